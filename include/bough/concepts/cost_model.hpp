@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// CostModel: what one message and one combine cost, in nanoseconds, on one rank pair of a network.
+//
+// Valid expressions on a model `m` (all double, in ns; `bytes` is the size of the message or of the combined operand):
+//   m.start_ns()                          before the first step, once per rank
+//   m.send_ns(from, to, bytes)            the sender is busy for so long
+//   m.latency_ns(from, to, bytes)         from the end of the send until the message is at the receiver
+//   m.receive_ns(from, to, bytes)         the receiver is busy for so long
+//   m.combine_ns(rank, bytes)             a combine; a copy costs copy_ns(rank, bytes)
+// Laws: finite and not negative; non-decreasing in bytes; a pure function of its arguments.
+#ifndef BOUGH_CONCEPTS_COST_MODEL_HPP
+#define BOUGH_CONCEPTS_COST_MODEL_HPP
+
+#include <bough/core/rank.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+namespace bough {
+
+template <class M>
+concept CostModel = requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes) {
+    { model.start_ns() } -> std::convertible_to<double>;
+    { model.send_ns(from, to, bytes) } -> std::convertible_to<double>;
+    { model.latency_ns(from, to, bytes) } -> std::convertible_to<double>;
+    { model.receive_ns(from, to, bytes) } -> std::convertible_to<double>;
+    { model.combine_ns(from, bytes) } -> std::convertible_to<double>;
+    { model.copy_ns(from, bytes) } -> std::convertible_to<double>;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+// Algorithm and Plan: a whole collective as a function from rank to steps. Lazy: nothing is computed until asked.
+//
+// An *algorithm* is a small structural value with
+//   a.emit(at, rank, sink)     pushes the steps of `rank` in program order; `at` holds size, root and blocks
+//   a.natural_blocks(size)     into how many blocks it cuts the vector if nobody says otherwise
+//   a.scratch(at, rank)        the most blocks of scratch memory the steps of `rank` touch (a declaration: verify checks)
+//   a.check(at)                ok, or invalid_argument naming what is out of range
+// A *plan* binds an algorithm to its goal (bough/schedule/goal.hpp) and its dimensions:
+//   p.goal()  p.size()  p.root()  p.blocks()  p.scratch(rank)  p.emit(rank, sink)
+// Two calls of emit with equal arguments push equal steps, on every machine and at compile time.
+#ifndef BOUGH_CONCEPTS_PLAN_HPP
+#define BOUGH_CONCEPTS_PLAN_HPP
+
+#include <bough/concepts/step_sink.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/slice.hpp>
+#include <bough/core/status.hpp>
+
+#include <concepts>
+
+namespace bough {
+
+// Asks an algorithm for the number of blocks that suits it.
+inline constexpr block_t natural_blocks = 0xffff'ffffu;
+
+// The dimensions of a plan.
+struct dimensions {
+    rank_t size = 1;
+    rank_t root = 0;
+    block_t blocks = natural_blocks;
+    friend constexpr bool operator==(const dimensions&, const dimensions&) = default;
+};
+
+namespace detail {
+// The sink with the least rights: it takes steps and does nothing with them.
+struct null_sink {
+    constexpr void send(rank_t, slice) {}
+    constexpr void receive(rank_t, slice) {}
+    constexpr void combine(slice, slice, slice) {}
+    constexpr void copy(slice, slice) {}
+};
+} // namespace detail
+
+template <class A>
+concept Algorithm = std::copyable<A> && requires(const A& a, const dimensions& at, rank_t r, detail::null_sink& sink) {
+    a.emit(at, r, sink);
+    { a.natural_blocks(r) } -> std::same_as<block_t>;
+    { a.scratch(at, r) } -> std::same_as<block_t>;
+    { a.check(at) } -> std::same_as<status>;
+};
+
+template <class P>
+concept Plan = requires(const P& plan, rank_t r, detail::null_sink& sink) {
+    plan.goal();
+    { plan.size() } -> std::same_as<rank_t>;
+    { plan.root() } -> std::same_as<rank_t>;
+    { plan.blocks() } -> std::same_as<block_t>;
+    { plan.scratch(r) } -> std::same_as<block_t>;
+    plan.emit(r, sink);
+};
+
+} // namespace bough
+
+#endif

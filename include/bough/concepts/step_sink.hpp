@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// StepSink: what a generator pushes its steps into, in plain program order.
+//
+// Valid expressions on a sink `s` (their result is not used):
+//   s.send(to, from)              s.receive(from, into)
+//   s.combine(lower, upper, out)  s.copy(from, to)
+// A sink may count, store, print, price or prove; a generator never knows which.
+#ifndef BOUGH_CONCEPTS_STEP_SINK_HPP
+#define BOUGH_CONCEPTS_STEP_SINK_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/slice.hpp>
+#include <bough/core/step.hpp>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace bough {
+
+template <class S>
+concept StepSink = requires(std::remove_reference_t<S>& sink, rank_t peer, slice where) {
+    sink.send(peer, where);
+    sink.receive(peer, where);
+    sink.combine(where, where, where);
+    sink.copy(where, where);
+};
+
+// Makes a sink of any callable that takes a step: step_sink{[&](const step& s) { ... }}.
+template <class F>
+    requires std::invocable<F&, const step&>
+class step_sink {
+public:
+    constexpr explicit step_sink(F f) : f_(std::move(f)) {}
+    constexpr void send(rank_t to, slice from) { f_(send_step(to, from)); }
+    constexpr void receive(rank_t from, slice into) { f_(receive_step(from, into)); }
+    constexpr void combine(slice lower, slice upper, slice out) { f_(combine_step(lower, upper, out)); }
+    constexpr void copy(slice from, slice to) { f_(copy_step(from, to)); }
+
+private:
+    F f_;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// TreeShape and Tree: who is whose parent, and in which order a parent serves its children.
+//
+// A *shape* is a rule on virtual ranks 0 .. n-1 with root 0, for any n >= 1:
+//   s.parent(v, n)       -> rank_t   the parent of v; no_rank for v = 0
+//   s.child_count(v, n)  -> rank_t   how many children v has
+//   s.child(v, n, i)     -> rank_t   the i-th child *in send order*: the first sent first
+//   s.check()            -> status   ok, or invalid_argument naming the parameter that is out of range
+// A *tree* is a shape bound to a size and a root (or an explicit table), on true ranks:
+//   t.size()  t.root()  t.parent(r)  t.child_count(r)  t.child(r, i)
+// Laws (bough/testing/tree_laws.hpp): child and parent are inverse, every rank reaches the root, no child twice.
+// A reduction receives from the children in the reverse of the send order.
+#ifndef BOUGH_CONCEPTS_TREE_HPP
+#define BOUGH_CONCEPTS_TREE_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+
+#include <concepts>
+
+namespace bough {
+
+template <class S>
+concept TreeShape = std::copyable<S> && requires(const S& shape, rank_t v, rank_t n, rank_t i) {
+    { shape.parent(v, n) } -> std::same_as<rank_t>;
+    { shape.child_count(v, n) } -> std::same_as<rank_t>;
+    { shape.child(v, n, i) } -> std::same_as<rank_t>;
+    { shape.check() } -> std::same_as<status>;
+};
+
+template <class T>
+concept Tree = requires(const T& tree, rank_t r, rank_t i) {
+    { tree.size() } -> std::same_as<rank_t>;
+    { tree.root() } -> std::same_as<rank_t>;
+    { tree.parent(r) } -> std::same_as<rank_t>;
+    { tree.child_count(r) } -> std::same_as<rank_t>;
+    { tree.child(r, i) } -> std::same_as<rank_t>;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// Ranks: who is who in a group of `size` processes, numbered 0 .. size-1.
+#ifndef BOUGH_CORE_RANK_HPP
+#define BOUGH_CORE_RANK_HPP
+
+#include <cstdint>
+
+namespace bough {
+
+// A rank, or a number of ranks. Groups may have up to 2^32 - 2 ranks.
+using rank_t = std::uint32_t;
+
+// "Nobody": the parent of a root, the peer of a local step.
+inline constexpr rank_t no_rank = 0xffff'ffffu;
+
+// The rank that starts a broadcast or gets the result of a reduce: `bough::root{3}`.
+struct root {
+    rank_t rank = 0;
+    friend constexpr bool operator==(const root&, const root&) = default;
+};
+
+// Virtual ranks: cyclic relabelling so that the root becomes 0. Pre: rank < size, root < size.
+constexpr rank_t to_virtual(rank_t rank, rank_t root, rank_t size) noexcept {
+    return rank >= root ? rank - root : rank + (size - root);
+}
+constexpr rank_t from_virtual(rank_t virtual_rank, rank_t root, rank_t size) noexcept {
+    return virtual_rank < size - root ? virtual_rank + root : virtual_rank - (size - root);
+}
+
+} // namespace bough
+
+#endif

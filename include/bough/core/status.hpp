@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// Status: how an operation ended, small enough to travel and to be returned from firmware.
+//
+// The codes are stable: their numbers never change their meaning. Hosted programs see them as std::error_code
+// (bough/error.hpp).
+#ifndef BOUGH_CORE_STATUS_HPP
+#define BOUGH_CORE_STATUS_HPP
+
+#include <bough/core/rank.hpp>
+
+#include <cstdint>
+
+namespace bough {
+
+enum class errc : std::uint8_t {
+    ok = 0,
+    invalid_argument = 1, // an argument breaks the front door's rules; `argument` names it
+    deadline = 2,         // the operation did not end in time
+    peer_dead = 3,        // the connection to `peer` is gone
+    peer_aborted = 4,     // `peer` gave up the operation; `cause` says why
+    call_mismatch = 5,    // `peer` made a different call; `mine` and `theirs` say what differs
+    protocol_error = 6,   // `peer` sent what the protocol does not allow
+    group_poisoned = 7,   // an earlier operation on this group failed; `cause` says how
+    cancelled = 8,        // the caller cancelled the operation
+    op_threw = 9,         // the user's op threw an exception
+    size_overflow = 10,   // a size does not fit the types that carry it
+    no_resources = 11,    // memory or another resource ran out
+    unsupported = 12,     // the plan, the transport or the op cannot do this
+    forked_child = 13,    // the process forked after the group was made
+    would_block = 14,     // the transport takes no more now: try again after polling
+};
+
+// What a call_mismatch is about.
+enum class mismatch : std::uint8_t { none, collective, op, type, count, root, plan, operation, segment };
+
+struct status {
+    errc code = errc::ok;
+    errc cause = errc::ok;              // of peer_aborted and group_poisoned: the first failure
+    bough::mismatch mismatch = bough::mismatch::none;
+    rank_t peer = no_rank;              // whose fault it was, if known
+    std::uint32_t operation = 0;        // which operation of the group it hit
+    std::uint64_t mine = 0;             // of call_mismatch: this rank's value
+    std::uint64_t theirs = 0;           // of call_mismatch: the peer's value
+    const char* argument = nullptr;     // of invalid_argument: a literal naming the argument
+
+    constexpr explicit operator bool() const noexcept { return code != errc::ok; } // true: an error
+    friend constexpr bool operator==(const status&, const status&) = default;
+};
+
+constexpr status invalid_argument(const char* argument) noexcept {
+    status s;
+    s.code = errc::invalid_argument;
+    s.argument = argument;
+    return s;
+}
+
+// One sentence per code, for messages.
+constexpr const char* describe(errc code) noexcept {
+    switch (code) {
+    case errc::ok: return "success";
+    case errc::invalid_argument: return "invalid argument";
+    case errc::deadline: return "the operation did not end by its deadline";
+    case errc::peer_dead: return "the connection to a peer is gone";
+    case errc::peer_aborted: return "a peer gave up the operation";
+    case errc::call_mismatch: return "the ranks did not make the same call";
+    case errc::protocol_error: return "a peer sent what the protocol does not allow";
+    case errc::group_poisoned: return "an earlier operation on this group failed";
+    case errc::cancelled: return "the operation was cancelled";
+    case errc::op_threw: return "the op threw an exception";
+    case errc::size_overflow: return "a size does not fit the type that carries it";
+    case errc::no_resources: return "memory or another resource ran out";
+    case errc::unsupported: return "not supported by this plan, transport or op";
+    case errc::forked_child: return "the process forked after the group was made";
+    case errc::would_block: return "the transport takes no more at the moment";
+    }
+    return "unknown error";
+}
+
+} // namespace bough
+
+#endif

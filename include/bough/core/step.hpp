@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// Steps: the four things that a rank can do in a schedule.
+//
+//   send     to `peer`, what `a` holds
+//   receive  from `peer`, into `out`
+//   combine  out = op(a, b): `a` is the lower operand, the one from the lower ranks
+//   copy     out = a
+#ifndef BOUGH_CORE_STEP_HPP
+#define BOUGH_CORE_STEP_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/slice.hpp>
+
+#include <cstdint>
+
+namespace bough {
+
+enum class verb : std::uint8_t { send, receive, combine, copy };
+
+// A structural value: comparable, printable, usable as a template argument.
+struct step {
+    bough::verb verb = bough::verb::copy;
+    rank_t peer = no_rank; // of a send or a receive
+    slice a{};             // what is sent or copied; the lower operand of a combine
+    slice b{};             // the upper operand of a combine
+    slice out{};           // what is written: by a receive, a combine, a copy
+
+    friend constexpr bool operator==(const step&, const step&) = default;
+
+    constexpr bool communicates() const noexcept { return verb == verb::send || verb == verb::receive; }
+    constexpr bool reads_a() const noexcept { return verb != verb::receive; }
+    constexpr bool reads_b() const noexcept { return verb == verb::combine; }
+    constexpr bool writes() const noexcept { return verb != verb::send; }
+    // Blocks that the step moves or combines.
+    constexpr block_t blocks() const noexcept { return verb == verb::send ? a.count : out.count; }
+};
+
+constexpr step send_step(rank_t to, slice from) noexcept { return {verb::send, to, from, {}, {}}; }
+constexpr step receive_step(rank_t from, slice into) noexcept { return {verb::receive, from, {}, {}, into}; }
+constexpr step combine_step(slice lower, slice upper, slice out) noexcept {
+    return {verb::combine, no_rank, lower, upper, out};
+}
+constexpr step copy_step(slice from, slice to) noexcept { return {verb::copy, no_rank, from, {}, to}; }
+
+} // namespace bough
+
+#endif
