@@ -18,12 +18,14 @@ namespace bough {
 
 template <class O, class T>
 concept Op = std::is_invocable_v<const O&, const T&, const T&> &&
-             std::convertible_to<std::invoke_result_t<const O&, const T&, const T&>, T>;
+    std::convertible_to<std::invoke_result_t<const O&, const T&, const T&>, T>;
 
 // An Op with a span kernel of its own.
 template <class O, class T>
-concept KernelOp = Op<O, T> && requires(const O& op, std::span<const T> lower, std::span<const T> upper,
-                                        std::span<T> out) { op.combine(lower, upper, out); };
+concept KernelOp = Op<O, T> &&
+    requires(const O& op, std::span<const T> lower, std::span<const T> upper, std::span<T> out) {
+    op.combine(lower, upper, out);
+};
 
 // op(a, b) == op(b, a), bit for bit: the plan may swap operands.
 template <class O>

@@ -28,7 +28,7 @@ concept StepSink = requires(std::remove_reference_t<S>& sink, rank_t peer, slice
 
 // Makes a sink of any callable that takes a step: step_sink{[&](const step& s) { ... }}.
 template <class F>
-    requires std::invocable<F&, const step&>
+requires std::invocable<F&, const step&>
 class step_sink {
 public:
     constexpr explicit step_sink(F f) : f_(std::move(f)) {}

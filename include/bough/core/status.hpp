@@ -35,13 +35,13 @@ enum class mismatch : std::uint8_t { none, collective, op, type, count, root, pl
 
 struct status {
     errc code = errc::ok;
-    errc cause = errc::ok;              // of peer_aborted and group_poisoned: the first failure
+    errc cause = errc::ok; // of peer_aborted and group_poisoned: the first failure
     bough::mismatch mismatch = bough::mismatch::none;
-    rank_t peer = no_rank;              // whose fault it was, if known
-    std::uint32_t operation = 0;        // which operation of the group it hit
-    std::uint64_t mine = 0;             // of call_mismatch: this rank's value
-    std::uint64_t theirs = 0;           // of call_mismatch: the peer's value
-    const char* argument = nullptr;     // of invalid_argument: a literal naming the argument
+    rank_t peer = no_rank;          // whose fault it was, if known
+    std::uint32_t operation = 0;    // which operation of the group it hit
+    std::uint64_t mine = 0;         // of call_mismatch: this rank's value
+    std::uint64_t theirs = 0;       // of call_mismatch: the peer's value
+    const char* argument = nullptr; // of invalid_argument: a literal naming the argument
 
     constexpr explicit operator bool() const noexcept { return code != errc::ok; } // true: an error
     friend constexpr bool operator==(const status&, const status&) = default;

@@ -77,7 +77,9 @@ struct barrier {
 
 // May a contribution be counted more than once?
 template <class Goal>
-inline constexpr bool allows_repeats_v = requires { requires Goal::idempotent; };
+inline constexpr bool allows_repeats_v = requires {
+    requires Goal::idempotent;
+};
 
 } // namespace bough
 
