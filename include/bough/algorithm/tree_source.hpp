@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// Tree sources: what a tree algorithm can be given, and how it becomes a tree over the ranks of a plan.
+//
+//   fnomial{.degree = 4}           any shape: root != 0 by cyclic relabelling (then rank order is lost)
+//   ordered{fnomial{.degree = 4}}  the in-order variant: true rank order for any root, for non-commutative ops
+//   table                          an explicit tree; its size and root must be the plan's
+#ifndef BOUGH_ALGORITHM_TREE_SOURCE_HPP
+#define BOUGH_ALGORITHM_TREE_SOURCE_HPP
+
+#include <bough/concepts/plan.hpp>
+#include <bough/concepts/tree.hpp>
+#include <bough/tree/in_order.hpp>
+#include <bough/tree/table.hpp>
+#include <bough/tree/tree.hpp>
+
+namespace bough {
+
+// Keeps true rank order for any root. Pre: the shape is rank_ordered().
+template <TreeShape S>
+struct ordered {
+    S shape{};
+    friend constexpr bool operator==(const ordered&, const ordered&) = default;
+};
+template <class S>
+ordered(S) -> ordered<S>;
+
+template <TreeShape S>
+constexpr tree<S> bind_tree(const S& shape, const dimensions& at) {
+    return tree<S>(shape, at.size, at.root);
+}
+template <class S>
+constexpr in_order<S> bind_tree(const ordered<S>& source, const dimensions& at) {
+    return in_order<S>(source.shape, at.size, at.root);
+}
+constexpr const table& bind_tree(const table& t, const dimensions&) noexcept { return t; }
+
+template <TreeShape S>
+constexpr status check_tree(const S& shape, const dimensions&) {
+    return shape.check();
+}
+template <class S>
+constexpr status check_tree(const ordered<S>& source, const dimensions&) {
+    if (const status bad = source.shape.check()) return bad;
+    return source.shape.rank_ordered() ? status{}
+                                       : invalid_argument("shape: its subtrees are not intervals of ranks: no rank order");
+}
+constexpr status check_tree(const table& t, const dimensions& at) {
+    if (t.size() != at.size) return invalid_argument("table: its size is not the plan's");
+    if (t.root() != at.root) return invalid_argument("table: its root is not the plan's");
+    return t.check();
+}
+
+template <class S>
+concept TreeSource = requires(const S& source, const dimensions& at) {
+    { bind_tree(source, at) } -> Tree;
+    { check_tree(source, at) } -> std::same_as<status>;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSL-1.0
+// The engine: runs one rank's steps in order of readiness, as their dependences and messages allow. Freestanding.
+//
+// It knows no transport and no clock. A `Port` moves messages for it:
+//   port.send(step, to, segment, data, bytes) -> posted      port.take(held, into, bytes, step) -> posted
+//   port.claim(held) -> bool: may its payload be read now?     port.release(held): it is not needed any more
+// and whoever polls calls arrived(step, held), sent(step), taken(step), retry(). Memory is lent by the owner; nothing is
+// allocated, nothing is called back.
+//
+// A receive that is fused with its combine is not copied: the combine reads the payload where it landed. If the combine
+// has to wait for something else, the payload is held there only if the plan may hold messages (the sender of a held
+// message may be stuck until it is combined); else it is copied to its scratch plane at once.
+#ifndef BOUGH_EXECUTE_ENGINE_HPP
+#define BOUGH_EXECUTE_ENGINE_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/step.hpp>
+#include <bough/execute/bound_view.hpp>
+#include <bough/execute/call.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace bough {
+
+// A message that has come and is not yet used up.
+struct held_message {
+    const std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint64_t handle = 0;
+    rank_t peer = no_rank;
+    bool present = false;
+};
+
+// Where a place lies for the current count and element size.
+struct place_bytes {
+    std::uint64_t offset = 0, bytes = 0; // from the start of its buffer
+};
+
+// What the owner lends to an engine: arrays as long as the schedule has steps (or places, or buffers).
+struct engine_memory {
+    std::span<std::uint32_t> waits;   // one a step
+    std::span<held_message> held;     // one a step
+    std::span<std::uint32_t> ready;   // one a step
+    std::span<std::uint32_t> blocked; // one a step
+    std::span<place_bytes> places;    // one a place
+    std::span<std::byte*> buffers;    // two, and one a scratch plane; [0] is only read
+};
+
+class engine {
+public:
+    constexpr engine(const bound_view& bound, const engine_memory& memory) noexcept : bound_(bound), memory_(memory) {}
+
+    bool done() const noexcept { return left_ == 0; }
+    errc error() const noexcept { return error_; }
+    std::uint32_t error_step() const noexcept { return error_step_; }
+    const bound_view& bound() const noexcept { return bound_; }
+
+    // Starts the operation. Pre: the memory describes the buffers of this call, nothing is in flight.
+    template <class Port>
+    void start(const call& c, Port& port) {
+        call_ = c;
+        error_ = errc::ok;
+        left_ = static_cast<std::uint32_t>(bound_.steps.size());
+        blocked_ = 0;
+        for (std::size_t i = 0; i != bound_.waits.size(); ++i) {
+            memory_.waits[i] = bound_.waits[i];
+            memory_.held[i].present = false;
+        }
+        ready_ = 0;
+        for (std::size_t i = bound_.start.size(); i-- != 0;) memory_.ready[ready_++] = bound_.start[i];
+        drain(port);
+    }
+
+    // The message of receive step `i` has come.
+    template <class Port>
+    void arrived(std::uint32_t i, const held_message& message, Port& port) {
+        held_message& held = memory_.held[i];
+        held = message;
+        held.present = true;
+        if (memory_.waits[i] != 0) return; // its landing place is still in use: the message waits where it is
+        consume(i, port);
+        drain(port);
+    }
+    // A pending send or take is complete.
+    template <class Port>
+    void completed(std::uint32_t i, Port& port) {
+        complete(i);
+        drain(port);
+    }
+    // Tries again what the transport refused. Call after polling.
+    template <class Port>
+    void retry(Port& port) {
+        const std::size_t refused = blocked_;
+        if (refused == 0) return;
+        blocked_ = 0;
+        for (std::size_t k = 0; k != refused && error_ == errc::ok; ++k) fire(memory_.blocked[k], port);
+        drain(port);
+    }
+    bool has_blocked() const noexcept { return blocked_ != 0; }
+
+    // Releases every message that is still held: after an error.
+    template <class Port>
+    void release_held(Port& port) {
+        for (held_message& held : memory_.held)
+            if (held.present) port.release(held), held.present = false;
+    }
+
+private:
+    std::byte* at(std::uint32_t place) const noexcept {
+        return memory_.buffers[bound_.places[place].buffer] + memory_.places[place].offset;
+    }
+    std::uint64_t bytes(std::uint32_t place) const noexcept { return memory_.places[place].bytes; }
+
+    void fail(errc code, std::uint32_t i) noexcept {
+        if (error_ != errc::ok) return;
+        error_ = code;
+        error_step_ = i;
+    }
+
+    template <class Port>
+    void drain(Port& port) {
+        while (ready_ != 0 && error_ == errc::ok) fire(memory_.ready[--ready_], port);
+    }
+
+    void satisfied(std::uint32_t later) noexcept {
+        if (--memory_.waits[later] == 0) memory_.ready[ready_++] = later;
+    }
+    void complete(std::uint32_t i) noexcept {
+        const bound_step& s = bound_.steps[i];
+        --left_;
+        for (std::uint32_t e = s.after; e != s.after + s.after_count; ++e) satisfied(bound_.after[e]);
+    }
+
+    template <class Port>
+    void fire(std::uint32_t i, Port& port) {
+        const bound_step& s = bound_.steps[i];
+        switch (s.verb) {
+        case verb::send: {
+            const posted result = port.send(i, s.peer, s.segment, at(s.a), bytes(s.a));
+            if (result == posted::would_block) {
+                memory_.blocked[blocked_++] = i;
+            } else if (result == posted::failed) {
+                fail(errc::peer_dead, i);
+            } else {
+                if (s.next_on_channel != not_a_step) satisfied(s.next_on_channel);
+                if (result == posted::complete) complete(i);
+            }
+            break;
+        }
+        case verb::receive:
+            if (memory_.held[i].present) consume(i, port);
+            break;
+        case verb::combine: combine(i, s, port); break;
+        case verb::copy:
+            if (at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
+            complete(i);
+            break;
+        }
+    }
+
+    template <class Port>
+    void consume(std::uint32_t i, Port& port) {
+        const bound_step& s = bound_.steps[i];
+        held_message& held = memory_.held[i];
+        if (held.bytes != bytes(s.out)) {
+            fail(errc::protocol_error, i);
+            return;
+        }
+        const bool here = held.data != nullptr || held.bytes == 0;
+        if (here && s.partner != not_a_step && (bound_.may_hold || memory_.waits[s.partner] == 1)) {
+            complete(i); // the combine reads the message where it is
+            return;
+        }
+        held.present = false;
+        if (here) {
+            if (!port.claim(held)) return fail(errc::peer_aborted, i);
+            if (held.bytes != 0) __builtin_memcpy(at(s.out), held.data, held.bytes);
+            port.release(held);
+            complete(i);
+            return;
+        }
+        const posted result = port.take(held, at(s.out), held.bytes, i);
+        if (result == posted::complete)
+            complete(i);
+        else if (result != posted::pending)
+            fail(errc::protocol_error, i);
+    }
+
+    template <class Port>
+    void combine(std::uint32_t i, const bound_step& s, Port& port) {
+        const std::uint64_t size = bytes(s.out);
+        const std::byte* lower = at(s.a);
+        const std::byte* upper = at(s.b);
+        held_message* held = s.partner == not_a_step ? nullptr : &memory_.held[s.partner];
+        if (held != nullptr && held->present) {
+            if (!port.claim(*held)) return fail(errc::peer_aborted, i);
+            (s.partner_is_a ? lower : upper) = held->data;
+        }
+        if (size != 0)
+            call_.combine(call_.combine_state, lower, upper, at(s.out),
+                          static_cast<std::size_t>(size / call_.element_bytes));
+        if (held != nullptr && held->present) {
+            held->present = false;
+            port.release(*held);
+        }
+        complete(i);
+    }
+
+    bound_view bound_;
+    engine_memory memory_;
+    call call_{};
+    std::uint32_t left_ = 0;
+    std::size_t ready_ = 0;
+    std::size_t blocked_ = 0;
+    errc error_ = errc::ok;
+    std::uint32_t error_step_ = not_a_step;
+};
+
+} // namespace bough
+
+#endif

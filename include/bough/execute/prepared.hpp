@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// A prepared operation: a bound schedule with all the memory that running it takes. Made once, run many times; after the
+// first run with a given count and element size, running it again allocates nothing and computes no offsets.
+#ifndef BOUGH_EXECUTE_PREPARED_HPP
+#define BOUGH_EXECUTE_PREPARED_HPP
+
+#include <bough/execute/bound.hpp>
+#include <bough/execute/call.hpp>
+#include <bough/execute/engine.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+// Element at which block b begins when `count` elements are cut into `blocks`: the first count % blocks are one longer.
+constexpr std::uint64_t block_begin(std::uint64_t count, block_t blocks, block_t b) noexcept {
+    const std::uint64_t longer = count % blocks;
+    return std::uint64_t{b} * (count / blocks) + (b < longer ? b : longer);
+}
+
+class prepared {
+public:
+    explicit prepared(bound_schedule bound)
+        : bound_(std::move(bound)), waits_(bound_.steps.size(), 0), ready_(bound_.steps.size(), 0),
+          blocked_(bound_.steps.size(), 0), held_(bound_.steps.size(), held_message{}),
+          places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
+          arrived_(bound_.channels.size(), 0),
+          engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}) {}
+
+    // The engine's spans point into this object.
+    prepared(const prepared&) = delete;
+    prepared& operator=(const prepared&) = delete;
+
+    // Points the buffers at the data of a call. Allocates scratch if this call needs more than any before it.
+    void prepare(const call& c) {
+        // The input is only read: no step writes buffer 0 (verify: write_to_input).
+        buffers_[0] = const_cast<std::byte*>(c.input);
+        buffers_[1] = c.output;
+        if (c.count == count_ && c.element_bytes == element_bytes_) return;
+        lay_out(c.count, c.element_bytes);
+    }
+
+    bough::engine& engine() noexcept { return engine_; }
+    // How many messages of channel k (of bound().channels) have arrived in the current run.
+    std::vector<std::uint32_t>& arrived() noexcept { return arrived_; }
+    const bound_schedule& bound() const noexcept { return bound_; }
+    std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
+
+private:
+    static constexpr std::size_t line = 64;
+
+    void lay_out(std::uint64_t count, std::uint32_t element_bytes) {
+        const block_t blocks = bound_.blocks == 0 ? 1 : bound_.blocks;
+        const auto begin = [&](block_t b) { return block_begin(count, blocks, b) * element_bytes; };
+        std::size_t total = 0;
+        std::vector<std::size_t> plane_at(bound_.planes.size(), 0);
+        for (std::size_t k = 0; k != bound_.planes.size(); ++k) {
+            const plane_extent& extent = bound_.planes[k];
+            plane_at[k] = total;
+            if (extent.first >= extent.last) continue;
+            const std::size_t bytes = begin(extent.last) - begin(extent.first);
+            total += (bytes + line - 1) / line * line;
+        }
+        if (total != 0 && total + line > scratch_bytes_) {
+            scratch_.reset(new std::byte[total + line]); // not cleared: pages that no message needs are never touched
+            scratch_bytes_ = total + line;
+        }
+        std::byte* base = scratch_.get();
+        base += (line - reinterpret_cast<std::uintptr_t>(base) % line) % line;
+        for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = base + plane_at[k];
+        for (std::size_t i = 0; i != places_.size(); ++i) {
+            const bound_place& p = bound_.places[i];
+            const std::uint64_t origin = p.buffer < 2 ? 0 : begin(bound_.planes[p.buffer - 2].first);
+            places_[i].offset = begin(p.first) - origin;
+            places_[i].bytes = begin(p.first + p.count) - begin(p.first);
+        }
+        count_ = count;
+        element_bytes_ = element_bytes;
+    }
+
+    bound_schedule bound_;
+    std::vector<std::uint32_t> waits_, ready_, blocked_;
+    std::vector<held_message> held_;
+    std::vector<place_bytes> places_;
+    std::vector<std::byte*> buffers_;
+    std::vector<std::uint32_t> arrived_;
+    std::unique_ptr<std::byte[]> scratch_;
+    std::size_t scratch_bytes_ = 0;
+    std::uint64_t count_ = ~std::uint64_t{0};
+    std::uint32_t element_bytes_ = 0;
+    bough::engine engine_;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+// The mailbox of the walk: arrival times of messages that are on their way, first in first out per channel.
+//
+// In a tree reduce every rank sends once; so the first message of each sender has its place in an array, where the
+// receiver finds it at once. All others wait in one list per receiver, whose nodes are reused.
+#ifndef BOUGH_MODEL_DETAIL_MAILBOX_HPP
+#define BOUGH_MODEL_DETAIL_MAILBOX_HPP
+
+#include <bough/core/rank.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bough::model::detail {
+
+class mailbox {
+public:
+    constexpr explicit mailbox(rank_t size) : first_to_(size, no_rank), first_arrival_ns_(size, 0.0) {}
+
+    constexpr void put(rank_t from, rank_t to, double arrival_ns) {
+        if (first_to_[from] == no_rank) {
+            first_to_[from] = to;
+            first_arrival_ns_[from] = arrival_ns;
+        } else {
+            append(from, to, arrival_ns);
+        }
+    }
+
+    // Takes the oldest message from `from` to `to`, if there is one.
+    constexpr bool take(rank_t from, rank_t to, double& arrival_ns) {
+        if (first_to_[from] == to) {
+            first_to_[from] = taken;
+            arrival_ns = first_arrival_ns_[from];
+            return true;
+        }
+        return !lists_.empty() && extract(from, to, arrival_ns);
+    }
+
+private:
+    // Of a sender's first message: it was sent and taken. Not a rank, since groups have at most 2^32 - 2 of them.
+    static constexpr rank_t taken = no_rank - 1;
+    static constexpr std::uint32_t none = 0xffff'ffffu;
+
+    struct letter {
+        double arrival_ns = 0;
+        rank_t from = no_rank;
+        std::uint32_t next = none;
+    };
+    struct list {
+        std::uint32_t head = none;
+        std::uint32_t tail = none;
+    };
+
+    constexpr void append(rank_t from, rank_t to, double arrival_ns) {
+        if (lists_.empty()) lists_.resize(first_to_.size(), list{});
+        std::uint32_t at = free_;
+        if (at == none) {
+            at = static_cast<std::uint32_t>(letters_.size());
+            letters_.push_back({arrival_ns, from, none});
+        } else {
+            free_ = letters_[at].next;
+            letters_[at] = {arrival_ns, from, none};
+        }
+        list& l = lists_[to];
+        (l.head == none ? l.head : letters_[l.tail].next) = at;
+        l.tail = at;
+    }
+
+    constexpr bool extract(rank_t from, rank_t to, double& arrival_ns) {
+        list& l = lists_[to];
+        std::uint32_t before = none;
+        for (std::uint32_t at = l.head; at != none; before = at, at = letters_[at].next) {
+            letter& found = letters_[at];
+            if (found.from != from) continue;
+            arrival_ns = found.arrival_ns;
+            (before == none ? l.head : letters_[before].next) = found.next;
+            if (l.tail == at) l.tail = before;
+            found.next = free_;
+            free_ = at;
+            return true;
+        }
+        return false;
+    }
+
+    std::vector<rank_t> first_to_;
+    std::vector<double> first_arrival_ns_;
+    std::vector<list> lists_; // by receiver; made when the first letter comes
+    std::vector<letter> letters_;
+    std::uint32_t free_ = none;
+};
+
+} // namespace bough::model::detail
+
+#endif

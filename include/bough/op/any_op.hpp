@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// Any_op: an op and its element type, chosen at run time: what an MPI hands over as (MPI_Op, MPI_Datatype).
+//
+// An any_op never owns. make_any_op<T>(op) points at `op`, which must outlive it and every operation started with it;
+// an op without state is not pointed at, and needs no lifetime. A runtime may also fill the members itself, around a
+// function of its own; the default traits then claim nothing.
+#ifndef BOUGH_OP_ANY_OP_HPP
+#define BOUGH_OP_ANY_OP_HPP
+
+#include <bough/concepts/op.hpp>
+#include <bough/op/combine.hpp>
+#include <bough/op/traits.hpp>
+#include <bough/op/wire.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bough {
+
+// out[i] = op(lower[i], upper[i]) over `count` elements in wire form; `out` may be either operand.
+using combine_function = void(const void* state, const std::byte* lower, const std::byte* upper, std::byte* out,
+                              std::size_t count);
+
+// What an op claims about itself on one element type.
+struct op_traits {
+    bool commutative = false;
+    bool exact = false;
+    bool idempotent = false;
+    bool integer_only = false;
+    friend constexpr bool operator==(const op_traits&, const op_traits&) = default;
+};
+
+template <class O, class T>
+requires Op<O, T>
+inline constexpr op_traits op_traits_of{is_commutative_v<O>, is_exact_v<O, T>, is_idempotent_v<O>,
+                                        is_integer_only_v<O, T>};
+
+struct any_op {
+    combine_function* function = nullptr;
+    const void* state = nullptr;
+    std::size_t element_size = 0; // bytes of one element on the wire
+    op_traits traits{};
+    std::uint64_t id = 0;  // op_id, for the call signature
+    type_signature type{}; // type_id, for the call signature
+
+    // False: no op at all; it must not be called.
+    constexpr explicit operator bool() const noexcept { return function != nullptr; }
+
+    void operator()(const std::byte* lower, const std::byte* upper, std::byte* out, std::size_t count) const {
+        function(state, lower, upper, out, count);
+    }
+
+    friend constexpr bool operator==(const any_op&, const any_op&) = default;
+};
+
+template <WireType T, Op<T> O>
+constexpr any_op make_any_op(const O& op) noexcept {
+    return {&combine_bytes<O, T>, detail::is_stateless_v<O> ? nullptr : static_cast<const void*>(__builtin_addressof(op)),
+            wire_size_v<T>,       op_traits_of<O, T>,
+            op_id<O>,             type_id<T>};
+}
+
+// A temporary with state would be gone before the any_op is used.
+template <WireType T, Op<T> O>
+requires(!detail::is_stateless_v<O>)
+constexpr any_op make_any_op(const O&&) = delete;
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: BSL-1.0
+// The prover: runs the schedules of all ranks on symbolic values, in rounds, and watches every rule on the way.
+//
+// Why one run is a proof. Steps of a rank are ordered by their dependences, messages by their channels; what a step
+// reads is thereby the same in every execution that respects both, so values do not depend on timing. If the run with
+// unbuffered messages (a send ends when its receive ends) does not get stuck, no execution with buffers does: buffers only
+// remove waiting.
+#ifndef BOUGH_SCHEDULE_PROVER_HPP
+#define BOUGH_SCHEDULE_PROVER_HPP
+
+#include <bough/schedule/bracket.hpp>
+#include <bough/schedule/dependence.hpp>
+#include <bough/schedule/goal.hpp>
+#include <bough/schedule/schedule.hpp>
+#include <bough/schedule/traits.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace bough::detail {
+
+template <class Goal>
+class prover {
+public:
+    // `schedules[r]` are the steps of rank r; `scratch[r]` the scratch blocks it may touch.
+    constexpr prover(const dimensions& at, std::span<const schedule> schedules, std::span<const block_t> scratch,
+                     std::uint32_t eager_slots)
+        : at_(at), slots_(eager_slots), schedules_(schedules), scratch_(scratch), brackets_(at.size) {}
+
+    constexpr verdict run() {
+        if (check_steps() && pair_messages()) {
+            infer();
+            execute();
+            if (!failed()) check_results();
+        }
+        return verdict_;
+    }
+
+private:
+    // What a block of a buffer holds.
+    struct cell {
+        std::uint32_t bracket = no_bracket; // nothing yet
+        block_t block = 0;                  // which block of the vector
+        std::uint32_t hops = 0;             // messages on the longest way here
+        bool written = false;               // by a step
+    };
+    struct node { // a step, in the graph of all ranks
+        std::uint32_t waits = 0;
+        std::uint32_t message = no_step;
+    };
+    struct message {
+        std::uint32_t send = no_step, receive = no_step;
+        std::uint32_t previous = no_step, next = no_step; // on its channel
+        bool sent = false, received = false, queued = false;
+        std::size_t payload = 0; // in flight_, once sent
+    };
+
+    constexpr bool failed() const noexcept { return verdict_.fault != fault::none; }
+    constexpr bool fail(fault what, rank_t rank, std::size_t index, block_t block = 0, rank_t peer = no_rank) {
+        if (!failed()) {
+            verdict_ = {};
+            verdict_.fault = what;
+            verdict_.rank = rank;
+            verdict_.step = static_cast<std::uint32_t>(index);
+            verdict_.block = block;
+            verdict_.peer = peer;
+        }
+        return false;
+    }
+
+    // Local rules, and the layout of cells: rank r's buffer b, block k is cells_[cell_first_[r] + b * blocks + k].
+    constexpr bool check_steps() {
+        std::vector<unsigned char> touched;
+        for (rank_t r = 0; r != at_.size; ++r) {
+            node_first_.push_back(static_cast<std::uint32_t>(nodes_.size()));
+            cell_first_.push_back(cells_.size());
+            std::size_t buffers = 2;
+            for (std::size_t i = 0; i != schedules_[r].size(); ++i) {
+                const step& s = schedules_[r][i];
+                nodes_.push_back({});
+                if (s.communicates() && (s.peer >= at_.size || s.peer == r))
+                    return fail(fault::bad_peer, r, i, 0, s.peer);
+                if (s.verb == verb::combine && (s.a.count != s.out.count || s.b.count != s.out.count))
+                    return fail(fault::bad_slice, r, i, s.out.first);
+                if (s.verb == verb::copy && s.a.count != s.out.count) return fail(fault::bad_slice, r, i, s.out.first);
+                for (const slice& used : {s.reads_a() ? s.a : slice{}, s.reads_b() ? s.b : slice{},
+                                          s.writes() ? s.out : slice{}}) {
+                    if (used.count > at_.blocks || used.first > at_.blocks - used.count)
+                        return fail(fault::bad_slice, r, i, used.first);
+                    buffers = std::max<std::size_t>(buffers, std::size_t{used.buffer.index} + 1);
+                }
+                if (s.writes() && s.out.buffer == input && s.out.count != 0)
+                    return fail(fault::write_to_input, r, i, s.out.first);
+                if (!s.communicates() && s.writes()) {
+                    const bool partly_a = overlap(s.a, s.out) && s.a.first != s.out.first;
+                    const bool partly_b = s.reads_b() && overlap(s.b, s.out) && s.b.first != s.out.first;
+                    if (partly_a || partly_b) return fail(fault::overlapping_operands, r, i, s.out.first);
+                }
+            }
+            cells_.resize(cells_.size() + buffers * at_.blocks, cell{});
+            for (block_t b = 0; b != at_.blocks; ++b)
+                if (Goal::holds(at_, r, b)) at(r, input, b) = {brackets_.leaf(r), b, 0, false};
+            if (!check_scratch(r, buffers, touched)) return false;
+        }
+        node_first_.push_back(static_cast<std::uint32_t>(nodes_.size()));
+        return true;
+    }
+
+    constexpr bool check_scratch(rank_t r, std::size_t buffers, std::vector<unsigned char>& touched) {
+        if (buffers == 2) return true;
+        touched.assign((buffers - 2) * at_.blocks, 0);
+        std::uint64_t used = 0;
+        for (std::size_t i = 0; i != schedules_[r].size(); ++i) {
+            const step& s = schedules_[r][i];
+            if (!s.writes() || !is_scratch(s.out.buffer)) continue; // what is never written must not be read either
+            for (block_t b = s.out.first; b != s.out.last(); ++b) {
+                const std::size_t place = std::size_t{scratch_plane(s.out.buffer)} * at_.blocks + b;
+                if (touched[place] != 0) continue;
+                touched[place] = 1;
+                if (++used > scratch_[r]) return fail(fault::scratch_exceeded, r, i, b);
+            }
+        }
+        verdict_.traits.scratch_max = std::max(verdict_.traits.scratch_max, used);
+        return true;
+    }
+
+    // The n-th send of a channel meets its n-th receive.
+    constexpr bool pair_messages() {
+        struct post {
+            rank_t from, to;
+            std::uint32_t node, rank;
+            constexpr bool operator<(const post& o) const noexcept {
+                if (from != o.from) return from < o.from;
+                return to != o.to ? to < o.to : node < o.node;
+            }
+        };
+        std::vector<post> sends, receives;
+        for (rank_t r = 0; r != at_.size; ++r)
+            for (std::uint32_t i = 0; i != schedules_[r].size(); ++i) {
+                const step& s = schedules_[r][i];
+                if (s.verb == verb::send) sends.push_back({r, s.peer, node_first_[r] + i, r});
+                if (s.verb == verb::receive) receives.push_back({s.peer, r, node_first_[r] + i, r});
+            }
+        std::sort(sends.begin(), sends.end());
+        std::sort(receives.begin(), receives.end());
+        messages_.reserve(sends.size());
+        for (std::size_t i = 0; i != std::max(sends.size(), receives.size()); ++i) {
+            const auto same_channel = [&] { return sends[i].from == receives[i].from && sends[i].to == receives[i].to; };
+            if (i >= receives.size() || (i < sends.size() && !same_channel() &&
+                                         post{sends[i].from, sends[i].to, 0, 0} < post{receives[i].from, receives[i].to, 0, 0}))
+                return fail(fault::unmatched_send, sends[i].rank, sends[i].node - node_first_[sends[i].rank], 0, sends[i].to);
+            if (i >= sends.size() || !same_channel())
+                return fail(fault::unmatched_receive, receives[i].rank,
+                            receives[i].node - node_first_[receives[i].rank], 0, receives[i].from);
+            const slice& from = step_of(sends[i].rank, sends[i].node).a;
+            const slice& into = step_of(receives[i].rank, receives[i].node).out;
+            if (from.count != into.count)
+                return fail(fault::length_mismatch, receives[i].rank,
+                            receives[i].node - node_first_[receives[i].rank], into.first, receives[i].from);
+            const auto m = static_cast<std::uint32_t>(messages_.size());
+            messages_.push_back({.send = sends[i].node, .receive = receives[i].node});
+            nodes_[sends[i].node].message = m;
+            nodes_[receives[i].node].message = m;
+            if (i != 0 && sends[i - 1].from == sends[i].from && sends[i - 1].to == sends[i].to) {
+                messages_[m].previous = m - 1;
+                messages_[m - 1].next = m;
+            }
+        }
+        return true;
+    }
+
+    constexpr void infer() {
+        rank_of_.reserve(nodes_.size());
+        after_first_.assign(nodes_.size() + 1, 0);
+        std::vector<std::uint32_t> earlier, later;
+        for (rank_t r = 0; r != at_.size; ++r) {
+            const dependences found = infer_dependences(schedules_[r].steps);
+            for (std::uint32_t i = 0; i != schedules_[r].size(); ++i) {
+                rank_of_.push_back(r);
+                for (const std::uint32_t before : found.of(i)) {
+                    earlier.push_back(node_first_[r] + before);
+                    later.push_back(node_first_[r] + i);
+                    ++after_first_[node_first_[r] + before + 1];
+                    ++nodes_[node_first_[r] + i].waits;
+                }
+            }
+        }
+        for (std::size_t n = 1; n != after_first_.size(); ++n) after_first_[n] += after_first_[n - 1];
+        after_.assign(later.size(), 0);
+        std::vector<std::uint32_t> fill(after_first_.begin(), after_first_.end() - 1);
+        for (std::size_t e = 0; e != later.size(); ++e) after_[fill[earlier[e]]++] = later[e];
+    }
+
+    // Rounds: in each, a rank may end one send and one receive; local steps take no time.
+    constexpr void execute() {
+        sent_in_.assign(at_.size, 0);
+        received_in_.assign(at_.size, 0);
+        // Ports serve first what became ready first, and in program order among sends. So a receive does not bring a message
+        // into the queue before its send is ready, and at the start not at all: the ranks' numbers must not matter.
+        for (std::uint32_t n = 0; n != nodes_.size(); ++n)
+            if (nodes_[n].waits == 0 && (nodes_[n].message == no_step || messages_[nodes_[n].message].send == n)) ready(n);
+        run_local();
+        std::vector<std::uint32_t> batch, done;
+        std::uint32_t round = 0;
+        while (!queue_.empty() && !failed()) {
+            ++round;
+            batch.clear();
+            std::swap(batch, queue_);
+            done.clear();
+            for (const std::uint32_t m : batch) advance(m, round, done);
+            if (done.empty()) break;
+            for (const std::uint32_t n : done) complete(n);
+            run_local();
+        }
+        if (failed()) return;
+        verdict_.traits.rounds = round;
+        for (std::uint32_t n = 0; n != nodes_.size(); ++n)
+            if (completed_ != nodes_.size() && nodes_[n].waits != done_mark) {
+                const step& s = step_of(rank_of_[n], n);
+                fail(fault::deadlock, rank_of_[n], n - node_first_[rank_of_[n]], s.communicates() ? 0 : s.out.first, s.peer);
+                return;
+            }
+    }
+
+    // Moves a message on as far as this round allows; puts it back into the queue if there is more to do.
+    constexpr void advance(std::uint32_t m, std::uint32_t round, std::vector<std::uint32_t>& done) {
+        message& msg = messages_[m];
+        msg.queued = false;
+        const rank_t from = rank_of_[msg.send];
+        const rank_t to = rank_of_[msg.receive];
+        const bool may_receive = nodes_[msg.receive].waits == 0 && received_in_[to] != round && previous_received(m);
+        if (!msg.sent && nodes_[msg.send].waits == 0 && previous_sent(m)) {
+            if (sent_in_[from] != round && (slots_ == 0 ? may_receive : has_slot(m))) {
+                sent_in_[from] = round;
+                msg.sent = true;
+                take_payload(msg);
+                done.push_back(msg.send);
+                if (msg.next != no_step) enqueue(msg.next);
+            } else if (slots_ != 0 || (nodes_[msg.receive].waits == 0 && previous_received(m))) {
+                if (slots_ == 0 || has_slot(m)) enqueue(m); // only a port was missing
+            }
+        }
+        if (msg.sent && !msg.received) {
+            if (may_receive) {
+                received_in_[to] = round;
+                msg.received = true;
+                deliver(msg);
+                done.push_back(msg.receive);
+                for (std::uint32_t later = msg.next, k = 0; later != no_step && k <= slots_; ++k) {
+                    enqueue(later);
+                    later = messages_[later].next;
+                }
+            } else if (nodes_[msg.receive].waits == 0 && previous_received(m)) {
+                enqueue(m);
+            }
+        }
+    }
+
+    constexpr bool previous_sent(std::uint32_t m) const {
+        return messages_[m].previous == no_step || messages_[messages_[m].previous].sent;
+    }
+    constexpr bool previous_received(std::uint32_t m) const {
+        return messages_[m].previous == no_step || messages_[messages_[m].previous].received;
+    }
+    // Has the message `slots_` places before it on the channel been received?
+    constexpr bool has_slot(std::uint32_t m) const {
+        for (std::uint32_t k = 0; k != slots_; ++k) {
+            m = messages_[m].previous;
+            if (m == no_step) return true;
+        }
+        return messages_[m].received;
+    }
+    constexpr void enqueue(std::uint32_t m) {
+        if (messages_[m].queued || messages_[m].received) return;
+        messages_[m].queued = true;
+        queue_.push_back(m);
+    }
+
+    constexpr void ready(std::uint32_t n) {
+        const std::uint32_t m = nodes_[n].message;
+        if (m == no_step) local_.push_back(n);
+        else if (n == messages_[m].send || messages_[m].sent || nodes_[messages_[m].send].waits == 0) enqueue(m);
+    }
+    constexpr void complete(std::uint32_t n) {
+        nodes_[n].waits = done_mark;
+        ++completed_;
+        for (std::uint32_t e = after_first_[n]; e != after_first_[n + 1]; ++e)
+            if (--nodes_[after_[e]].waits == 0) ready(after_[e]);
+    }
+
+    constexpr void run_local() {
+        while (!local_.empty() && !failed()) {
+            const std::uint32_t n = local_.back();
+            local_.pop_back();
+            const rank_t r = rank_of_[n];
+            const step& s = step_of(r, n);
+            for (block_t k = 0; k != s.out.count && !failed(); ++k) {
+                const cell* a = read(n, s.a, k);
+                const cell* b = s.reads_b() ? read(n, s.b, k) : nullptr;
+                if (failed()) return;
+                cell result = *a;
+                result.written = true;
+                if (b != nullptr) {
+                    if (a->block != b->block) {
+                        fail(fault::mixed_blocks, r, n - node_first_[r], s.out.first + k);
+                        return;
+                    }
+                    result.bracket = brackets_.combine(a->bracket, b->bracket);
+                    result.hops = std::max(a->hops, b->hops);
+                    if (brackets_.repeats(result.bracket) && !allows_repeats_v<Goal>)
+                        fail(fault::repeated_contribution, r, n - node_first_[r], s.out.first + k,
+                             brackets_.shared(a->bracket, b->bracket));
+                }
+                at(r, s.out.buffer, s.out.first + k) = result;
+            }
+            complete(n);
+        }
+    }
+
+    constexpr const cell* read(std::uint32_t n, const slice& s, block_t k) {
+        const rank_t r = rank_of_[n];
+        const block_t block = s.first + k;
+        const cell* c = &at(r, s.buffer, block);
+        if (c->bracket == no_bracket) {
+            // In place, what the output "contains" before it is written is the input; out of place it is nothing.
+            fail(fault::read_of_nothing, r, n - node_first_[r], block);
+        } else if (Goal::in_place && s.buffer == input && at(r, output, block).written) {
+            fail(fault::in_place_hazard, r, n - node_first_[r], block);
+        }
+        return c;
+    }
+
+    constexpr void take_payload(message& msg) {
+        const step& s = step_of(rank_of_[msg.send], msg.send);
+        msg.payload = flight_.size();
+        for (block_t k = 0; k != s.a.count; ++k) {
+            const cell* c = read(msg.send, s.a, k);
+            if (failed()) return;
+            flight_.push_back({c->bracket, c->block, c->hops + 1, true});
+            verdict_.traits.hops = std::max(verdict_.traits.hops, c->hops + 1);
+        }
+        if (s.a.count == 0) verdict_.traits.hops = std::max(verdict_.traits.hops, 1u);
+    }
+    constexpr void deliver(const message& msg) {
+        if (failed()) return;
+        const rank_t r = rank_of_[msg.receive];
+        const slice& into = step_of(r, msg.receive).out;
+        for (block_t k = 0; k != into.count; ++k) at(r, into.buffer, into.first + k) = flight_[msg.payload + k];
+        if (slots_ == 0) flight_.clear(); // nothing else is in flight
+    }
+
+    constexpr void check_results() {
+        plan_traits& traits = verdict_.traits;
+        std::uint64_t bracket = 0;
+        bool first_result = true;
+        std::uint64_t first_hash = 0;
+        std::vector<std::uint32_t> of_block(at_.blocks, no_bracket);
+        for (rank_t r = 0; r != at_.size; ++r)
+            for (block_t b = 0; b != at_.blocks; ++b) {
+                const contributions wanted = Goal::result(at_, r, b);
+                if (wanted.empty()) continue;
+                const cell& got = at(r, output, b);
+                if (got.bracket == no_bracket) {
+                    fail(fault::missing_result, r, no_step, b);
+                    return;
+                }
+                if (got.block != b) {
+                    fail(fault::wrong_result, r, no_step, b);
+                    return;
+                }
+                if (!brackets_.covers(got.bracket, wanted.first, wanted.last)) {
+                    const rank_t odd = brackets_.odd_one_out(got.bracket, wanted.first, wanted.last);
+                    fail(fault::wrong_result, r, no_step, b, odd);
+                    return;
+                }
+                traits.needs_commutative |= !brackets_.in_order(got.bracket) && !brackets_.repeats(got.bracket);
+                traits.needs_idempotent |= brackets_.repeats(got.bracket);
+                traits.depth = std::max(traits.depth, brackets_.depth(got.bracket));
+                if (of_block[b] == no_bracket) of_block[b] = got.bracket;
+                else traits.rank_consistent &= of_block[b] == got.bracket;
+                const std::uint64_t hash = brackets_.hash(got.bracket);
+                if (first_result) first_hash = hash;
+                else if (hash != first_hash) traits.position_invariant = false;
+                first_result = false;
+                bracket = mix(bracket, hash);
+            }
+        if (traits.needs_idempotent) traits.needs_commutative = true;
+        if (traits.depth != 0) traits.bracket = traits.position_invariant && traits.rank_consistent ? first_hash : bracket;
+        count();
+    }
+
+    constexpr void count() {
+        plan_traits& traits = verdict_.traits;
+        std::vector<rank_t> peers;
+        for (rank_t r = 0; r != at_.size; ++r) {
+            step_counts counts;
+            peers.clear();
+            for (const step& s : schedules_[r]) {
+                if (s.verb == verb::send) counts.send(s.peer, s.a);
+                if (s.verb == verb::receive) counts.receive(s.peer, s.out);
+                if (s.verb == verb::combine) counts.combine(s.a, s.b, s.out);
+                if (s.communicates()) peers.push_back(s.peer);
+            }
+            std::sort(peers.begin(), peers.end());
+            const auto distinct = std::unique(peers.begin(), peers.end()) - peers.begin();
+            traits.peers_max = std::max(traits.peers_max, static_cast<std::uint32_t>(distinct));
+            traits.steps_max = std::max(traits.steps_max, static_cast<std::uint32_t>(schedules_[r].size()));
+            traits.messages += counts.sends;
+            traits.volume += counts.blocks_sent;
+            traits.volume_max = std::max(traits.volume_max, counts.blocks_sent);
+            traits.combines += counts.blocks_combined;
+            traits.combines_max = std::max(traits.combines_max, counts.blocks_combined);
+        }
+    }
+
+    constexpr cell& at(rank_t r, buffer b, block_t k) {
+        return cells_[cell_first_[r] + std::size_t{b.index} * at_.blocks + k];
+    }
+    constexpr const step& step_of(rank_t r, std::uint32_t n) const { return schedules_[r][n - node_first_[r]]; }
+
+    static constexpr std::uint32_t done_mark = 0xffff'ffffu;
+
+    dimensions at_;
+    std::uint32_t slots_;
+    std::span<const schedule> schedules_;
+    std::span<const block_t> scratch_;
+    brackets brackets_;
+    verdict verdict_{};
+    std::vector<std::uint32_t> node_first_; // per rank, and the end
+    std::vector<std::size_t> cell_first_;
+    std::vector<cell> cells_;
+    std::vector<node> nodes_;
+    std::vector<rank_t> rank_of_; // per node
+    std::vector<message> messages_;
+    std::vector<std::uint32_t> after_first_, after_; // who waits for a node
+    std::vector<std::uint32_t> local_, queue_;       // ready local steps; messages worth a look
+    std::vector<std::uint32_t> sent_in_, received_in_;
+    std::vector<cell> flight_;
+    std::size_t completed_ = 0;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+// The laws of CostModel, as code: run them over your own model at the rank counts and sizes you care about.
+//
+//   static_assert(bough::testing::check_cost_model(my_network, 8, my_sizes) == bough::testing::cost_fault{});
+// Asks for every pair of ranks below `ranks` and every size, twice; the report names one law, cost, pair and size.
+#ifndef BOUGH_TESTING_COST_MODEL_LAWS_HPP
+#define BOUGH_TESTING_COST_MODEL_LAWS_HPP
+
+#include <bough/concepts/cost_model.hpp>
+#include <bough/core/rank.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace bough::testing {
+
+enum class cost_law : std::uint8_t {
+    none,              // all laws hold
+    finite,            // no infinity, no NaN
+    not_negative,      //
+    rises_with_bytes,  // never falls from one size to the next larger one
+    same_when_repeated // a pure function of its arguments
+};
+
+enum class cost_kind : std::uint8_t { start, send, latency, receive, combine, copy };
+
+struct cost_fault {
+    cost_law law = cost_law::none;
+    cost_kind cost = cost_kind::start;
+    rank_t from = no_rank; // the rank, of a local cost
+    rank_t to = no_rank;
+    std::uint64_t bytes = 0;
+    friend constexpr bool operator==(const cost_fault&, const cost_fault&) = default;
+};
+
+// Pre: `sizes` rise.
+template <CostModel M>
+constexpr cost_fault check_cost_model(const M& model, rank_t ranks, std::span<const std::uint64_t> sizes) {
+    const auto cost_of = [&](cost_kind kind, rank_t from, rank_t to, std::uint64_t bytes) -> double {
+        switch (kind) {
+        case cost_kind::start: return model.start_ns();
+        case cost_kind::send: return model.send_ns(from, to, bytes);
+        case cost_kind::latency: return model.latency_ns(from, to, bytes);
+        case cost_kind::receive: return model.receive_ns(from, to, bytes);
+        case cost_kind::combine: return model.combine_ns(from, bytes);
+        case cost_kind::copy: return model.copy_ns(from, bytes);
+        }
+        return 0;
+    };
+    constexpr std::array kinds{cost_kind::start,   cost_kind::send,    cost_kind::latency,
+                               cost_kind::receive, cost_kind::combine, cost_kind::copy};
+    for (const cost_kind kind : kinds)
+        for (rank_t from = 0; from != ranks; ++from)
+            for (rank_t to = 0; to != ranks; ++to) {
+                double smaller_ns = 0;
+                for (const std::uint64_t bytes : sizes) {
+                    const double ns = cost_of(kind, from, to, bytes);
+                    const auto broken = [&](cost_law law) { return cost_fault{law, kind, from, to, bytes}; };
+                    if (!(ns <= std::numeric_limits<double>::max() && ns >= std::numeric_limits<double>::lowest()))
+                        return broken(cost_law::finite);
+                    if (ns < 0) return broken(cost_law::not_negative);
+                    if (ns < smaller_ns) return broken(cost_law::rises_with_bytes);
+                    if (cost_of(kind, from, to, bytes) != ns) return broken(cost_law::same_when_repeated);
+                    smaller_ns = ns;
+                }
+            }
+    return {};
+}
+
+} // namespace bough::testing
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+// The laws of Tree and TreeShape, as code: run them over your own shape at every size you care about.
+//
+//   static_assert(bough::testing::check_tree(my_tree) == bough::testing::tree_fault{});
+//   static_assert(bough::testing::check_shape(my_shape, 13) == bough::testing::tree_fault{});
+// Time O(size + the children asked for), memory O(size); the report names one law and one rank.
+#ifndef BOUGH_TESTING_TREE_LAWS_HPP
+#define BOUGH_TESTING_TREE_LAWS_HPP
+
+#include <bough/concepts/tree.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/tree/tree.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bough::testing {
+
+enum class tree_law : std::uint8_t {
+    none,                 // all laws hold
+    valid_parameters,     // a shape's check() is ok
+    at_least_one_rank,    // size() >= 1
+    root_in_range,        // root() < size()
+    root_has_no_parent,   // parent(root()) == no_rank
+    parent_in_range,      // parent(r) < size() and is not r, for every other rank
+    child_in_range,       // child(r, i) < size()
+    child_knows_parent,   // parent(child(r, i)) == r
+    child_once,           // no rank is listed as a child twice
+    parent_knows_child,   // every rank other than the root is a child of its parent
+    reaches_root,         // going up from any rank ends at the root
+    children_are_adjacent // rank-ordered trees: each child in receive order extends the interval combined so far
+};
+
+struct tree_fault {
+    tree_law law = tree_law::none;
+    rank_t rank = no_rank; // the rank that breaks it
+    friend constexpr bool operator==(const tree_fault&, const tree_fault&) = default;
+};
+
+template <Tree T>
+constexpr tree_fault check_tree(const T& tree) {
+    const rank_t size = tree.size();
+    const rank_t root = tree.root();
+    if (size == 0) return {tree_law::at_least_one_rank, no_rank};
+    if (root >= size) return {tree_law::root_in_range, root};
+    if (tree.parent(root) != no_rank) return {tree_law::root_has_no_parent, root};
+
+    std::vector<char> listed(size, 0); // not vector<bool>: not constexpr everywhere
+    for (rank_t r = 0; r != size; ++r) {
+        const rank_t parent = tree.parent(r);
+        if (r != root && (parent >= size || parent == r)) return {tree_law::parent_in_range, r};
+        const rank_t children = tree.child_count(r);
+        for (rank_t i = 0; i != children; ++i) {
+            const rank_t child = tree.child(r, i);
+            if (child >= size) return {tree_law::child_in_range, r};
+            if (tree.parent(child) != r) return {tree_law::child_knows_parent, child};
+            if (listed[child]) return {tree_law::child_once, child};
+            listed[child] = 1;
+        }
+    }
+    for (rank_t r = 0; r != size; ++r) {
+        if (r != root && !listed[r]) return {tree_law::parent_knows_child, r};
+    }
+
+    // Mark what is known to lead to the root, one path at a time: every rank is passed once.
+    std::vector<char> safe(size, 0);
+    safe[root] = 1;
+    for (rank_t r = 0; r != size; ++r) {
+        rank_t steps = 0;
+        rank_t at = r;
+        for (; !safe[at]; at = tree.parent(at)) {
+            if (steps++ == size) return {tree_law::reaches_root, r};
+        }
+        for (at = r; !safe[at]; at = tree.parent(at)) safe[at] = 1;
+    }
+    return {};
+}
+
+// Of a tree that keeps rank order: combining the own value and then the children in receive order always joins
+// neighbouring intervals of ranks. `below_allowed`: children may join from below, as in in_order.
+// Pre: check_tree(tree) reports nothing.
+template <Tree T>
+constexpr tree_fault check_rank_order(const T& tree, bool below_allowed = false) {
+    std::vector<rank_t> order{tree.root()}; // parents before children
+    order.reserve(tree.size());
+    for (std::size_t at = 0; at != order.size(); ++at) {
+        const rank_t r = order[at];
+        const rank_t children = tree.child_count(r);
+        for (rank_t i = 0; i != children; ++i) order.push_back(tree.child(r, i));
+    }
+    std::vector<rank_t> first(tree.size(), 0); // the interval of each subtree
+    std::vector<rank_t> last(tree.size(), 0);
+    for (std::size_t at = order.size(); at-- != 0;) {
+        const rank_t r = order[at];
+        first[r] = last[r] = r;
+        for (rank_t i = tree.child_count(r); i-- != 0;) {
+            const rank_t child = tree.child(r, i);
+            if (first[child] == last[r] + 1)
+                last[r] = last[child];
+            else if (below_allowed && last[child] + 1 == first[r])
+                first[r] = first[child];
+            else
+                return {tree_law::children_are_adjacent, child};
+        }
+    }
+    return {};
+}
+
+// A shape at one size: its parameters, its laws as a tree, and rank order where it claims that.
+template <TreeShape Shape>
+constexpr tree_fault check_shape(const Shape& shape, rank_t size) {
+    if (shape.check()) return {tree_law::valid_parameters, no_rank};
+    const tree bound{shape, size};
+    if (const tree_fault fault = check_tree(bound); fault.law != tree_law::none) return fault;
+    return bound.rank_ordered() ? check_rank_order(bound) : tree_fault{};
+}
+
+} // namespace bough::testing
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSL-1.0
+// The ring of one (sender, receiver) pair of threads: single producer, single consumer, messages in order.
+//
+// A slot's line is full when its sequence equals the ticket of the message that is expected there. The receiver says by
+// one counter, on a line of its own, how many slots are free again; the sender looks at it only when it thinks the ring
+// is full. So a short message costs one cache line's way, and nothing else that both sides touch.
+#ifndef BOUGH_TRANSPORT_DETAIL_RING_HPP
+#define BOUGH_TRANSPORT_DETAIL_RING_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+
+namespace bough::detail {
+
+class alignas(64) ring {
+public:
+    static constexpr std::uint32_t short_bytes = 24; // payload that shares the line of its envelope
+
+    // Pre: slots is a power of two, 1 to 64.
+    ring(rank_t sender, std::uint32_t slots, std::uint32_t eager_bytes)
+        : from(sender), mask_(slots - 1), stride_((eager_bytes + 63) / 64 * 64), eager_bytes_(eager_bytes),
+          slots_(new slot[slots]), long_(new long_message[slots]), area_(new line[slots * (stride_ / 64)]) {}
+
+    // --- the sender's side ---
+
+    posted push(const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (tail_ - consumed_seen_ > mask_) {
+            consumed_seen_ = consumed_.load(std::memory_order_acquire);
+            if (tail_ - consumed_seen_ > mask_) return posted::would_block;
+        }
+        const std::uint32_t index = tail_ & mask_;
+        if ((open_ >> index & 1) != 0) return posted::would_block; // its end has not been polled yet
+        slot& s = slots_[index];
+        s.tag = tag;
+        posted result = posted::complete;
+        if (bytes.size() <= short_bytes) {
+            s.length = static_cast<std::uint32_t>(bytes.size());
+            if (bytes.size() == 8)
+                std::memcpy(s.payload, bytes.data(), 8);
+            else if (!bytes.empty())
+                std::memcpy(s.payload, bytes.data(), bytes.size());
+        } else if (bytes.size() <= eager_bytes_) {
+            s.length = static_cast<std::uint32_t>(bytes.size());
+            std::memcpy(area(index), bytes.data(), bytes.size());
+        } else {
+            s.length = long_mark;
+            const std::uint64_t where[2] = {reinterpret_cast<std::uintptr_t>(bytes.data()), bytes.size()};
+            std::memcpy(s.payload, where, sizeof where);
+            long_[index].id = id;
+            long_[index].state.store(state_open, std::memory_order_relaxed);
+            open_ |= std::uint64_t{1} << index;
+            result = posted::pending;
+        }
+        ++tail_;
+        s.sequence.store(tail_, std::memory_order_release);
+        return result;
+    }
+
+    // Long messages of which the receiver is done, or that were taken back: their events.
+    std::size_t acknowledged(std::span<event> events) {
+        std::size_t found = 0;
+        for (std::uint64_t open = open_; open != 0 && found != events.size(); open &= open - 1) {
+            const auto index = static_cast<std::uint32_t>(std::countr_zero(open));
+            const std::uint32_t state = long_[index].state.load(std::memory_order_acquire);
+            if (state != state_done && state != state_taken_back) continue;
+            open_ &= ~(std::uint64_t{1} << index);
+            event& e = events[found++];
+            e = {};
+            e.what = event::kind::complete;
+            e.code = state == state_done ? errc::ok : errc::cancelled;
+            e.id = long_[index].id;
+        }
+        return found;
+    }
+    bool has_open() const noexcept { return open_ != 0; }
+
+    // Takes a long message back, or waits for its reader through the usual event. False: no such message.
+    bool cancel(std::uint64_t id) noexcept {
+        for (std::uint64_t open = open_; open != 0; open &= open - 1) {
+            long_message& m = long_[static_cast<std::uint32_t>(std::countr_zero(open))];
+            if (m.id != id) continue;
+            std::uint32_t expected = state_open;
+            m.state.compare_exchange_strong(expected, state_taken_back, std::memory_order_acq_rel);
+            return true;
+        }
+        return false;
+    }
+    // All that are open: the sender goes away.
+    void cancel_all() noexcept {
+        for (std::uint64_t open = open_; open != 0; open &= open - 1) {
+            std::uint32_t expected = state_open;
+            std::atomic<std::uint32_t>& state = long_[static_cast<std::uint32_t>(std::countr_zero(open))].state;
+            if (state.compare_exchange_strong(expected, state_taken_back, std::memory_order_acq_rel)) continue;
+            while (state.load(std::memory_order_acquire) == state_claimed) {
+            } // a copy or a combine, no more
+        }
+    }
+
+    // --- the receiver's side ---
+
+    bool has_arrival() const noexcept {
+        return slots_[head_ & mask_].sequence.load(std::memory_order_acquire) == head_ + 1;
+    }
+    // The next message, once; it stays where it is until released.
+    bool peek(event& e) noexcept {
+        const std::uint32_t index = head_ & mask_;
+        const slot& s = slots_[index];
+        if (s.sequence.load(std::memory_order_acquire) != head_ + 1) return false;
+        ++head_;
+        e.what = event::kind::arrived;
+        e.code = errc::ok;
+        e.peer = from;
+        e.id = reinterpret_cast<std::uintptr_t>(this) | index;
+        e.envelope = s.tag;
+        if (s.length == long_mark) {
+            std::uint64_t where[2];
+            std::memcpy(where, s.payload, sizeof where);
+            e.data = reinterpret_cast<const std::byte*>(where[0]);
+            e.bytes = where[1];
+        } else {
+            e.data = s.length <= short_bytes ? s.payload : area(index);
+            e.bytes = s.length;
+        }
+        return true;
+    }
+    static ring* of(const event& arrival) noexcept { return reinterpret_cast<ring*>(arrival.id & ~std::uint64_t{63}); }
+    bool claim(const event& arrival) noexcept {
+        const auto index = static_cast<std::uint32_t>(arrival.id & 63);
+        if (slots_[index].length != long_mark) return true;
+        std::uint32_t expected = state_open;
+        return long_[index].state.compare_exchange_strong(expected, state_claimed, std::memory_order_acq_rel);
+    }
+    void release(const event& arrival) noexcept {
+        const auto index = static_cast<std::uint32_t>(arrival.id & 63);
+        if (slots_[index].length == long_mark) {
+            std::uint32_t state = long_[index].state.load(std::memory_order_relaxed);
+            while (state != state_taken_back &&
+                   !long_[index].state.compare_exchange_weak(state, state_done, std::memory_order_acq_rel)) {
+            }
+        }
+        released_ |= std::uint64_t{1} << index;
+        while ((released_ >> (freed_ & mask_) & 1) != 0) {
+            released_ &= ~(std::uint64_t{1} << (freed_ & mask_));
+            ++freed_;
+        }
+        consumed_.store(freed_, std::memory_order_release);
+    }
+
+    ring* next = nullptr; // in the receiver's list
+    const rank_t from;
+
+private:
+    static constexpr std::uint32_t long_mark = 0xffff'ffffu;
+    static constexpr std::uint32_t state_open = 1;       // the receiver may claim it, the sender may take it back
+    static constexpr std::uint32_t state_claimed = 2;    // the receiver reads it
+    static constexpr std::uint32_t state_done = 3;       // the bytes are the sender's again
+    static constexpr std::uint32_t state_taken_back = 4; // the receiver must not read it
+
+    struct alignas(64) slot {
+        std::atomic<std::uint32_t> sequence{0};
+        std::uint32_t length = 0;
+        envelope tag{};
+        std::byte payload[short_bytes];
+    };
+    static_assert(sizeof(slot) == 64);
+    struct alignas(64) long_message {
+        std::atomic<std::uint32_t> state{0};
+        std::uint64_t id = 0; // the sender's
+    };
+    struct alignas(64) line {
+        std::byte bytes[64];
+    };
+
+    std::byte* area(std::uint32_t index) const noexcept { return area_[std::size_t{index} * (stride_ / 64)].bytes; }
+
+    const std::uint32_t mask_;
+    const std::uint32_t stride_; // bytes of a slot's eager area
+    const std::uint32_t eager_bytes_;
+    std::unique_ptr<slot[]> slots_;
+    std::unique_ptr<long_message[]> long_;
+    std::unique_ptr<line[]> area_;
+
+    alignas(64) std::uint32_t tail_ = 0; // the sender's line
+    std::uint32_t consumed_seen_ = 0;
+    std::uint64_t open_ = 0; // slots whose long message has not ended
+
+    alignas(64) std::uint32_t head_ = 0; // the receiver's line
+    std::uint32_t freed_ = 0;
+    std::uint64_t released_ = 0; // slots released before older ones
+
+    alignas(64) std::atomic<std::uint32_t> consumed_{0};
+};
+
+} // namespace bough::detail
+
+#endif

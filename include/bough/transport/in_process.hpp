@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSL-1.0
+// in_process: ranks are threads of one process.
+//
+//   bough::in_process world{8};
+//   world.run([](auto transport) {
+//       bough::communicator comm{std::move(transport)};
+//       ...
+//   });
+//
+// Every (sender, receiver) pair that talks has a ring of slots of its own, made at the first message. A slot is one cache
+// line: sequence number, length, envelope and up to 24 bytes of payload arrive together. Payloads up to `eager_bytes`
+// follow in lines behind it; longer ones stay in the sender's memory and are read, or combined, straight from there, after
+// a claim that the sender can win by taking the message back. Nothing is copied twice.
+//
+// Waiting: while every rank has a core of its own, a rank spins, then yields; with more ranks than cores it yields at
+// once; after some milliseconds of nothing it sleeps in short naps.
+#ifndef BOUGH_TRANSPORT_IN_PROCESS_HPP
+#define BOUGH_TRANSPORT_IN_PROCESS_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/transport/detail/ring.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct in_process_options {
+    std::uint32_t slots = 8;          // messages in flight from one rank to another; a power of two, at most 64
+    std::uint32_t eager_bytes = 2048; // longer payloads stay with the sender until they are read
+    std::uint32_t cores = 0;          // cores that the ranks share; 0: ask the system
+};
+
+namespace detail {
+// A hint to the core that this thread only waits.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+} // namespace detail
+
+class in_process {
+public:
+    class endpoint;
+
+    // Pre: ranks >= 1; slots a power of two, 1 to 64.
+    explicit in_process(rank_t ranks, in_process_options options = {})
+        : shared_(std::make_shared<world>(ranks, options)) {}
+
+    rank_t size() const noexcept { return static_cast<rank_t>(shared_->ranks.size()); }
+
+    // The transport of one rank; to be used by one thread at a time. Each rank's may be taken once.
+    endpoint connect(rank_t rank);
+
+    // Runs f(transport) on one thread per rank and waits for all. If ranks throw, the first exception is rethrown here
+    // (the others learn that the rank is gone: their operations end with peer_dead).
+    template <class F>
+    void run(F&& f);
+
+private:
+    // What senders and the receiver of one rank share.
+    struct alignas(64) rank_state {
+        std::atomic<detail::ring*> incoming{nullptr}; // all rings to this rank, newest first
+        std::atomic<std::uint32_t> gone{0};
+    };
+    struct world {
+        world(rank_t n, in_process_options o) : options(o), ranks(n) {
+            BOUGH_EXPECTS(n >= 1, "ranks: a group needs at least one rank");
+            BOUGH_EXPECTS(o.slots >= 1 && o.slots <= 64 && (o.slots & (o.slots - 1)) == 0,
+                          "slots: must be a power of two, 1 to 64");
+            if (options.cores == 0) options.cores = std::thread::hardware_concurrency();
+        }
+        ~world() {
+            for (rank_state& r : ranks)
+                for (detail::ring* ring = r.incoming.load(); ring != nullptr;) delete std::exchange(ring, ring->next);
+        }
+        world(const world&) = delete;
+        world& operator=(const world&) = delete;
+
+        in_process_options options;
+        std::vector<rank_state> ranks;
+        alignas(64) std::atomic<std::uint32_t> departures{0};
+    };
+
+    std::shared_ptr<world> shared_;
+};
+
+class in_process::endpoint {
+public:
+    endpoint(endpoint&&) = default;
+    endpoint& operator=(endpoint&&) = delete;
+    ~endpoint() {
+        if (!world_) return;
+        for (detail::ring* ring : open_) ring->cancel_all(); // nobody reads this rank's memory from here on
+        world_->ranks[rank_].gone.store(1, std::memory_order_release);
+        world_->departures.fetch_add(1, std::memory_order_release);
+    }
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return static_cast<rank_t>(world_->ranks.size()); }
+    // More ranks than cores: whoever waits takes time from whoever works.
+    bool oversubscribed() const noexcept { return size() > world_->options.cores; }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= size() || to == rank_ || world_->ranks[to].gone.load(std::memory_order_relaxed) != 0)
+            return posted::failed;
+        detail::ring* ring = outgoing(to);
+        const bool was_open = ring->has_open();
+        const posted result = ring->push(tag, bytes, id);
+        if (result == posted::pending && !was_open) open_.push_back(ring);
+        return result;
+    }
+
+    std::size_t poll(std::span<event> events) {
+        std::size_t found = 0;
+        refresh();
+        for (detail::ring* ring : in_)
+            while (found != events.size() && ring->peek(events[found])) ++found;
+        if (!open_.empty()) {
+            for (detail::ring* ring : open_) found += ring->acknowledged(events.subspan(found));
+            std::erase_if(open_, [](const detail::ring* ring) { return !ring->has_open(); });
+        }
+        if (world_->departures.load(std::memory_order_acquire) != departures_) found += departed(events.subspan(found));
+        return found;
+    }
+
+    posted take(const event& arrival, std::span<std::byte> into, std::uint64_t) {
+        if (into.size() != arrival.bytes || !claim(arrival)) return posted::failed;
+        if (!into.empty()) std::memcpy(into.data(), arrival.data, into.size());
+        release(arrival);
+        return posted::complete;
+    }
+    bool claim(const event& arrival) noexcept { return detail::ring::of(arrival)->claim(arrival); }
+    void release(const event& arrival) noexcept { detail::ring::of(arrival)->release(arrival); }
+
+    errc cancel(std::uint64_t id) noexcept {
+        for (detail::ring* ring : open_)
+            if (ring->cancel(id)) return errc::ok;
+        return errc::invalid_argument;
+    }
+
+    std::uint64_t now_ns() const noexcept {
+        const auto since = std::chrono::steady_clock::now().time_since_epoch();
+        return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+    }
+
+    void wait(std::uint32_t idle, std::uint64_t) const {
+        if (idle < spins_)
+            detail::relax();
+        else if (idle < spins_ + yields)
+            std::this_thread::yield();
+        else
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+
+private:
+    friend class in_process;
+    static constexpr std::uint32_t yields = 20'000; // some milliseconds
+
+    endpoint(std::shared_ptr<world> shared, rank_t rank)
+        : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 4000), reported_(size(), 0) {}
+
+    // The ring to a rank, made when it is first needed.
+    detail::ring* outgoing(rank_t to) {
+        if (last_to_ == to) return last_out_;
+        last_to_ = to;
+        for (const auto& [peer, ring] : out_)
+            if (peer == to) return last_out_ = ring;
+        auto made = std::make_unique<detail::ring>(rank_, world_->options.slots, world_->options.eager_bytes);
+        std::atomic<detail::ring*>& list = world_->ranks[to].incoming;
+        out_.emplace_back(to, made.get());
+        last_out_ = made.get();
+        made->next = list.load(std::memory_order_relaxed);
+        while (!list.compare_exchange_weak(made->next, made.get(), std::memory_order_acq_rel)) {
+        }
+        return made.release();
+    }
+    // Learns of rings that senders have made since.
+    void refresh() {
+        detail::ring* newest = world_->ranks[rank_].incoming.load(std::memory_order_acquire);
+        if (newest == newest_) return;
+        for (detail::ring* ring = newest; ring != newest_; ring = ring->next) in_.push_back(ring);
+        newest_ = newest;
+    }
+    // Reports ranks that are gone and whose messages have all been seen.
+    std::size_t departed(std::span<event> events) {
+        const std::uint32_t departures = world_->departures.load(std::memory_order_acquire);
+        std::size_t found = 0;
+        bool all = true;
+        for (rank_t r = 0; r != size(); ++r) {
+            if (reported_[r] != 0 || world_->ranks[r].gone.load(std::memory_order_acquire) == 0) continue;
+            refresh();
+            bool drained = found != events.size();
+            for (const detail::ring* ring : in_) drained &= ring->from != r || !ring->has_arrival();
+            if (!drained) {
+                all = false;
+                continue;
+            }
+            reported_[r] = 1;
+            events[found] = {};
+            events[found].what = event::kind::lost;
+            events[found++].peer = r;
+        }
+        if (all) departures_ = departures;
+        return found;
+    }
+
+    std::shared_ptr<world> world_;
+    rank_t rank_;
+    std::uint32_t spins_;
+    std::vector<detail::ring*> in_;  // rings to me
+    detail::ring* newest_ = nullptr; // of the list that in_ was read from
+    std::vector<std::pair<rank_t, detail::ring*>> out_;
+    std::vector<detail::ring*> open_; // rings with long messages of mine under way
+    rank_t last_to_ = no_rank;
+    detail::ring* last_out_ = nullptr;
+    std::uint32_t departures_ = 0; // how many of them I have reported
+    std::vector<unsigned char> reported_;
+};
+
+static_assert(InPlaceTransport<in_process::endpoint> && WaitableTransport<in_process::endpoint>);
+
+inline in_process::endpoint in_process::connect(rank_t rank) {
+    BOUGH_EXPECTS(rank < size(), "rank: not a rank of this group");
+    return endpoint(shared_, rank);
+}
+
+template <class F>
+void in_process::run(F&& f) {
+    std::vector<endpoint> ends; // before any thread starts, so that a rank that fails at once is seen as gone
+    ends.reserve(size());
+    for (rank_t r = 0; r != size(); ++r) ends.push_back(connect(r));
+    std::vector<std::thread> threads;
+    threads.reserve(size());
+#if BOUGH_HAS_EXCEPTIONS
+    std::exception_ptr first;
+    std::mutex guard;
+    const auto body = [&](endpoint end) {
+        try {
+            f(std::move(end));
+        } catch (...) {
+            const std::scoped_lock lock(guard);
+            if (!first) first = std::current_exception();
+        }
+    };
+#else
+    const auto body = [&](endpoint end) { f(std::move(end)); };
+#endif
+    for (endpoint& end : ends) threads.emplace_back(body, std::move(end));
+    for (std::thread& t : threads) t.join();
+#if BOUGH_HAS_EXCEPTIONS
+    if (first) std::rethrow_exception(first);
+#endif
+}
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSL-1.0
+// bough: the command line. What may be typed, and where it goes.
+//
+// Exit status: 0 all is well; 1 a plan or a result is wrong; 2 it cannot be asked for; 3 the machine could not do it.
+#include "commands.hpp"
+#include "parse.hpp"
+#include <bough/core/version.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <iostream>
+#include <new>
+#include <string>
+
+namespace cli {
+
+namespace {
+
+const std::string shapes = "binomial, binomial_high, fnomial, degree_k, kary, chain, flat";
+
+class command_line {
+public:
+    command_line() {
+        app_.set_version_flag("--version", version());
+        app_.failure_message([](const CLI::App*, const CLI::Error& e) { return std::string(e.what()); });
+        app_.require_subcommand(0, 1);
+        app_.footer("'bough COMMAND --help' explains a command and shows two examples.");
+        add_tree();
+        add_schedule();
+        add_verify();
+        add_table();
+    }
+
+    int run(int argc, char** argv) {
+        try {
+            app_.parse(argc, argv);
+        } catch (const CLI::Success& e) { // --help and --version
+            return app_.exit(e);
+        } catch (const CLI::ExtrasError&) {
+            throw usage_error(what_is_too_much());
+        } catch (const CLI::ParseError& e) {
+            throw usage_error(e.what());
+        }
+        if (run_) return run_();
+        std::cout << app_.help();
+        return 0;
+    }
+
+private:
+    static std::string version() {
+        const bough::version v;
+        return "bough " + std::to_string(v.major) + "." + std::to_string(v.minor) + "." + std::to_string(v.patch);
+    }
+
+    std::string what_is_too_much() {
+        const std::string extra = "'" + app_.remaining(true).front() + "'";
+        const auto chosen = app_.get_subcommands();
+        if (!chosen.empty())
+            return extra + ": is not an argument of 'bough " + chosen.front()->get_name() + "'; try --help";
+        std::string names;
+        for (const CLI::App* command : app_.get_subcommands({}))
+            names += (names.empty() ? "" : ", ") + command->get_name();
+        return extra + ": is not a command; known are " + names;
+    }
+
+    CLI::App* add(const std::string& name, const std::string& what, const std::string& examples,
+                  std::function<int()> run) {
+        CLI::App* command = app_.add_subcommand(name, what);
+        command->footer("Examples:\n" + examples);
+        command->callback([this, run = std::move(run)] { run_ = run; });
+        return command;
+    }
+
+    // --format, and --json for short.
+    static void add_format(CLI::App* command, std::string& format, const std::vector<std::string>& known) {
+        std::string names;
+        for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+        command->add_option("--format", format, "How to print: " + names)
+            ->type_name("FORMAT")
+            ->check([known, names](const std::string& text) {
+                for (const std::string& name : known)
+                    if (name == text) return std::string();
+                return "there is no '" + text + "'; known are " + names;
+            });
+        command->add_flag_callback(
+            "--json", [&format] { format = "json"; }, "The same as --format json");
+    }
+
+    static void add_plan(CLI::App* command, plan_arguments& plan, const std::string& about_ranks, bool required) {
+        command->add_option("COLLECTIVE", plan.collective, "reduce, allreduce, broadcast or barrier")
+            ->required(required)
+            ->type_name("");
+        command
+            ->add_option("ALGORITHM", plan.algorithm,
+                         "A shape, for the algorithm over that tree: " + shapes +
+                             "; or recursive_doubling (allreduce, barrier), dissemination (barrier)")
+            ->required(required)
+            ->type_name("");
+        command->add_option("--ranks", plan.ranks, about_ranks)->required(required)->type_name("P");
+        command->add_option("--root", plan.root, "The rank at the top; 0 if not given")->type_name("R");
+        command->add_option("--blocks", plan.blocks, "Cut the vector into B blocks, which a tree pipelines")
+            ->type_name("B");
+        command->add_option("--degree", plan.degree, "f of fnomial, k of degree_k, arity of kary")->type_name("F");
+        command->add_flag("--ordered", plan.ordered, "Keep rank order for any root, for an op that does not commute");
+    }
+
+    void add_tree() {
+        CLI::App* command =
+            add("tree", "Draw a tree: who is whose parent, and in which order it serves its children",
+                "  bough tree fnomial --degree 3 --ranks 9\n"
+                "  bough tree binomial --ranks 13 --root 5 --ordered --format dot | dot -Tsvg > tree.svg\n"
+                "The outline lists the children of a rank in the order in which a reduction receives them.",
+                [this] { return tree(tree_); });
+        command->add_option("SHAPE", tree_.shape, shapes)->required()->type_name("");
+        command->add_option("--ranks", tree_.ranks, "How many ranks")->required()->type_name("P");
+        command->add_option("--degree", tree_.degree, "f of fnomial, k of degree_k, arity of kary")->type_name("F");
+        command->add_option("--root", tree_.root, "The rank at the top; 0 if not given")->type_name("R");
+        command->add_flag("--ordered", tree_.ordered, "Keep rank order for any root");
+        add_format(command, tree_.format, {"outline", "json", "dot"});
+    }
+
+    void add_schedule() {
+        CLI::App* command = add("schedule", "Print what each rank does, step by step",
+                                "  bough schedule allreduce recursive_doubling --ranks 7\n"
+                                "  bough schedule reduce fnomial --degree 4 --ranks 1000000 --rank 0\n"
+                                "A step may begin when the steps after 'after' have ended; nothing else orders them.",
+                                [this] { return schedule(schedule_); });
+        add_plan(command, schedule_.plan, "How many ranks", true);
+        command->add_option("--rank", schedule_.rank, "Only this rank; every rank if not given")->type_name("r");
+        add_format(command, schedule_.plan.format, {"text", "json"});
+    }
+
+    void add_verify() {
+        CLI::App* command = add("verify", "Prove a plan, and compute its rounds, volume and other traits",
+                                "  bough verify allreduce recursive_doubling --ranks 13\n"
+                                "  bough verify reduce kary --degree 3 --ranks 1..256\n"
+                                "  bough verify --schedule my.json\n"
+                                "Exit status 1 if a plan is wrong.",
+                                [this] { return verify(verify_); });
+        add_plan(command, verify_.plan, "How many ranks: P, or a range as 1..256", false);
+        command->add_option("--schedule", verify_.schedule, "Prove a file that 'bough schedule --json' wrote instead")
+            ->type_name("FILE");
+        add_format(command, verify_.plan.format, {"text", "json"});
+    }
+
+    void add_table() {
+        CLI::App* command = add("table", "Compare all algorithms by their computed traits",
+                                "  bough table --ranks 13\n"
+                                "  bough table --ranks 64 --format markdown > table.md\n"
+                                "Exit status 1 if a plan is wrong.",
+                                [this] { return table(table_); });
+        command->add_option("--ranks", table_.ranks, "How many ranks; 13 if not given")->type_name("P");
+        add_format(command, table_.format, {"text", "markdown", "json"});
+    }
+
+    CLI::App app_{"bough: collective communication algorithms as values: drawn, printed, proved, priced and run",
+                  "bough"};
+    std::function<int()> run_;
+    tree_arguments tree_;
+    schedule_arguments schedule_;
+    verify_arguments verify_;
+    table_arguments table_;
+};
+
+int guarded(int argc, char** argv) {
+    int status = 0;
+    try {
+        status = command_line().run(argc, argv);
+        std::cout.flush();
+        if (!std::cout) throw std::runtime_error("standard output: cannot be written");
+    } catch (const usage_error& e) {
+        std::cerr << "bough: " << e.what() << '\n';
+        status = 2;
+    } catch (const std::bad_alloc&) {
+        std::cerr << "bough: there is not enough memory for this\n";
+        status = 3;
+    } catch (const std::exception& e) {
+        std::cerr << "bough: " << e.what() << '\n';
+        status = 3;
+    }
+    return status;
+}
+
+} // namespace
+
+} // namespace cli
+
+int main(int argc, char** argv) { return cli::guarded(argc, argv); }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// bough tree: draws a tree.
+#include "catalogue.hpp"
+#include "commands.hpp"
+#include "json.hpp"
+#include "parse.hpp"
+#include <bough/tree/in_order.hpp>
+#include <bough/tree/outline.hpp>
+#include <bough/tree/tree.hpp>
+
+#include <iostream>
+
+namespace cli {
+
+namespace {
+
+constexpr bough::rank_t most_ranks = 1u << 20; // as text, about ten megabytes
+
+json json_of(const bough::Tree auto& tree) {
+    json value{{"size", tree.size()}, {"root", tree.root()}};
+    json parents = json::array();
+    json children = json::array();
+    for (bough::rank_t r = 0; r != tree.size(); ++r) {
+        parents.push_back(r == tree.root() ? r : tree.parent(r));
+        children.push_back(json::array());
+        for (bough::rank_t i = 0; i != tree.child_count(r); ++i) children.back().push_back(tree.child(r, i));
+    }
+    value["parent"] = std::move(parents);
+    value["children"] = std::move(children);
+    return value;
+}
+
+// Graphviz. The label of an edge is its place in the send order of the parent.
+void print_dot(std::ostream& out, const bough::Tree auto& tree) {
+    out << "digraph tree {\n  node [shape=circle];\n  " << tree.root() << " [shape=doublecircle];\n";
+    for (bough::rank_t r = 0; r != tree.size(); ++r)
+        for (bough::rank_t i = 0; i != tree.child_count(r); ++i)
+            out << "  " << r << " -> " << tree.child(r, i) << " [label=" << i << "];\n";
+    out << "}\n";
+}
+
+void print_tree(const bough::Tree auto& tree, const std::string& format) {
+    if (format == "json")
+        print(std::cout, json_of(tree));
+    else if (format == "dot")
+        print_dot(std::cout, tree);
+    else
+        std::cout << bough::outline(tree) << '\n';
+}
+
+} // namespace
+
+int tree(const tree_arguments& typed) {
+    const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
+    const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
+    const auto shape = find_shape(typed.shape, parse_degree(typed.degree));
+    if (!shape) throw usage_error("SHAPE", "there is no '" + typed.shape + "'; known are " + known_shapes());
+    if (typed.ordered && !shape->rank_ordered())
+        throw usage_error("--ordered",
+                          shape->text() + " cannot keep rank order: its subtrees are not intervals of ranks");
+    if (typed.ordered)
+        print_tree(bough::in_order(*shape, ranks, root), typed.format);
+    else
+        print_tree(bough::tree(*shape, ranks, root), typed.format);
+    return 0;
+}
+
+} // namespace cli
