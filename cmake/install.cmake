@@ -36,6 +36,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}
         RENAME copyright COMPONENT development)
 
 if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # nothing has to be built for what is installed
     set(CPACK_GENERATOR DEB)
     set(CPACK_PACKAGE_NAME libbough-dev)
     set(CPACK_PACKAGE_VENDOR bough)
@@ -48,8 +49,7 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
     set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
     set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-        "collective communication algorithms as values (C++20 headers)
- Reduction, broadcast and their relatives for writers of runtimes: any transport,
- any op, any number of ranks. Header-only; depends on nothing.")
+        "Reduction, broadcast and their relatives for writers of runtimes: any transport,
+any op, any number of ranks. Header-only; depends on nothing.")
     include(CPack)
 endif()

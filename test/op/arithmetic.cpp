@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Plus and multiplies: wrapping integers, one NaN, signed zeros, complex numbers, other types with +.
-#include <bough/op/arithmetic.hpp>
-
 #include "support/catch.hpp"
-
 #include <bough/concepts/explain_op.hpp>
+#include <bough/op/arithmetic.hpp>
 #include <bough/op/combine.hpp>
 
 #include <bit>
@@ -26,7 +24,7 @@ constexpr bool wraps() {
     constexpr T low = std::numeric_limits<T>::lowest();
     constexpr T two = 2;
     return bough::plus{}(high, T(1)) == low && bough::plus{}(low, high) == static_cast<T>(low + high) &&
-        bough::multiplies{}(high, two) == static_cast<T>(T(0) - two) && bough::multiplies{}(high, high) == T(1);
+           bough::multiplies{}(high, two) == static_cast<T>(T(0) - two) && bough::multiplies{}(high, high) == T(1);
 }
 static_assert(wraps<std::int8_t>() && wraps<std::int16_t>() && wraps<std::int32_t>() && wraps<std::int64_t>());
 static_assert(wraps<std::uint8_t>() && wraps<std::uint16_t>() && wraps<std::uint32_t>() && wraps<std::uint64_t>());

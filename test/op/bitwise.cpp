@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Bitwise ops: on integers of any width, bool and std::byte; never on floating numbers.
-#include <bough/op/bitwise.hpp>
-
 #include "support/catch.hpp"
-
 #include <bough/concepts/explain_op.hpp>
+#include <bough/op/bitwise.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +14,9 @@ constexpr bool tables() {
     const T a = static_cast<T>(12);
     const T b = static_cast<T>(10);
     return bough::bit_and{}(a, b) == static_cast<T>(8) && bough::bit_or{}(a, b) == static_cast<T>(14) &&
-        bough::bit_xor{}(a, b) == static_cast<T>(6) && bough::bit_and{}(bough::bit_and::identity<T>(), a) == a &&
-        bough::bit_or{}(bough::bit_or::identity<T>(), a) == a && bough::bit_xor{}(bough::bit_xor::identity<T>(), a) == a;
+           bough::bit_xor{}(a, b) == static_cast<T>(6) && bough::bit_and{}(bough::bit_and::identity<T>(), a) == a &&
+           bough::bit_or{}(bough::bit_or::identity<T>(), a) == a &&
+           bough::bit_xor{}(bough::bit_xor::identity<T>(), a) == a;
 }
 static_assert(tables<std::int8_t>() && tables<std::uint8_t>() && tables<int>() && tables<std::uint64_t>());
 static_assert(tables<std::byte>());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Builtin_op: the whole table, each entry against the typed op; illegal pairs are empty.
-#include <bough/op/builtin_op.hpp>
-
 #include "support/catch.hpp"
+#include <bough/op/builtin_op.hpp>
 
 #include <array>
 #include <cstddef>

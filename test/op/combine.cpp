@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Combine: every aliasing, every remainder, span kernels, misaligned bytes, elements with a wire form of their own.
-#include <bough/op/combine.hpp>
-
 #include "support/catch.hpp"
-
 #include <bough/op/arithmetic.hpp>
+#include <bough/op/combine.hpp>
 #include <bough/op/location.hpp>
 #include <bough/testing/op_archetype.hpp>
 
@@ -31,8 +29,8 @@ constexpr bool at_compile_time() {
 static_assert(at_compile_time());
 
 template <class T>
-inline constexpr bool quiet = noexcept(
-    bough::combine<T>(bough::plus{}, static_cast<const T*>(nullptr), nullptr, static_cast<T*>(nullptr), 0));
+inline constexpr bool quiet = noexcept(bough::combine<T>(bough::plus{}, static_cast<const T*>(nullptr), nullptr,
+                                                         static_cast<T*>(nullptr), 0));
 static_assert(quiet<double> && !quiet<std::string>);
 
 TEST_CASE("combine for every count and aliasing", "[op]") {

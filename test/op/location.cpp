@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Min_location and max_location: ties, NaN, signed zeros, and the wire form without padding.
-#include <bough/op/location.hpp>
-
 #include "support/catch.hpp"
-
 #include <bough/concepts/explain_op.hpp>
+#include <bough/op/location.hpp>
 
 #include <array>
 #include <bit>
@@ -35,7 +33,8 @@ static_assert(bough::max_location{}(bough::max_location::identity<small>(), smal
 static_assert(bough::travels_as_bytes_v<at> && bough::wire_size_v<at> == 16);
 static_assert(!bough::travels_as_bytes_v<small> && bough::wire_size_v<small> == 5 && sizeof(small) == 8);
 static_assert(bough::wire_size_v<bough::value_location<float>> == 12);
-static_assert(bough::is_integer_only_v<bough::min_location, small> && !bough::is_integer_only_v<bough::min_location, at>);
+static_assert(bough::is_integer_only_v<bough::min_location, small> &&
+              !bough::is_integer_only_v<bough::min_location, at>);
 static_assert(std::is_same_v<decltype(bough::value_location{1.5f, 3}), bough::value_location<float, int>>);
 
 TEST_CASE("the value of a NaN pair is canonical", "[op]") {

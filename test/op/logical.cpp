@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Logical ops: truth tables on any integer, results 0 and 1.
-#include <bough/op/logical.hpp>
-
 #include "support/catch.hpp"
-
 #include <bough/concepts/explain_op.hpp>
+#include <bough/op/logical.hpp>
 
 #include <cstdint>
 
@@ -14,8 +12,8 @@ template <class T>
 constexpr bool truth() {
     const T yes = static_cast<T>(5);
     return bough::logical_and{}(yes, yes) == T(1) && bough::logical_and{}(yes, T(0)) == T(0) &&
-        bough::logical_or{}(yes, T(0)) == T(1) && bough::logical_or{}(T(0), T(0)) == T(0) &&
-        bough::logical_xor{}(yes, T(1)) == T(0) && bough::logical_xor{}(T(0), yes) == T(1);
+           bough::logical_or{}(yes, T(0)) == T(1) && bough::logical_or{}(T(0), T(0)) == T(0) &&
+           bough::logical_xor{}(yes, T(1)) == T(0) && bough::logical_xor{}(T(0), yes) == T(1);
 }
 static_assert(truth<bool>() && truth<std::int8_t>() && truth<std::uint64_t>() && truth<int>());
 static_assert(bough::explain_op<bough::logical_and, bool>());

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Min, max and their *_number variants: NaN, payloads, signed zeros, infinities.
-#include <bough/op/min_max.hpp>
-
 #include "support/catch.hpp"
-
 #include <bough/concepts/explain_op.hpp>
 #include <bough/op/combine.hpp>
+#include <bough/op/min_max.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -72,8 +70,14 @@ TEST_CASE("what holds at compile time holds at run time", "[op]") {
 
 TEST_CASE("the vector loops of min and max agree with the call", "[op]") {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    const std::vector<double> some{0.0, -0.0, 1.0, -1.0, nan, std::bit_cast<double>(bits(-nan) | 5u),
-                                   std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+    const std::vector<double> some{0.0,
+                                   -0.0,
+                                   1.0,
+                                   -1.0,
+                                   nan,
+                                   std::bit_cast<double>(bits(-nan) | 5u),
+                                   std::numeric_limits<double>::infinity(),
+                                   -std::numeric_limits<double>::infinity()};
     std::vector<double> a;
     std::vector<double> b;
     for (const double x : some) {

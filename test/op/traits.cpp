@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ids of ops and element types: stable between compilers where they claim to be, different where they should be.
-#include <bough/op/traits.hpp>
-
 #include "support/catch.hpp"
-
 #include <bough/op/builtin_op.hpp>
 #include <bough/op/location.hpp>
+#include <bough/op/traits.hpp>
 
 #include <cstdint>
 #include <set>
@@ -40,10 +38,10 @@ static_assert(bough::type_id<users::blend>.category == bough::type_category::oth
 
 TEST_CASE("the shipped ops have different ids", "[op]") {
     const std::set<std::uint64_t> ids{
-        bough::op_id<bough::plus>,        bough::op_id<bough::multiplies>,  bough::op_id<bough::min>,
-        bough::op_id<bough::max>,         bough::op_id<bough::min_number>,  bough::op_id<bough::max_number>,
-        bough::op_id<bough::logical_and>, bough::op_id<bough::logical_or>,  bough::op_id<bough::logical_xor>,
-        bough::op_id<bough::bit_and>,     bough::op_id<bough::bit_or>,      bough::op_id<bough::bit_xor>,
+        bough::op_id<bough::plus>,         bough::op_id<bough::multiplies>,  bough::op_id<bough::min>,
+        bough::op_id<bough::max>,          bough::op_id<bough::min_number>,  bough::op_id<bough::max_number>,
+        bough::op_id<bough::logical_and>,  bough::op_id<bough::logical_or>,  bough::op_id<bough::logical_xor>,
+        bough::op_id<bough::bit_and>,      bough::op_id<bough::bit_or>,      bough::op_id<bough::bit_xor>,
         bough::op_id<bough::min_location>, bough::op_id<bough::max_location>};
     CHECK(ids.size() == 14);
 }

@@ -114,5 +114,5 @@ TEST_CASE("random brackets, against sets and text") {
         nodes[node] = made;
         all.push_back(node);
     }
-    REQUIRE(all.size() > 5'000);
+    REQUIRE(all.size() > 1'000);
 }

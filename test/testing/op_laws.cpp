@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The laws of Op on every shipped op and on user callables; and broken ops, each of which must be caught by name.
-#include <bough/testing/op_laws.hpp>
-
 #include "support/catch.hpp"
-
 #include <bough/op/builtin_op.hpp>
 #include <bough/op/location.hpp>
 #include <bough/testing/op_archetype.hpp>
+#include <bough/testing/op_laws.hpp>
 
 #include <array>
 #include <bit>
@@ -65,9 +63,20 @@ std::vector<T> samples() {
         const T nan = limits::quiet_NaN();
         using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
         const T odd = std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(-nan) | 0x55u));
-        return {T(0),          -T(0),           T(1),          T(-1),     T(0.1),           T(1e30),
-                limits::max(), limits::lowest(), limits::min(), limits::denorm_min(), limits::infinity(), -limits::infinity(),
-                nan,           odd};
+        return {T(0),
+                -T(0),
+                T(1),
+                T(-1),
+                T(0.1),
+                T(1e30),
+                limits::max(),
+                limits::lowest(),
+                limits::min(),
+                limits::denorm_min(),
+                limits::infinity(),
+                -limits::infinity(),
+                nan,
+                odd};
     } else {
         return {T(0), T(1), T(2), T(7), static_cast<T>(-1), limits::max(), limits::lowest()};
     }
@@ -122,7 +131,8 @@ TEST_CASE("callables of users keep the laws", "[op]") {
     int modulus = 97;
     const auto stateful = [modulus](int a, int b) { return (a + b) % modulus; };
     CHECK(check_op<int>(stateful, std::array<int, 3>{1, 50, 96}) == op_fault{});
-    CHECK(check_op<int>(+[](int a, int b) { return a ^ b; }, few) == op_fault{});
+    CHECK(check_op<int>(
+              +[](int a, int b) { return a ^ b; }, few) == op_fault{});
     using element = bough::testing::element_archetype;
     const bough::testing::op_archetype op(1);
     CHECK(check_op<element>(op, std::array<element, 2>{element(2, 3), element(5, 7)}) == op_fault{});

@@ -25,7 +25,12 @@ public:
     json document() const {
         std::ifstream in(path_);
         if (!in) refuse("cannot be opened");
-        json value = json::parse(in, nullptr, false);
+        json value;
+        try {
+            value = json::parse(in, nullptr, false);
+        } catch (const std::ios_base::failure&) { // a folder, for one
+            refuse("cannot be read");
+        }
         if (in.bad() || value.is_discarded()) refuse("is not JSON");
         return value;
     }

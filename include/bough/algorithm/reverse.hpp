@@ -57,8 +57,10 @@ struct reversed {
                 out.receive(s.peer, come);
                 for_each_run(s.a, [&](const slice& run, bool is_fresh) {
                     const slice have = run.in(is_fresh ? input : acc);
-                    if (s.peer < rank) out.combine(run.in(come.buffer), have, run);
-                    else out.combine(have, run.in(come.buffer), run);
+                    if (s.peer < rank)
+                        out.combine(run.in(come.buffer), have, run);
+                    else
+                        out.combine(have, run.in(come.buffer), run);
                 });
                 for (block_t b = s.a.first; b != s.a.last(); ++b) landed[b] = plane + 1;
             }

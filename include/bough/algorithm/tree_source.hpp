@@ -41,14 +41,26 @@ constexpr status check_tree(const S& shape, const dimensions&) {
 template <class S>
 constexpr status check_tree(const ordered<S>& source, const dimensions&) {
     if (const status bad = source.shape.check()) return bad;
-    return source.shape.rank_ordered() ? status{}
-                                       : invalid_argument("shape: its subtrees are not intervals of ranks: no rank order");
+    return is_rank_ordered(source.shape)
+               ? status{}
+               : invalid_argument("shape: its subtrees are not intervals of ranks: no rank order");
 }
 constexpr status check_tree(const table& t, const dimensions& at) {
     if (t.size() != at.size) return invalid_argument("table: its size is not the plan's");
     if (t.root() != at.root) return invalid_argument("table: its root is not the plan's");
     return t.check();
 }
+
+// Does a reduction over the tree combine in rank order?
+template <TreeShape S>
+constexpr bool tree_keeps_rank_order(const S& shape, const dimensions& at) {
+    return is_rank_ordered(shape) && at.root == 0;
+}
+template <class S>
+constexpr bool tree_keeps_rank_order(const ordered<S>&, const dimensions&) {
+    return true;
+}
+constexpr bool tree_keeps_rank_order(const table&, const dimensions&) { return false; } // not known without a proof
 
 template <class S>
 concept TreeSource = requires(const S& source, const dimensions& at) {

@@ -6,6 +6,9 @@
 //   a.natural_blocks(size)     into how many blocks it cuts the vector if nobody says otherwise
 //   a.scratch(at, rank)        the most blocks of scratch memory the steps of `rank` touch (a declaration: verify checks)
 //   a.check(at)                ok, or invalid_argument naming what is out of range
+// Optional; claims, checked by verify in the tests:
+//   a.keeps_rank_order(at)         results combine in rank order, so any associative op will do; absent: false
+//   A::may_hold                    messages may stay where they landed until they are combined (verify: hold); absent: false
 // A *plan* binds an algorithm to its goal (bough/schedule/goal.hpp) and its dimensions:
 //   p.goal()  p.size()  p.root()  p.blocks()  p.scratch(rank)  p.emit(rank, sink)
 // Two calls of emit with equal arguments push equal steps, on every machine and at compile time.
@@ -49,6 +52,14 @@ concept Algorithm = std::copyable<A> && requires(const A& a, const dimensions& a
     { a.scratch(at, r) } -> std::same_as<block_t>;
     { a.check(at) } -> std::same_as<status>;
 };
+
+template <Algorithm A>
+constexpr bool keeps_rank_order(const A& algorithm, const dimensions& at) {
+    if constexpr (requires { algorithm.keeps_rank_order(at); }) return algorithm.keeps_rank_order(at);
+    else return false;
+}
+template <Algorithm A>
+inline constexpr bool may_hold_v = requires { requires A::may_hold; };
 
 template <class P>
 concept Plan = requires(const P& plan, rank_t r, detail::null_sink& sink) {

@@ -37,10 +37,11 @@ struct slice {
     constexpr slice in(bough::buffer other) const noexcept { return {other, first, count}; }
 };
 
-// Do two slices share memory? Input and output count as one buffer, since they are one in the in-place form.
+// Do two slices share memory? An empty one shares none. Input and output count as one buffer, since they are one in the in-place form.
 constexpr std::uint32_t storage_of(buffer b) noexcept { return b.index <= 1 ? 0 : b.index - 1; }
 constexpr bool overlap(const slice& a, const slice& b) noexcept {
-    return storage_of(a.buffer) == storage_of(b.buffer) && a.first < b.last() && b.first < a.last();
+    return storage_of(a.buffer) == storage_of(b.buffer) && a.count != 0 && b.count != 0 && a.first < b.last() &&
+           b.first < a.last();
 }
 
 } // namespace bough

@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace bough {
@@ -56,15 +58,6 @@ constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> ste
         }
     }
     return h;
-}
-
-// Algorithms whose messages may be held until they are combined say so: `static constexpr bool may_hold = true`.
-template <class A>
-constexpr bool may_hold(const A&) noexcept {
-    if constexpr (requires { A::may_hold; })
-        return A::may_hold;
-    else
-        return false;
 }
 
 class binder {
@@ -176,7 +169,7 @@ constexpr bound_schedule bind(const P& plan, rank_t rank) {
     std::uint64_t id = std::uint64_t{plan.size()} << 32 | plan.root();
     for (const rank_t r : {rank_t{0}, plan.size() - 1}) id = detail::hash_steps(id, plan.schedule_of(r).steps);
     bound.plan_id = detail::fold16(id);
-    if constexpr (requires { plan.algorithm(); }) bound.may_hold = detail::may_hold(plan.algorithm());
+    bound.may_hold = may_hold_v<std::remove_cvref_t<decltype(plan.algorithm())>>;
     return bound;
 }
 

@@ -3,21 +3,19 @@
 #ifndef BOUGH_EXECUTE_CALL_HPP
 #define BOUGH_EXECUTE_CALL_HPP
 
+#include <bough/op/any_op.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
 namespace bough {
-
-// out[i] = op(lower[i], upper[i]) for `count` elements; out may be lower or upper.
-using combine_function = void (*)(const void* state, const std::byte* lower, const std::byte* upper, std::byte* out,
-                                  std::size_t count);
 
 struct call {
     const std::byte* input = nullptr;
     std::byte* output = nullptr;
     std::uint64_t count = 0; // elements of the whole vector
     std::uint32_t element_bytes = 0;
-    combine_function combine = nullptr; // null: the collective combines nothing
+    combine_function* combine = nullptr; // null: the collective combines nothing
     const void* combine_state = nullptr;
 };
 

@@ -57,6 +57,7 @@ public:
     void start(operation& op, prepared& work, const call& c, const envelope& tag, std::uint64_t timeout_ns) {
         op.work_ = &work;
         op.tag_ = tag;
+        op.tag_.epoch = epoch_;
         op.timeout_ns_ = timeout_ns;
         op.deadline_ns_ = 0;
         op.pending_ = 0;
@@ -76,6 +77,15 @@ public:
         guarded(op, [&] { work.engine().start(c, p); });
         settle(op);
         if (!early_.empty() && !op.done_) deliver_early();
+    }
+
+    // This rank's call broke a rule and was not started. If the others do start it, they must not wait for this rank: their
+    // first message poisons the group.
+    void refuse(const envelope& tag) {
+        if (refused_.size() == 64) refused_.erase(refused_.begin());
+        refused_.push_back({tag.operation, tag.context});
+        for (const event& e : early_)
+            if (e.envelope.operation == tag.operation && e.envelope.context == tag.context) return refused(e);
     }
 
     // Polls once and moves on what can move. Returns true if something happened.
@@ -176,9 +186,24 @@ private:
             deliver(*op, e);
         } else if (poison_) {
             transport_.release(e);
+        } else if (was_refused(e.envelope)) {
+            transport_.release(e);
+            refused(e);
         } else {
             early_.push_back(e);
         }
+    }
+
+    bool was_refused(const envelope& tag) const noexcept {
+        for (const auto& [number, context] : refused_)
+            if (number == tag.operation && context == tag.context) return true;
+        return false;
+    }
+    // A peer has started a call that this rank refused.
+    void refused(const event& e) {
+        const status s{.code = errc::invalid_argument, .peer = rank(), .operation = e.envelope.operation};
+        poison(s);
+        while (operation* op = first_running()) fail(*op, s);
     }
 
     operation* find(const envelope& tag) noexcept {
@@ -368,6 +393,7 @@ private:
     std::vector<operation*> active_;
     std::vector<event> early_;
     std::vector<unsigned char> lost_;
+    std::vector<std::pair<std::uint32_t, std::uint16_t>> refused_; // operation, context: the latest
     std::uint64_t stale_ = 0;
     std::uint32_t blocked_ = 0; // an engine has a refused send
     status poison_{};

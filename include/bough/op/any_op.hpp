@@ -38,13 +38,14 @@ inline constexpr op_traits op_traits_of{is_commutative_v<O>, is_exact_v<O, T>, i
 struct any_op {
     combine_function* function = nullptr;
     const void* state = nullptr;
-    std::size_t element_size = 0; // bytes of one element on the wire
+    std::size_t element_size = 0; // bytes of one element on the wire; 0: empty
     op_traits traits{};
     std::uint64_t id = 0;  // op_id, for the call signature
     type_signature type{}; // type_id, for the call signature
 
-    // False: no op at all; it must not be called.
-    constexpr explicit operator bool() const noexcept { return function != nullptr; }
+    // False: no op at all; it must not be called. (Not by the function: g++ -fsanitize=undefined refuses to compare the
+    // address of one in a constant expression.)
+    constexpr explicit operator bool() const noexcept { return element_size != 0; }
 
     void operator()(const std::byte* lower, const std::byte* upper, std::byte* out, std::size_t count) const {
         function(state, lower, upper, out, count);
@@ -55,15 +56,17 @@ struct any_op {
 
 template <WireType T, Op<T> O>
 constexpr any_op make_any_op(const O& op) noexcept {
-    return {&combine_bytes<O, T>, detail::is_stateless_v<O> ? nullptr : static_cast<const void*>(__builtin_addressof(op)),
-            wire_size_v<T>,       op_traits_of<O, T>,
-            op_id<O>,             type_id<T>};
+    return {&combine_bytes<O, T>,
+            detail::is_stateless_v<O> ? nullptr : static_cast<const void*>(__builtin_addressof(op)),
+            wire_size_v<T>,
+            op_traits_of<O, T>,
+            op_id<O>,
+            type_id<T>};
 }
 
 // A temporary with state would be gone before the any_op is used.
 template <WireType T, Op<T> O>
-requires(!detail::is_stateless_v<O>)
-constexpr any_op make_any_op(const O&&) = delete;
+requires(!detail::is_stateless_v<O>) constexpr any_op make_any_op(const O&&) = delete;
 
 } // namespace bough
 

@@ -23,16 +23,16 @@ namespace bough {
 
 namespace detail {
 template <class T>
-concept addable = !std::is_arithmetic_v<T> && !std::is_pointer_v<T> && !std::is_enum_v<T> &&
-    requires(const T& a, const T& b) {
+concept addable =
+    !std::is_arithmetic_v<T> && !std::is_pointer_v<T> && !std::is_enum_v<T> && requires(const T& a, const T& b) {
     { a + b } -> std::convertible_to<T>;
 };
 } // namespace detail
 
 struct plus {
     template <class T>
-    requires(detail::number<T> || detail::complex_like<T> || detail::addable<T>)
-    constexpr T operator()(const T& a, const T& b) const noexcept(detail::number<T> || noexcept(T(a + b))) {
+    requires(detail::number<T> || detail::complex_like<T> || detail::addable<T>) constexpr T
+    operator()(const T& a, const T& b) const noexcept(detail::number<T> || noexcept(T(a + b))) {
         if constexpr (detail::integer<T>) {
             using wide = detail::wrapping_t<T>;
             return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
@@ -48,8 +48,7 @@ struct plus {
     }
 
     template <class T>
-    requires(detail::number<T> || detail::complex_like<T>)
-    static constexpr T identity() noexcept {
+    requires(detail::number<T> || detail::complex_like<T>) static constexpr T identity() noexcept {
         if constexpr (detail::integer<T>) {
             return T(0);
         } else if constexpr (std::floating_point<T>) {
@@ -65,8 +64,8 @@ struct plus {
 
 struct multiplies {
     template <class T>
-    requires(detail::number<T> || detail::complex_like<T>)
-    constexpr T operator()(const T& a, const T& b) const noexcept {
+    requires(detail::number<T> || detail::complex_like<T>) constexpr T operator()(const T& a,
+                                                                                  const T& b) const noexcept {
         if constexpr (detail::integer<T>) {
             using wide = detail::wrapping_t<T>;
             return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b));

@@ -29,14 +29,14 @@ namespace bough {
 namespace detail {
 
 template <class O, class T>
-inline constexpr bool is_nothrow_op_v =
-    noexcept(static_cast<T>(std::declval<const O&>()(std::declval<const T&>(), std::declval<const T&>())));
+inline constexpr bool is_nothrow_op_v = noexcept(static_cast<T>(std::declval<const O&>()(std::declval<const T&>(),
+                                                                                         std::declval<const T&>())));
 
 // Elements per fixed block: at least 16, at least 64 bytes; one for types that no vector register holds.
 template <class T>
 inline constexpr std::size_t combine_block = std::is_trivially_copyable_v<T> && sizeof(T) <= 16
-    ? (sizeof(T) * 16 < 64 ? 64 / sizeof(T) : 16)
-    : 1;
+                                                 ? (sizeof(T) * 16 < 64 ? 64 / sizeof(T) : 16)
+                                                 : 1;
 
 template <class T, class O>
 constexpr void combine_apart(const O& op, const T* __restrict lower, const T* __restrict upper, T* __restrict out,
@@ -95,7 +95,7 @@ namespace detail {
 
 // An op without state is made where it is needed, and whoever holds its kernel need not keep it alive.
 template <class O>
-inline constexpr bool is_stateless_v = std::is_empty_v<O> && std::is_nothrow_default_constructible_v<O>;
+inline constexpr bool is_stateless_v = std::is_empty_v<O>&& std::is_nothrow_default_constructible_v<O>;
 
 // Staged through aligned memory, a few elements at a time.
 template <class O, class T>
@@ -120,7 +120,7 @@ template <class O, class T>
 void combine_wire(const O& op, const std::byte* lower, const std::byte* upper, std::byte* out, std::size_t count) {
     if constexpr (travels_as_bytes_v<T>) {
         const auto bits = reinterpret_cast<std::uintptr_t>(lower) | reinterpret_cast<std::uintptr_t>(upper) |
-            reinterpret_cast<std::uintptr_t>(out);
+                          reinterpret_cast<std::uintptr_t>(out);
         if (bits % alignof(T) == 0) {
             bough::combine<T>(op, reinterpret_cast<const T*>(lower), reinterpret_cast<const T*>(upper),
                               reinterpret_cast<T*>(out), count);

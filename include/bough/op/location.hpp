@@ -33,8 +33,7 @@ value_location(T, I) -> value_location<T, I>;
 // Where the compiler pads (float beside a 64-bit location), the two members travel packed: no byte of a message is
 // ever undefined. Without padding the pair travels as its bytes.
 template <class T, class I>
-requires(sizeof(value_location<T, I>) != sizeof(T) + sizeof(I))
-struct wire<value_location<T, I>> {
+requires(sizeof(value_location<T, I>) != sizeof(T) + sizeof(I)) struct wire<value_location<T, I>> {
     static constexpr std::size_t size = sizeof(T) + sizeof(I);
     static constexpr void encode(const value_location<T, I>& pair, std::span<std::byte, size> out) noexcept {
         wire<T>::encode(pair.value, out.template first<sizeof(T)>());
@@ -57,7 +56,7 @@ constexpr value_location<T, I> locate(const value_location<T, I>& a, const value
         const bool b_is_nan = b.value != b.value;
         if (a_is_nan || b_is_nan) {
             return {std::numeric_limits<T>::quiet_NaN(), a_is_nan && b_is_nan ? lowest
-                                                             : a_is_nan       ? a.location
+                                                         : a_is_nan           ? a.location
                                                                               : b.location};
         }
     }

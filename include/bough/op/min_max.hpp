@@ -20,24 +20,36 @@ namespace bough {
 
 namespace detail {
 
-// Both orders of the select agree unless the operands are equal (both zero, if their bits differ) or one is a NaN. All
-// selects, no branch: the loops over it become vector code.
-template <std::floating_point T>
-constexpr T minimum(T a, T b) noexcept {
-    const T r = pick_zero<true>(a < b ? a : b, b < a ? b : a);
-    if constexpr (sizeof(T) <= sizeof(double)) return canonical(r); // or-ing keeps a NaN a NaN
-    return a == a && b == b ? r : std::numeric_limits<T>::quiet_NaN();
+// The extreme in both orders of the operands. The two differ if the operands are equal (then in the sign of a zero), or
+// if one is a NaN: `first` is then b, and `second` is a. All selects and no branch: loops over them become vector code.
+template <bool Least, std::floating_point T>
+struct extremes {
+    T first;
+    T second;
+    constexpr extremes(T a, T b) noexcept
+        : first((Least ? a < b : b < a) ? a : b), second((Least ? b < a : a < b) ? b : a) {}
+    constexpr T merged() const noexcept { return pick_zero<Least>(first, second); }
+};
+
+// Or-ing a NaN with anything keeps it a NaN, so a merged minimum tells by itself.
+template <bool Least, std::floating_point T>
+constexpr bool is_ordered(T a, T b, T merged) noexcept {
+    if constexpr (Least && sizeof(T) <= sizeof(double)) return merged == merged;
+    return a == a && b == b;
 }
 
-template <std::floating_point T>
-constexpr T maximum(T a, T b) noexcept {
-    return canonical(-minimum(-a, -b));
+template <bool Least, std::floating_point T>
+constexpr T extreme(T a, T b) noexcept {
+    const T r = extremes<Least, T>(a, b).merged();
+    return is_ordered<Least>(a, b, r) ? r : std::numeric_limits<T>::quiet_NaN();
 }
 
-// A NaN steps back for the other operand.
-template <std::floating_point T>
-constexpr T number_of(T a, T b) noexcept {
-    return a == a ? a : b;
+template <bool Least, std::floating_point T>
+constexpr T extreme_number(T a, T b) noexcept {
+    const extremes<Least, T> e(a, b);
+    const T r = e.merged();
+    const T number = e.first == e.first ? e.first : e.second;
+    return canonical(is_ordered<Least>(a, b, r) ? r : number);
 }
 
 } // namespace detail
@@ -49,7 +61,7 @@ struct min {
     }
     template <std::floating_point T>
     constexpr T operator()(const T& a, const T& b) const noexcept {
-        return detail::minimum(a, b);
+        return detail::extreme<true>(a, b);
     }
     template <std::integral T>
     static constexpr T identity() noexcept {
@@ -69,7 +81,7 @@ struct max {
     }
     template <std::floating_point T>
     constexpr T operator()(const T& a, const T& b) const noexcept {
-        return detail::maximum(a, b);
+        return detail::extreme<false>(a, b);
     }
     template <std::integral T>
     static constexpr T identity() noexcept {
@@ -89,7 +101,7 @@ struct min_number {
     }
     template <std::floating_point T>
     constexpr T operator()(const T& a, const T& b) const noexcept {
-        return detail::minimum(detail::number_of(a, b), detail::number_of(b, a));
+        return detail::extreme_number<true>(a, b);
     }
     template <std::integral T>
     static constexpr T identity() noexcept {
@@ -110,7 +122,7 @@ struct max_number {
     }
     template <std::floating_point T>
     constexpr T operator()(const T& a, const T& b) const noexcept {
-        return detail::maximum(detail::number_of(a, b), detail::number_of(b, a));
+        return detail::extreme_number<false>(a, b);
     }
     template <std::integral T>
     static constexpr T identity() noexcept {

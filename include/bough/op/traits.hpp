@@ -106,7 +106,7 @@ constexpr type_signature signature_of() noexcept {
     if constexpr (std::is_arithmetic_v<T>) {
         // By kind and size, so that long and long long agree where they are the same number.
         s.category = std::is_floating_point_v<T> ? type_category::floating
-            : std::is_signed_v<T>                ? type_category::signed_integer
+                     : std::is_signed_v<T>       ? type_category::signed_integer
                                                  : type_category::unsigned_integer;
         s.hash = fnv1a(fnv1a(hash_name("bough.arithmetic"), static_cast<char>(s.category)), static_cast<char>(s.size));
     } else {

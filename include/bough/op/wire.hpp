@@ -36,9 +36,8 @@ inline constexpr bool is_address_v = std::is_pointer_v<T> || std::is_member_poin
 } // namespace detail
 
 template <class T>
-requires(std::is_object_v<T> && std::is_trivially_copyable_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T> &&
-         !detail::is_address_v<T>)
-struct wire<T> {
+requires(std::is_object_v<T>&& std::is_trivially_copyable_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T> &&
+         !detail::is_address_v<T>) struct wire<T> {
     static constexpr std::size_t size = sizeof(T);
     static constexpr bool as_bytes = true; // memory and message are the same bytes
 
@@ -60,7 +59,8 @@ struct wire<T> {
 template <class T>
 concept WireType = requires(const T& value, std::span<std::byte, wire<T>::size> out,
                             std::span<const std::byte, wire<T>::size> in) {
-    requires wire<T>::size > 0;
+    requires wire<T>::size >
+    0;
     wire<T>::encode(value, out);
     { wire<T>::decode(in) } -> std::convertible_to<T>;
 };
@@ -71,7 +71,9 @@ inline constexpr std::size_t wire_size_v = wire<T>::size;
 
 // Memory can be sent as it lies.
 template <class T>
-inline constexpr bool travels_as_bytes_v = requires { requires wire<T>::as_bytes; };
+inline constexpr bool travels_as_bytes_v = requires {
+    requires wire<T>::as_bytes;
+};
 
 // True, or a compile error that says what to write.
 template <class T>
@@ -82,11 +84,13 @@ consteval bool explain_wire() {
         static_assert(!detail::is_address_v<T>,
                       "bough: an element must not be a pointer, an address means nothing on another rank: send what it "
                       "points to");
-        static_assert(std::is_trivially_copyable_v<T> || requires { wire<T>::size; },
-                      "bough: an element must be trivially copyable; for any other type specialise bough::wire<T> with "
-                      "size, encode and decode");
-        static_assert(WireType<T>, "bough: wire<T> needs `static constexpr std::size_t size` (above 0), `encode(const T&, "
-                                   "std::span<std::byte, size>)` and `decode(std::span<const std::byte, size>) -> T`");
+        static_assert(
+            std::is_trivially_copyable_v<T> || requires { wire<T>::size; },
+            "bough: an element must be trivially copyable; for any other type specialise bough::wire<T> with "
+            "size, encode and decode");
+        static_assert(WireType<T>,
+                      "bough: wire<T> needs `static constexpr std::size_t size` (above 0), `encode(const T&, "
+                      "std::span<std::byte, size>)` and `decode(std::span<const std::byte, size>) -> T`");
     }
     return WireType<T>;
 }

@@ -64,8 +64,10 @@ struct recursive_doubling {
             const rank_t peer = fold.unfolded(member ^ distance);
             out.send(peer, have);
             out.receive(peer, landed);
-            if (peer < rank) out.combine(landed, have, result);
-            else out.combine(have, landed, result);
+            if (peer < rank)
+                out.combine(landed, have, result);
+            else
+                out.combine(have, landed, result);
             have = result;
         }
         if (fold.folds(rank)) out.send(rank + 1, result);
@@ -76,6 +78,7 @@ struct recursive_doubling {
         return at.size == 1 || detail::paired_fold(at.size).leaves(rank) ? 0 : at.blocks;
     }
     constexpr status check(const dimensions&) const noexcept { return {}; }
+    constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
     friend constexpr bool operator==(const recursive_doubling&, const recursive_doubling&) = default;
 };
 

@@ -31,8 +31,10 @@ struct tree_allreduce {
         const rank_t planes = detail::landing_planes(children, landing);
         for (block_t b = 0; b != at.blocks; ++b) {
             detail::gather_children(tree, rank, b, output, 0, planes, out);
-            if (!is_root) out.send(parent, {children == 0 ? input : output, b, 1});
-            else if (children == 0) out.copy({input, b, 1}, {output, b, 1});
+            if (!is_root)
+                out.send(parent, {children == 0 ? input : output, b, 1});
+            else if (children == 0)
+                out.copy({input, b, 1}, {output, b, 1});
         }
         for (block_t b = 0; b != at.blocks; ++b) {
             if (!is_root) out.receive(parent, {output, b, 1});
@@ -45,6 +47,8 @@ struct tree_allreduce {
         return at.blocks * detail::landing_planes(tree.child_count(rank), landing);
     }
     constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
+    constexpr bool keeps_rank_order(const dimensions& at) const { return tree_keeps_rank_order(shape, at); }
+    static constexpr bool may_hold = true; // a child's message may wait where it landed until its turn comes
     friend constexpr bool operator==(const tree_allreduce&, const tree_allreduce&) = default;
 };
 template <class S>

@@ -45,8 +45,10 @@ constexpr void gather_children(const auto& tree, rank_t rank, block_t b, buffer 
         const rank_t child = tree.child(rank, children - 1 - i);
         const slice landed{scratch(first_plane + i % planes), b, 1};
         out.receive(child, landed);
-        if (child < rank) out.combine(landed, {have, b, 1}, {acc, b, 1});
-        else out.combine({have, b, 1}, landed, {acc, b, 1});
+        if (child < rank)
+            out.combine(landed, {have, b, 1}, {acc, b, 1});
+        else
+            out.combine({have, b, 1}, landed, {acc, b, 1});
         have = acc;
     }
 }
@@ -68,8 +70,10 @@ struct tree_reduce {
         const buffer acc = is_root ? output : bough::scratch(0);
         for (block_t b = 0; b != at.blocks; ++b) {
             detail::gather_children(tree, rank, b, acc, is_root ? 0 : 1, planes, out);
-            if (!is_root) out.send(parent, {children == 0 ? input : acc, b, 1});
-            else if (children == 0) out.copy({input, b, 1}, {output, b, 1});
+            if (!is_root)
+                out.send(parent, {children == 0 ? input : acc, b, 1});
+            else if (children == 0)
+                out.copy({input, b, 1}, {output, b, 1});
         }
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
@@ -80,6 +84,8 @@ struct tree_reduce {
         return at.blocks * (detail::landing_planes(children, landing) + (rank == tree.root() ? 0 : 1));
     }
     constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
+    constexpr bool keeps_rank_order(const dimensions& at) const { return tree_keeps_rank_order(shape, at); }
+    static constexpr bool may_hold = true; // a child's message may wait where it landed until its turn comes
     friend constexpr bool operator==(const tree_reduce&, const tree_reduce&) = default;
 };
 template <class S>

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// allreduce: every rank gets op over the vectors of all ranks, element by element; the lower rank's value stands left.
+//
+//   allreduce(comm, data, op [, choice])              in place; throws bough::error
+//   allreduce(comm, in, out, op [, choice])           in.size() == out.size(), no partial overlap
+//   allreduce(..., ec)                                never throws; ec is a std::error_code or a bough::status
+// `choice` is a plan, an algorithm (recursive_doubling{}), a tree source (fnomial{.degree = 4}) or automatic{}.
+// Every rank gives the same count, type, op and choice. On error the output is unspecified, `in` is unchanged.
+#ifndef BOUGH_ALLREDUCE_HPP
+#define BOUGH_ALLREDUCE_HPP
+
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/detail/front_door.hpp>
+#include <bough/tree/fnomial.hpp>
+
+namespace bough {
+
+namespace detail {
+
+template <class X, class T, class O, class Choice>
+status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+    static_assert(explain_op<O, T>());
+    if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
+    const typed_call<T> typed{
+        {.size = comm.size()},           in.data(), out.data(), in.size(), make_any_op<T>(op), is_commutative_v<O>,
+        signature_of<T, O>(in.size(), 0)};
+    const auto wrap = []<class C>(const C& c) {
+        if constexpr (TreeSource<C>)
+            return tree_allreduce<C>{c};
+        else
+            return c;
+    };
+    if constexpr (std::same_as<Choice, automatic>) {
+        const auto tree = [&](rank_t degree) { return plan_allreduce(fnomial{degree}, typed.at); };
+        const std::size_t winner = choose_once<goal::allreduce>(
+            comm, typed, plan_allreduce(recursive_doubling{}, typed.at), tree(2), tree(4), tree(8));
+        if (winner == 0) return run_choice<goal::allreduce>(comm, typed, recursive_doubling{}, wrap);
+        return run_choice<goal::allreduce>(comm, typed, fnomial{rank_t{1} << winner}, wrap);
+    } else {
+        return run_choice<goal::allreduce>(comm, typed, choice, wrap);
+    }
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class O, class Choice = automatic>
+void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+    detail::throw_if(detail::allreduce<X, T>(comm, data, data, op, choice));
+}
+template <class X, class T, std::size_t N, class O, ErrorResult E>
+void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
+    detail::report(detail::allreduce<X, T>(comm, data, data, op, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
+void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
+    detail::report(detail::allreduce<X, T>(comm, data, data, op, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
+    detail::throw_if(detail::allreduce<X, T>(comm, in, out, op, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
+    detail::report(detail::allreduce<X, T>(comm, in, out, op, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice,
+               E& ec) {
+    detail::report(detail::allreduce<X, T>(comm, in, out, op, choice), ec);
+}
+
+} // namespace bough
+
+#endif

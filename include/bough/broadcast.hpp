@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+// broadcast: every rank gets the root's vector.
+//
+//   broadcast(comm, data, root{r} [, choice])   the root's data is only read; throws bough::error
+//   broadcast(..., ec)                          never throws; ec is a std::error_code or a bough::status
+// `choice` is a plan, an algorithm (tree_broadcast{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
+// Every rank gives the same count, type, root and choice. On error the data of other ranks than the root is unspecified.
+#ifndef BOUGH_BROADCAST_HPP
+#define BOUGH_BROADCAST_HPP
+
+#include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/detail/front_door.hpp>
+#include <bough/tree/fnomial.hpp>
+
+namespace bough {
+
+namespace detail {
+
+template <class X, class T, class Choice>
+status broadcast(communicator<X>& comm, std::span<T> data, root from, const Choice& choice) {
+    static_assert(explain_wire<T>());
+    if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
+    if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    typed_call<T> typed{
+        .at = {.size = comm.size(), .root = from.rank}, .in = data.data(), .out = data.data(), .count = data.size()};
+    typed.signature = signature_of<T, void>(data.size(), from.rank);
+    const auto wrap = []<class C>(const C& c) {
+        if constexpr (TreeSource<C>)
+            return tree_broadcast<C>{c};
+        else
+            return c;
+    };
+    if constexpr (std::same_as<Choice, automatic>) {
+        const auto tree = [&](rank_t degree) { return plan_broadcast(fnomial{degree}, typed.at); };
+        const std::size_t winner = choose_once<goal::broadcast>(comm, typed, tree(2), tree(4), tree(8));
+        return run_choice<goal::broadcast>(comm, typed, fnomial{rank_t{2} << winner}, wrap);
+    } else {
+        return run_choice<goal::broadcast>(comm, typed, choice, wrap);
+    }
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class Choice = automatic>
+void broadcast(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice = {}) {
+    detail::throw_if(detail::broadcast<X, T>(comm, data, from, choice));
+}
+template <class X, class T, std::size_t N, ErrorResult E>
+void broadcast(communicator<X>& comm, std::span<T, N> data, root from, E& ec) {
+    detail::report(detail::broadcast<X, T>(comm, data, from, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class Choice, ErrorResult E>
+void broadcast(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice, E& ec) {
+    detail::report(detail::broadcast<X, T>(comm, data, from, choice), ec);
+}
+
+} // namespace bough
+
+#endif

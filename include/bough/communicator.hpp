@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+// communicator: a transport, its session, and the plans that this rank has bound. What every collective is called on.
+//
+// One thread at a time. All ranks of the group make the same calls in the same order; a rank that does not is told so
+// (call_mismatch), as are the others. Moving a communicator is cheap; destroying it ends this rank's part in the group.
+#ifndef BOUGH_COMMUNICATOR_HPP
+#define BOUGH_COMMUNICATOR_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/execute/session.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/schedule/plan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct communicator_options {
+    std::uint64_t timeout_ns = 30'000'000'000; // an operation that takes longer ends with errc::deadline
+    std::size_t cached_plans = 64;             // bound plans kept for reuse; at least 1
+    // The costs that a collective without a given algorithm is chosen by. Must be equal on all ranks.
+    model::lrc costs{
+        .message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
+};
+
+template <Transport T>
+class communicator {
+public:
+    explicit communicator(T transport, communicator_options options = {})
+        : options_(options), session_(std::make_unique<session<T>>(std::move(transport))) {
+        BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
+    }
+
+    rank_t rank() const noexcept { return session_->rank(); }
+    rank_t size() const noexcept { return session_->size(); }
+    T& transport() noexcept { return session_->transport(); }
+    const communicator_options& options() const noexcept { return options_; }
+    void set_timeout_ns(std::uint64_t timeout) noexcept { options_.timeout_ns = timeout; }
+    void set_costs(const model::lrc& costs) noexcept {
+        options_.costs = costs;
+        choices_.clear();
+    }
+
+    // Looks after messages while the program does something else. Returns true if something happened.
+    bool progress() { return session_->progress(); }
+    // The failure that broke the group, if any: every later operation ends with group_poisoned.
+    const status& poison() const noexcept { return session_->poison(); }
+
+    // Runs a plan on this rank and waits for its end. Pre: the plan's size is the group's. For front doors and for plans
+    // of your own; it checks nothing about types.
+    template <Plan P>
+    status run(const P& plan, const call& c, call_signature signature) {
+        prepared& work = find(plan);
+        envelope tag = next_tag();
+        tag.plan = work.bound().plan_id;
+        tag.signature = signature;
+        tag.signature.kind = decltype(plan.goal())::kind;
+        operation op;
+        session_->start(op, work, c, tag, options_.timeout_ns);
+        return session_->wait(op);
+    }
+
+    // Ends a call that broke a rule before it started: it still counts as one, so that the ranks stay in step.
+    status refuse(const status& why) {
+        session_->refuse(next_tag());
+        return why;
+    }
+
+    // Which of the plans a front door may take it took the last time. A choice is a pure function of the key and of
+    // options().costs, so it may be kept.
+    struct choice_key {
+        std::uint8_t kind = 0;
+        bool commutative = false;
+        std::uint8_t size_class = 0; // log2 of the bytes
+        rank_t root = 0;
+        friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
+    };
+    template <class F>
+    std::size_t remember(const choice_key& key, F&& choose) {
+        for (const auto& [known, winner] : choices_)
+            if (known == key) return winner;
+        if (choices_.size() == 256) choices_.clear();
+        choices_.emplace_back(key, choose());
+        return choices_.back().second;
+    }
+
+private:
+    envelope next_tag() noexcept {
+        envelope tag;
+        tag.operation = ++operations_;
+        return tag;
+    }
+
+    // A bound plan, whatever its type. The plan most lately used stands first.
+    struct entry {
+        virtual ~entry() = default;
+        explicit entry(const void* t, bound_schedule b) : tag(t), work(std::move(b)) {}
+        const void* tag;
+        prepared work;
+    };
+    template <class P>
+    struct entry_of final : entry {
+        entry_of(const void* t, const P& p, rank_t rank) : entry(t, bind(p, rank)), plan(p) {}
+        P plan;
+    };
+    template <class P>
+    static constexpr char tag_of = 0;
+
+    template <class P>
+    prepared& find(const P& plan) {
+        for (std::size_t i = 0; i != cache_.size(); ++i)
+            if (cache_[i]->tag == &tag_of<P> && static_cast<entry_of<P>&>(*cache_[i]).plan == plan) {
+                for (; i != 0; --i) std::swap(cache_[i], cache_[i - 1]);
+                return cache_[0]->work;
+            }
+        if (cache_.size() == options_.cached_plans) cache_.pop_back();
+        cache_.insert(cache_.begin(), std::make_unique<entry_of<P>>(&tag_of<P>, plan, rank()));
+        return cache_[0]->work;
+    }
+
+    communicator_options options_;
+    std::unique_ptr<session<T>> session_; // does not move: operations in flight point into it
+    std::vector<std::unique_ptr<entry>> cache_;
+    std::vector<std::pair<choice_key, std::size_t>> choices_;
+    std::uint32_t operations_ = 0;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the front doors share: from typed arguments to a plan, a call and a signature, with every rule checked.
+#ifndef BOUGH_DETAIL_FRONT_DOOR_HPP
+#define BOUGH_DETAIL_FRONT_DOOR_HPP
+
+#include <bough/algorithm/tree_source.hpp>
+#include <bough/communicator.hpp>
+#include <bough/concepts/explain_op.hpp>
+#include <bough/error.hpp>
+#include <bough/op/any_op.hpp>
+#include <bough/select/choose.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace bough {
+
+// "You choose": by the communicator's costs, among the plans that serve the op.
+struct automatic {
+    friend constexpr bool operator==(const automatic&, const automatic&) = default;
+};
+
+// Where a front door that does not throw leaves its result.
+template <class E>
+concept ErrorResult = std::same_as<E, std::error_code> || std::same_as<E, status>;
+
+namespace detail {
+
+template <class T>
+struct is_plan : std::false_type {};
+template <class G, class A>
+struct is_plan<plan<G, A>> : std::true_type {};
+
+inline void report(const status& s, std::error_code& ec) noexcept { ec = make_error_code(s.code); }
+inline void report(const status& s, status& result) noexcept { result = s; }
+
+// Which type an element has, in 7 bits for arithmetic types and in 7 bits of hash for others.
+constexpr std::uint8_t fold_type(const type_signature& t) noexcept {
+    if (t.category == type_category::other) return static_cast<std::uint8_t>(0x80u | fold16(t.hash ^ t.size) % 0x80u);
+    return static_cast<std::uint8_t>(static_cast<unsigned>(t.category) << 4 |
+                                     static_cast<unsigned>(std::bit_width(t.size)));
+}
+
+// An element count and its bytes fit the types that carry them, and the memory is there.
+inline status check_data(const void* data, std::size_t count, std::size_t element_bytes) noexcept {
+    if (count != 0 && data == nullptr) return invalid_argument("data: null, but its count is not zero");
+    if (element_bytes != 0 && count > ~std::size_t{0} / 2 / element_bytes) {
+        status s;
+        s.code = errc::size_overflow;
+        return s;
+    }
+    return {};
+}
+inline status check_pair(const void* in, std::size_t in_count, const void* out, std::size_t out_count,
+                         std::size_t element_bytes) noexcept {
+    if (in_count != out_count) return invalid_argument("out: must be as long as the input");
+    if (const status bad = check_data(in, in_count, element_bytes)) return bad;
+    if (const status bad = check_data(out, out_count, element_bytes)) return bad;
+    const auto* a = static_cast<const std::byte*>(in);
+    const auto* b = static_cast<const std::byte*>(out);
+    const std::size_t bytes = in_count * element_bytes;
+    if (a != b && std::less<>{}(a, b + bytes) && std::less<>{}(b, a + bytes))
+        return invalid_argument("out: overlaps the input without being it");
+    return {};
+}
+
+// Would the op be served? If the plan is known not to keep rank order, the op must be known to commute.
+inline status check_order(bool keeps_order, bool commutative) noexcept {
+    if (keeps_order || commutative) return {};
+    status s = invalid_argument("op: not known to be commutative, but this plan does not keep rank order");
+    s.code = errc::unsupported;
+    return s;
+}
+
+// The signature and the call of typed data.
+template <class T, class O>
+call_signature signature_of(std::size_t count, rank_t root) noexcept {
+    call_signature s;
+    s.count = count;
+    s.root = root;
+    s.op = fold16(op_id<O>);
+    s.type = fold_type(type_id<T>);
+    return s;
+}
+
+// One collective call, typed: what a front door was given besides its choice of plan.
+template <class T>
+struct typed_call {
+    dimensions at{};
+    const T* in = nullptr;
+    T* out = nullptr;
+    std::size_t count = 0;
+    any_op op{};
+    bool commutative = true;
+    call_signature signature{};
+};
+
+// Runs `plan` on typed memory: as it lies if T travels as bytes, else through its wire form.
+template <class X, class P, class T>
+status run_typed(communicator<X>& comm, const P& plan, const typed_call<T>& typed) {
+    call c;
+    c.count = typed.count;
+    c.element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
+    c.combine = typed.op.function;
+    c.combine_state = typed.op.state;
+    if constexpr (travels_as_bytes_v<T>) {
+        c.input = reinterpret_cast<const std::byte*>(typed.in);
+        c.output = reinterpret_cast<std::byte*>(typed.out);
+        return comm.run(plan, c, typed.signature);
+    } else {
+        constexpr std::size_t size = wire_size_v<T>;
+        std::vector<std::byte> staged(typed.count * size);
+        for (std::size_t i = 0; typed.in != nullptr && i != typed.count; ++i)
+            wire<T>::encode(typed.in[i], std::span<std::byte, size>(staged.data() + i * size, size));
+        c.input = staged.data();
+        c.output = staged.data();
+        const status s = comm.run(plan, c, typed.signature);
+        for (std::size_t i = 0; !s && typed.out != nullptr && i != typed.count; ++i)
+            typed.out[i] = wire<T>::decode(std::span<const std::byte, size>(staged.data() + i * size, size));
+        return s;
+    }
+}
+
+// Runs the plan that the caller chose: a plan, or an algorithm or tree source, of which `wrap` makes an algorithm.
+template <class Goal, class X, class T, class Choice, class Wrap>
+status run_choice(communicator<X>& comm, const typed_call<T>& typed, const Choice& choice, Wrap&& wrap) {
+    const dimensions& at = typed.at;
+    if constexpr (is_plan<Choice>::value) {
+        static_assert(std::same_as<decltype(choice.goal()), Goal>, "bough: this plan is one of another collective");
+        if (choice.size() != at.size) return comm.refuse(invalid_argument("plan: its size is not the group's"));
+        if (choice.root() != at.root) return comm.refuse(invalid_argument("plan: its root is not the call's"));
+        if (Goal::combines)
+            if (const status bad = check_order(keeps_rank_order(choice.algorithm(), choice.at()), typed.commutative))
+                return comm.refuse(bad);
+        return run_typed(comm, choice, typed);
+    } else {
+        const auto algorithm = wrap(choice);
+        if (const status bad = check_plan(algorithm, at)) return comm.refuse(bad);
+        if (Goal::combines)
+            if (const status bad = check_order(keeps_rank_order(algorithm, at), typed.commutative))
+                return comm.refuse(bad);
+        return run_typed(comm, plan<Goal, std::remove_cvref_t<decltype(algorithm)>>(algorithm, at), typed);
+    }
+}
+
+// How many cores the ranks of a transport share, if it knows.
+template <class X>
+rank_t cores_of(const X& transport) noexcept {
+    if constexpr (requires { transport.cores(); })
+        return transport.cores();
+    else
+        return no_rank;
+}
+
+// The index of the plan to take out of `plans`, remembered by the communicator.
+template <class Goal, class X, class T, class... P>
+std::size_t choose_once(communicator<X>& comm, const typed_call<T>& typed, const P&... plans) {
+    const auto size_class = static_cast<std::uint8_t>(std::bit_width(typed.count * wire_size_v<T>));
+    return comm.remember({Goal::kind, typed.commutative, size_class, typed.at.root}, [&] {
+        // One choice per power of two, priced at its upper end, so that it does not depend on which size came first.
+        const problem what{.bytes = size_class == 0 ? 0 : std::uint64_t{1} << size_class,
+                           .element_bytes = 1,
+                           .cores = cores_of(comm.transport())};
+        return choose(comm.options().costs, what, plans...).winner;
+    });
+}
+
+} // namespace detail
+} // namespace bough
+
+#endif

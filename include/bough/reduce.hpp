@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// reduce: the root gets op over the vectors of all ranks, element by element; the lower rank's value stands left.
+//
+//   reduce(comm, data, op, root{r} [, choice])        in place at the root; the data of other ranks stay as they are
+//   reduce(comm, in, out, op, root{r} [, choice])     out is used at the root only, where it is as long as in
+//   reduce(..., ec)                                   never throws; ec is a std::error_code or a bough::status
+// `choice` is a plan, an algorithm (tree_reduce{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
+// An op that is not known to commute gets a plan that keeps rank order for any root.
+// Every rank gives the same count, type, op, root and choice. On error the output is unspecified, `in` is unchanged.
+#ifndef BOUGH_REDUCE_HPP
+#define BOUGH_REDUCE_HPP
+
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/detail/front_door.hpp>
+#include <bough/tree/fnomial.hpp>
+
+namespace bough {
+
+namespace detail {
+
+template <class X, class T, class O, class Choice>
+status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
+              const Choice& choice) {
+    static_assert(explain_op<O, T>());
+    const bool is_root = comm.rank() == to.rank;
+    if (const status bad = is_root ? check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
+                                   : check_data(in.data(), in.size(), sizeof(T)))
+        return comm.refuse(bad);
+    if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    const typed_call<T> typed{{.size = comm.size(), .root = to.rank},
+                              in.data(),
+                              is_root ? out.data() : nullptr,
+                              in.size(),
+                              make_any_op<T>(op),
+                              is_commutative_v<O>,
+                              signature_of<T, O>(in.size(), to.rank)};
+    const auto wrap = []<class C>(const C& c) {
+        if constexpr (TreeSource<C>)
+            return tree_reduce<C>{c};
+        else
+            return c;
+    };
+    if constexpr (!std::same_as<Choice, automatic>) {
+        return run_choice<goal::reduce>(comm, typed, choice, wrap);
+    } else if constexpr (is_commutative_v<O>) {
+        const auto tree = [&](rank_t degree) { return plan_reduce(fnomial{degree}, typed.at); };
+        const std::size_t winner = choose_once<goal::reduce>(comm, typed, tree(2), tree(4), tree(8));
+        return run_choice<goal::reduce>(comm, typed, fnomial{rank_t{2} << winner}, wrap);
+    } else {
+        const auto tree = [&](rank_t degree) { return plan_reduce(ordered{fnomial{degree}}, typed.at); };
+        const std::size_t winner = choose_once<goal::reduce>(comm, typed, tree(2), tree(4), tree(8));
+        return run_choice<goal::reduce>(comm, typed, ordered{fnomial{rank_t{2} << winner}}, wrap);
+    }
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class O, class Choice = automatic>
+void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, const Choice& choice = {}) {
+    detail::throw_if(detail::reduce<X, T>(comm, data, data, op, to, choice));
+}
+template <class X, class T, std::size_t N, class O, ErrorResult E>
+void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, E& ec) {
+    detail::report(detail::reduce<X, T>(comm, data, data, op, to, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
+void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, const Choice& choice, E& ec) {
+    detail::report(detail::reduce<X, T>(comm, data, data, op, to, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to,
+            const Choice& choice = {}) {
+    detail::throw_if(detail::reduce<X, T>(comm, in, out, op, to, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to, E& ec) {
+    detail::report(detail::reduce<X, T>(comm, in, out, op, to, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to, const Choice& choice,
+            E& ec) {
+    detail::report(detail::reduce<X, T>(comm, in, out, op, to, choice), ec);
+}
+
+} // namespace bough
+
+#endif

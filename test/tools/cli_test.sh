@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSL-1.0
+# Tests the command line: cli_test.sh PROGRAM. Checks outputs, exit statuses, the sentences of errors, and that JSON is JSON.
+set -u
+bough=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+checks=0
+
+fail() {
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n' "$1"
+    printf '  standard output: %s\n' "$(head -c 600 "$scratch/out")"
+    printf '  standard error:  %s\n' "$(head -c 600 "$scratch/err")"
+}
+
+# run STATUS ARGUMENTS...: the exit status must be STATUS.
+run() {
+    local expected=$1 status=0
+    shift
+    checks=$((checks + 1))
+    command_line="bough $*"
+    "$bough" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+    [ "$status" = "$expected" ] || fail "$command_line: exit status $status, not $expected"
+}
+
+# The last run must have printed this (a fixed string), somewhere; or exactly this; or not this.
+prints() { grep -qF -- "$1" "$scratch/out" || fail "$command_line: did not print '$1'"; }
+prints_exactly() { [ "$(cat "$scratch/out")" = "$1" ] || fail "$command_line: did not print exactly '$1'"; }
+prints_not() { ! grep -qF -- "$1" "$scratch/out" || fail "$command_line: printed '$1'"; }
+
+# refuses SENTENCE ARGUMENTS...: exit status 2, nothing on standard output, one line with SENTENCE on standard error.
+refuses() {
+    local sentence=$1
+    shift
+    run 2 "$@"
+    grep -qF -- "bough: $sentence" "$scratch/err" || fail "$command_line: did not say 'bough: $sentence'"
+    [ "$(wc -l <"$scratch/err")" = 1 ] || fail "$command_line: said more than a line"
+    [ ! -s "$scratch/out" ] || fail "$command_line: printed something beside the error"
+}
+
+json() {
+    run 0 "$@"
+    if command -v python3 >/dev/null; then
+        python3 -m json.tool "$scratch/out" >/dev/null 2>&1 || fail "$command_line: not JSON"
+    fi
+}
+
+# --- The whole ---
+run 0
+for command in tree schedule verify table measure run demo; do
+    prints "  $command "
+    run 0 "$command" --help
+    [ "$(grep -c "^  bough $command" "$scratch/out")" -ge 2 ] || fail "bough $command --help: shows no two examples"
+    run 0
+done
+run 0 --version
+grep -qE '^bough [0-9]+\.[0-9]+\.[0-9]+$' "$scratch/out" || fail "bough --version: no version"
+refuses "'draw': is not a command; known are tree, schedule, verify, table" draw
+refuses "'--fast': is not an argument of 'bough tree'" tree flat --ranks 3 --fast
+
+# --- tree ---
+run 0 tree fnomial --degree 3 --ranks 9
+prints_exactly "0(1 2 3(4 5) 6(7 8))"
+run 0 tree binomial --ranks 7 --root 3 --ordered
+prints_exactly "3(2 4 1(0) 5(6))"
+run 0 tree binomial_high --ranks 8
+prints_exactly "0(4 2(6) 1(5 3(7)))"
+run 0 tree degree_k --degree 3 --ranks 6
+prints_exactly "0(1 2 3 4(5))"
+run 0 tree kary --degree 2 --ranks 7
+prints_exactly "0(2(6 5) 1(4 3))"
+run 0 tree chain --ranks 4
+prints_exactly "0(1(2(3)))"
+run 0 tree flat --ranks 1
+prints_exactly "0"
+json tree binomial --ranks 4 --json
+prints_exactly '{"size":4,"root":0,"parent":[0,0,0,2],"children":[[2,1],[],[3],[]]}'
+json tree chain --ranks 300 --root 7 --format json
+run 0 tree flat --ranks 3 --format dot
+prints "digraph tree {"
+prints "0 -> 2 [label=0];"
+refuses "--ranks: needs a number from 1 to" tree flat --ranks 0
+refuses "--ranks: needs a whole number, not '-3'" tree flat --ranks -3
+refuses "--ranks: needs a whole number, not 'many'" tree flat --ranks many
+refuses "--ranks: needs a number from 1 to" tree flat --ranks 4294967295
+refuses "--ranks: needs a number from 1 to" tree flat --ranks 99999999999999999999999
+refuses "--ranks is required" tree flat
+refuses "SHAPE is required" tree
+refuses "SHAPE: there is no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat" tree oak --ranks 3
+refuses "--root: needs a number from 0 to 2, not '3'" tree flat --ranks 3 --root 3
+refuses "--degree: an f-nomial tree needs a degree of at least 2" tree fnomial --degree 1 --ranks 3
+refuses "--degree: a degree-k tree needs a k of at least 1" tree degree_k --degree 0 --ranks 3
+refuses "--degree: a k-ary tree needs an arity of at least 1" tree kary --degree 0 --ranks 3
+refuses "--degree: chain has no degree to choose" tree chain --degree 2 --ranks 3
+refuses "--ordered: kary{.arity = 2} cannot keep rank order" tree kary --ordered --ranks 3
+refuses "--format: there is no 'svg'; known are outline, json, dot" tree flat --ranks 3 --format svg
+
+# --- schedule ---
+run 0 schedule allreduce recursive_doubling --ranks 3
+prints "allreduce by recursive_doubling over 3 ranks, root 0, 1 block"
+prints "combine       output[0..1) = op(scratch0[0..1), input[0..1))  after 0, 1"
+run 0 schedule reduce fnomial --degree 4 --ranks 4294967294 --rank 4294967293
+prints "send"
+prints_not "rank 0"
+run 0 schedule reduce binomial --ranks 1
+prints "copy"
+json schedule broadcast binomial --ranks 5 --blocks 2 --root 2 --json
+prints '"verb":"send","peer":'
+json schedule barrier dissemination --ranks 5 --rank 4 --format json
+prints '"rank": 4'
+prints_not '"rank": 3'
+refuses "COLLECTIVE: there is no 'alltoall'; known are reduce, allreduce, broadcast, barrier" schedule alltoall flat --ranks 3
+refuses "ALGORITHM: reduce has no 'ring'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat" schedule reduce ring --ranks 3
+refuses "ALGORITHM: reduce has no 'recursive_doubling'" schedule reduce recursive_doubling --ranks 3
+refuses "ALGORITHM: allreduce has no 'dissemination'" schedule allreduce dissemination --ranks 3
+refuses "--degree: recursive_doubling has no degree" schedule allreduce recursive_doubling --degree 2 --ranks 3
+refuses "--ordered: recursive_doubling is no tree" schedule allreduce recursive_doubling --ordered --ranks 3
+refuses "--ranks: needs a number from 1 to" schedule reduce flat --ranks 0
+refuses "--ranks: that is too much to write out" schedule reduce flat --ranks 4294967294
+refuses "--ranks: that is too much to write out" schedule reduce flat --ranks 4294967294 --rank 0
+refuses "--rank: needs a number from 0 to 3, not '4'" schedule reduce flat --ranks 4 --rank 4
+refuses "--root: there is no rank 4 among 4 ranks" schedule reduce flat --ranks 4 --root 4
+refuses "--blocks: needs a number from 1 to" schedule reduce flat --ranks 4 --blocks 0
+refuses "--blocks: that is too much to write out" schedule reduce flat --ranks 4 --blocks 4000000
+refuses "--blocks: a barrier has exactly one block" schedule barrier flat --ranks 4 --blocks 2
+
+# --- verify ---
+run 0 verify allreduce recursive_doubling --ranks 13
+prints "13 ranks, root 0, 1 block: proved"
+grep -qE '^  rounds +5 ' "$scratch/out" || fail "$command_line: not 5 rounds"
+for shape in binomial binomial_high fnomial degree_k kary chain flat; do
+    run 0 verify reduce "$shape" --ranks 1..20 --blocks 2
+    prints "proved for each of 20 sizes"
+    run 0 verify allreduce "$shape" --ranks 7 --root 3
+    run 0 verify broadcast "$shape" --ranks 7 --root 3
+    run 0 verify barrier "$shape" --ranks 7
+done
+run 0 verify reduce fnomial --ranks 9 --root 4
+grep -qE '^  needs_commutative +yes ' "$scratch/out" || fail "$command_line: rank order with a relabelled root?"
+run 0 verify reduce fnomial --ranks 9 --root 4 --ordered
+grep -qE '^  needs_commutative +no ' "$scratch/out" || fail "$command_line: no rank order"
+run 0 verify barrier dissemination --ranks 1..64
+json verify reduce chain --ranks 1..3 --json
+prints '"right": true'
+refuses "--ranks: the range '5..3' ends before it begins" verify reduce flat --ranks 5..3
+refuses "--ranks: needs a whole number, not ''" verify reduce flat --ranks 5..
+refuses "--ranks: that is too much to write out or to prove" verify reduce flat --ranks 1..99999999
+refuses "--root: there is no rank 2 among 1 rank" verify reduce flat --ranks 1..4 --root 2
+refuses "COLLECTIVE is required" verify
+
+# A file: what schedule wrote is right, and each change of it is found.
+json schedule allreduce fnomial --ranks 7 --blocks 2 --json
+good=$scratch/good.json
+bad=$scratch/bad.json
+cp "$scratch/out" "$good"
+run 0 verify --schedule "$good"
+prints "proved"
+sed 's/"peer": *1\b/"peer":2/' "$good" >"$bad"
+run 1 verify --schedule "$bad"
+prints "no send for this receive"
+run 1 verify --schedule "$bad" --json
+prints '"name":"unmatched_receive"'
+sed 's/"first": *1\b/"first":77/' "$good" >"$bad"
+run 1 verify --schedule "$bad"
+prints "leaves the vector"
+sed 's/"buffer": *"output"/"buffer":"input"/g' "$good" >"$bad"
+run 1 verify --schedule "$bad"
+sed 's/"peer": *1\b/"peer":4294967295/' "$good" >"$bad"
+run 1 verify --schedule "$bad"
+sed 's/"send"/"shout"/' "$good" >"$bad"
+refuses "file '$bad': there is no verb 'shout'" verify --schedule "$bad"
+sed 's/"scratch1"/"scratch99999999"/' "$good" >"$bad"
+refuses "file '$bad': needs a number from 0 to" verify --schedule "$bad"
+sed 's/"size": *7/"size":8/' "$good" >"$bad"
+refuses "file '$bad': \"ranks\" does not list every rank" verify --schedule "$bad"
+sed 's/"size": *7/"size":-7/' "$good" >"$bad"
+refuses "file '$bad': \"size\" is not a number from" verify --schedule "$bad"
+head -c 500 "$good" >"$bad"
+refuses "file '$bad': is not JSON" verify --schedule "$bad"
+echo '[1, 2]' >"$bad"
+refuses "file '$bad': lacks \"collective\"" verify --schedule "$bad"
+refuses "file '$scratch/none': cannot be opened" verify --schedule "$scratch/none"
+refuses "file '$scratch': cannot be" verify --schedule "$scratch"
+refuses "--schedule: the file says what it is" verify reduce flat --ranks 3 --schedule "$good"
+
+# --- table ---
+run 0 table
+prints "Every plan is proved for 13 ranks"
+prints_not WRONG
+run 0 table --ranks 8 --format markdown
+prints '| allreduce  | `recursive_doubling`'
+json table --ranks 5 --json
+run 0 table --ranks 1
+prints_not WRONG
+refuses "--ranks: needs a number from 1 to" table --ranks 0
+refuses "--ranks: needs a number from 1 to" table --ranks 1000000
+
+printf '%d runs, %d failures\n' "$checks" "$failures"
+[ "$failures" = 0 ]
