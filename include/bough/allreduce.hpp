@@ -14,6 +14,8 @@
 #include <bough/detail/front_door.hpp>
 #include <bough/tree/fnomial.hpp>
 
+#include <algorithm>
+
 namespace bough {
 
 namespace detail {
@@ -32,11 +34,12 @@ status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out,
             return c;
     };
     if constexpr (std::same_as<Choice, automatic>) {
-        const auto tree = [&](rank_t degree) { return plan_allreduce(fnomial{degree}, typed.at); };
+        const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
+        const auto tree = [&](std::size_t i) { return plan_allreduce(fnomial{degrees[i]}, typed.at); };
         const std::size_t winner = choose_once<goal::allreduce>(
-            comm, typed, plan_allreduce(recursive_doubling{}, typed.at), tree(2), tree(4), tree(8));
+            comm, typed, plan_allreduce(recursive_doubling{}, typed.at), tree(0), tree(1), tree(2), tree(3));
         if (winner == 0) return run_choice<goal::allreduce>(comm, typed, recursive_doubling{}, wrap);
-        return run_choice<goal::allreduce>(comm, typed, fnomial{rank_t{1} << winner}, wrap);
+        return run_choice<goal::allreduce>(comm, typed, fnomial{degrees[winner - 1]}, wrap);
     } else {
         return run_choice<goal::allreduce>(comm, typed, choice, wrap);
     }

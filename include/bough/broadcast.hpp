@@ -12,6 +12,8 @@
 #include <bough/detail/front_door.hpp>
 #include <bough/tree/fnomial.hpp>
 
+#include <algorithm>
+
 namespace bough {
 
 namespace detail {
@@ -31,9 +33,10 @@ status broadcast(communicator<X>& comm, std::span<T> data, root from, const Choi
             return c;
     };
     if constexpr (std::same_as<Choice, automatic>) {
-        const auto tree = [&](rank_t degree) { return plan_broadcast(fnomial{degree}, typed.at); };
-        const std::size_t winner = choose_once<goal::broadcast>(comm, typed, tree(2), tree(4), tree(8));
-        return run_choice<goal::broadcast>(comm, typed, fnomial{rank_t{2} << winner}, wrap);
+        const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
+        const auto tree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, typed.at); };
+        const std::size_t winner = choose_once<goal::broadcast>(comm, typed, tree(0), tree(1), tree(2), tree(3));
+        return run_choice<goal::broadcast>(comm, typed, fnomial{degrees[winner]}, wrap);
     } else {
         return run_choice<goal::broadcast>(comm, typed, choice, wrap);
     }

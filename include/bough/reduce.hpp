@@ -14,6 +14,8 @@
 #include <bough/detail/front_door.hpp>
 #include <bough/tree/fnomial.hpp>
 
+#include <algorithm>
+
 namespace bough {
 
 namespace detail {
@@ -42,14 +44,17 @@ status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, co
     };
     if constexpr (!std::same_as<Choice, automatic>) {
         return run_choice<goal::reduce>(comm, typed, choice, wrap);
-    } else if constexpr (is_commutative_v<O>) {
-        const auto tree = [&](rank_t degree) { return plan_reduce(fnomial{degree}, typed.at); };
-        const std::size_t winner = choose_once<goal::reduce>(comm, typed, tree(2), tree(4), tree(8));
-        return run_choice<goal::reduce>(comm, typed, fnomial{rank_t{2} << winner}, wrap);
     } else {
-        const auto tree = [&](rank_t degree) { return plan_reduce(ordered{fnomial{degree}}, typed.at); };
-        const std::size_t winner = choose_once<goal::reduce>(comm, typed, tree(2), tree(4), tree(8));
-        return run_choice<goal::reduce>(comm, typed, ordered{fnomial{rank_t{2} << winner}}, wrap);
+        const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
+        const auto source = [&](std::size_t i) {
+            if constexpr (is_commutative_v<O>)
+                return fnomial{degrees[i]};
+            else
+                return ordered{fnomial{degrees[i]}};
+        };
+        const auto tree = [&](std::size_t i) { return plan_reduce(source(i), typed.at); };
+        const std::size_t winner = choose_once<goal::reduce>(comm, typed, tree(0), tree(1), tree(2), tree(3));
+        return run_choice<goal::reduce>(comm, typed, source(winner), wrap);
     }
 }
 

@@ -79,6 +79,11 @@ TEST_CASE("the vector loop of plus canonicalises every element", "[op]") {
     for (std::size_t i = 0; i != 67; ++i) CHECK(bits(a[i]) == (i % 3 == 0 || i % 5 == 0 ? canonical64 : 0u));
 }
 
+// Out of line, so that the compiler cannot see that the two calls below are one product.
+[[gnu::noinline]] std::complex<double> product(const std::complex<double>& a, const std::complex<double>& b) {
+    return bough::multiplies{}(a, b);
+}
+
 TEST_CASE("complex numbers are combined by parts and commute bit for bit", "[op]") {
     using complex = std::complex<double>;
     CHECK(bough::plus{}(complex(1, 2), complex(3, -5)) == complex(4, -3));
@@ -92,8 +97,8 @@ TEST_CASE("complex numbers are combined by parts and commute bit for bit", "[op]
         x = 3.9 * x * (1 - x);
         const complex a(x, 1 / (x + 3));
         const complex b(1 / (x + 0.7), x * x);
-        const complex ab = bough::multiplies{}(a, b);
-        const complex ba = bough::multiplies{}(b, a);
+        const complex ab = product(a, b);
+        const complex ba = product(b, a);
         CHECK((bits(ab.real()) == bits(ba.real()) && bits(ab.imag()) == bits(ba.imag())));
     }
 }

@@ -48,6 +48,34 @@ struct table_arguments {
 };
 int table(const table_arguments&);
 
+struct measure_arguments {
+    std::string transport = "in_process";
+    std::string ranks = "8";
+    std::string iterations = "101";
+    std::string format = "text";
+};
+int measure(const measure_arguments&);
+
+struct run_arguments {
+    std::string collective;
+    std::string algorithm = "auto"; // or all, or a name
+    std::string degree;
+    std::string ranks;
+    std::string root = "0";
+    std::string transport = "in_process";
+    std::string bytes = "8,1K,64K,1M";
+    std::string op = "plus";
+    std::string type = "f64";
+    std::string iterations; // empty: a thousand, or fewer where they would take long
+    std::string format = "text";
+};
+int run(const run_arguments&);
+
+struct demo_arguments {
+    std::string file; // empty: examples/data/temperatures.txt
+};
+int demo(const demo_arguments&);
+
 } // namespace cli
 
 #endif

@@ -30,9 +30,12 @@ public:
         add_schedule();
         add_verify();
         add_table();
+        add_measure();
+        add_run();
+        add_demo();
     }
 
-    int run(int argc, char** argv) {
+    int parse_and_run(int argc, char** argv) {
         try {
             app_.parse(argc, argv);
         } catch (const CLI::Success& e) { // --help and --version
@@ -42,7 +45,7 @@ public:
         } catch (const CLI::ParseError& e) {
             throw usage_error(e.what());
         }
-        if (run_) return run_();
+        if (chosen_) return chosen_();
         std::cout << app_.help();
         return 0;
     }
@@ -68,7 +71,7 @@ private:
                   std::function<int()> run) {
         CLI::App* command = app_.add_subcommand(name, what);
         command->footer("Examples:\n" + examples);
-        command->callback([this, run = std::move(run)] { run_ = run; });
+        command->callback([this, run = std::move(run)] { chosen_ = run; });
         return command;
     }
 
@@ -154,19 +157,71 @@ private:
         add_format(command, table_.format, {"text", "markdown", "json"});
     }
 
+    void add_measure() {
+        CLI::App* command =
+            add("measure", "Measure what messages cost here, and fit the model that predictions use",
+                "  bough measure\n"
+                "  bough measure --transport in_process --ranks 4 --iterations 1000 --json\n"
+                "1 to P ranks send to rank 0 at once, with an op and without; the slopes are the costs.",
+                [this] { return measure(measure_); });
+        command->add_option("--transport", measure_.transport, "in_process: ranks are threads")->type_name("T");
+        command->add_option("--ranks", measure_.ranks, "The most ranks, at least 3; 8 if not given")->type_name("P");
+        command->add_option("--iterations", measure_.iterations, "Runs of each kind; 101 if not given")->type_name("N");
+        add_format(command, measure_.format, {"text", "json"});
+    }
+
+    void add_run() {
+        CLI::App* command = add("run", "Run a collective on real ranks: checked, timed, and predicted",
+                                "  bough run allreduce --ranks 4 --bytes 8,64K,1M --op plus --type f64\n"
+                                "  bough run reduce --ranks 8 --bytes 8 --algorithm all\n"
+                                "Every element of every result is compared; exit status 1 if one is wrong.",
+                                [this] { return run(run_); });
+        command->add_option("COLLECTIVE", run_.collective, "reduce, allreduce, broadcast or barrier")
+            ->required()
+            ->type_name("");
+        command->add_option("--ranks", run_.ranks, "How many ranks")->required()->type_name("P");
+        command->add_option("--bytes", run_.bytes, "Sizes of the vector of a rank, as 8,64K,1M")->type_name("SIZES");
+        command->add_option("--op", run_.op, "plus, multiplies, min, max, logical_and, bit_or, ...")->type_name("OP");
+        command->add_option("--type", run_.type, "f64, f32, i64, i32, u64 or u32")->type_name("TYPE");
+        command
+            ->add_option("--algorithm", run_.algorithm,
+                         "One by name; auto: the one that the model prefers; all: each in turn. auto if not given")
+            ->type_name("A");
+        command->add_option("--degree", run_.degree, "f of fnomial, k of degree_k, arity of kary")->type_name("F");
+        command->add_option("--root", run_.root, "The rank at the top; 0 if not given")->type_name("R");
+        command->add_option("--transport", run_.transport, "in_process: ranks are threads")->type_name("T");
+        command
+            ->add_option("--iterations", run_.iterations,
+                         "Runs of each; a thousand if not given, or fewer of long ones")
+            ->type_name("N");
+        add_format(command, run_.format, {"text", "json"});
+    }
+
+    void add_demo() {
+        CLI::App* command = add("demo", "See it all at work on your own numbers: measure, choose, prove, reduce, check",
+                                "  bough demo\n"
+                                "  bough demo my-numbers.txt\n"
+                                "A file holds numbers between blanks and new lines; what follows a # is left out.",
+                                [this] { return demo(demo_); });
+        command->add_option("FILE", demo_.file, "Numbers; a file of temperatures if not given")->type_name("");
+    }
+
     CLI::App app_{"bough: collective communication algorithms as values: drawn, printed, proved, priced and run",
                   "bough"};
-    std::function<int()> run_;
+    std::function<int()> chosen_;
     tree_arguments tree_;
     schedule_arguments schedule_;
     verify_arguments verify_;
     table_arguments table_;
+    measure_arguments measure_;
+    run_arguments run_;
+    demo_arguments demo_;
 };
 
 int guarded(int argc, char** argv) {
     int status = 0;
     try {
-        status = command_line().run(argc, argv);
+        status = command_line().parse_and_run(argc, argv);
         std::cout.flush();
         if (!std::cout) throw std::runtime_error("standard output: cannot be written");
     } catch (const usage_error& e) {

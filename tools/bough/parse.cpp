@@ -44,6 +44,11 @@ std::optional<bough::rank_t> parse_degree(std::string_view text) {
     return static_cast<bough::rank_t>(parse_number("--degree", text, 0, bough::no_rank));
 }
 
+void check_transport(std::string_view name) {
+    if (name != "in_process")
+        throw usage_error("--transport", "there is no " + quoted(name) + "; known are in_process");
+}
+
 std::vector<std::uint64_t> parse_sizes(std::string_view argument, std::string_view text) {
     std::vector<std::uint64_t> sizes;
     for (std::size_t at = 0; at <= text.size();) {

@@ -37,6 +37,9 @@ rank_range parse_rank_range(std::string_view text);
 // The value of --degree; nothing if it was not given.
 std::optional<bough::rank_t> parse_degree(std::string_view text);
 
+// Throws unless there is such a transport.
+void check_transport(std::string_view name);
+
 // `8,64K,1M`: bytes; K, M and G are 2^10, 2^20 and 2^30.
 std::vector<std::uint64_t> parse_sizes(std::string_view argument, std::string_view text);
 std::string size_text(std::uint64_t bytes); // 65536 is 64K

@@ -6,8 +6,8 @@
 //   t.rank(), t.size()                         who I am, of how many
 //   t.post_send(to, envelope, bytes, id)       -> posted: complete, pending, would_block or failed
 //   t.poll(events)                             -> how many of `events` were filled
-//   t.take(arrival, into, id)                  -> posted: the payload of an arrival goes to `into`
-//   t.release(arrival)                         the payload of an arrival is not needed (any more)
+//   t.take(handle, into, id)                   -> posted: the payload of the arrival with this handle goes to `into`
+//   t.release(handle)                          the payload of that arrival is not needed (any more)
 //   t.cancel(id)                               -> errc: gives a pending post up; its event says cancelled
 //   t.now_ns()                                 a monotonic clock; virtual for a simulated transport
 // Semantics:
@@ -30,6 +30,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +45,14 @@ struct call_signature {
     std::uint16_t op = 0;  // folded op_id
     std::uint8_t type = 0; // folded type_id
     std::uint8_t kind = 0; // goal::...::kind
-    friend constexpr bool operator==(const call_signature&, const call_signature&) = default;
+    friend constexpr bool operator==(const call_signature& a, const call_signature& b) noexcept {
+        struct words { // compared on every message
+            std::uint64_t first, second;
+        };
+        const auto x = std::bit_cast<words>(a);
+        const auto y = std::bit_cast<words>(b);
+        return ((x.first ^ y.first) | (x.second ^ y.second)) == 0;
+    }
 };
 
 // Travels beside every payload, 32 bytes; together with a sequence number and a short payload it fills one cache line.
@@ -77,7 +85,7 @@ struct event {
     kind what = kind::arrived;
     errc code = errc::ok;
     rank_t peer = no_rank;
-    std::uint64_t id = 0;    // of the post; of an arrival: the transport's own handle
+    std::uint64_t id = 0;    // of the post; of an arrival: the transport's own handle of it
     std::uint64_t bytes = 0; // length of the payload
     const std::byte* data = nullptr;
     bough::envelope envelope{};
@@ -85,13 +93,13 @@ struct event {
 
 template <class T>
 concept Transport = requires(T& t, const T& c, rank_t peer, const envelope& e, std::span<const std::byte> from,
-                             std::span<std::byte> into, std::uint64_t id, const event& arrival,
+                             std::span<std::byte> into, std::uint64_t id, std::uint64_t handle,
                              std::span<event> events) {
     { c.rank() } -> std::same_as<rank_t>;
     { c.size() } -> std::same_as<rank_t>;
     { t.post_send(peer, e, from, id) } -> std::same_as<posted>;
-    { t.take(arrival, into, id) } -> std::same_as<posted>;
-    { t.release(arrival) } -> std::same_as<void>;
+    { t.take(handle, into, id) } -> std::same_as<posted>;
+    { t.release(handle) } -> std::same_as<void>;
     { t.poll(events) } -> std::same_as<std::size_t>;
     { t.cancel(id) } -> std::same_as<errc>;
     { c.now_ns() } -> std::same_as<std::uint64_t>;
@@ -100,8 +108,8 @@ concept Transport = requires(T& t, const T& c, rank_t peer, const envelope& e, s
 // Arrivals carry their payload: `data` is never null for a message with bytes. It may be read there after claim() says
 // true (false: the sender took the message back) and until release(): messages are combined where they landed.
 template <class T>
-concept InPlaceTransport = Transport<T> && requires(T& t, const event& arrival) {
-    { t.claim(arrival) } -> std::same_as<bool>;
+concept InPlaceTransport = Transport<T> && requires(T& t, std::uint64_t handle) {
+    { t.claim(handle) } -> std::same_as<bool>;
 };
 
 // Knows how to wait: called after the n-th poll in a row that found nothing (n from 1). May spin, yield or sleep, the

@@ -13,7 +13,6 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -61,10 +60,10 @@ inline status check_pair(const void* in, std::size_t in_count, const void* out, 
     if (in_count != out_count) return invalid_argument("out: must be as long as the input");
     if (const status bad = check_data(in, in_count, element_bytes)) return bad;
     if (const status bad = check_data(out, out_count, element_bytes)) return bad;
-    const auto* a = static_cast<const std::byte*>(in);
-    const auto* b = static_cast<const std::byte*>(out);
+    const auto a = reinterpret_cast<std::uintptr_t>(in);
+    const auto b = reinterpret_cast<std::uintptr_t>(out);
     const std::size_t bytes = in_count * element_bytes;
-    if (a != b && std::less<>{}(a, b + bytes) && std::less<>{}(b, a + bytes))
+    if (a != b && a < b + bytes && b < a + bytes)
         return invalid_argument("out: overlaps the input without being it");
     return {};
 }

@@ -36,6 +36,7 @@ struct held_message {
 // Where a place lies for the current count and element size.
 struct place_bytes {
     std::uint64_t offset = 0, bytes = 0; // from the start of its buffer
+    std::uint32_t buffer = 0;            // index into engine_memory::buffers
 };
 
 // What the owner lends to an engine: arrays as long as the schedule has steps (or places, or buffers).
@@ -64,10 +65,8 @@ public:
         error_ = errc::ok;
         left_ = static_cast<std::uint32_t>(bound_.steps.size());
         blocked_ = 0;
-        for (std::size_t i = 0; i != bound_.waits.size(); ++i) {
-            memory_.waits[i] = bound_.waits[i];
-            memory_.held[i].present = false;
-        }
+        for (std::size_t i = 0; i != bound_.waits.size(); ++i) memory_.waits[i] = bound_.waits[i];
+        for (const std::uint32_t receive : bound_.receives) memory_.held[receive].present = false;
         ready_ = 0;
         for (std::size_t i = bound_.start.size(); i-- != 0;) memory_.ready[ready_++] = bound_.start[i];
         drain(port);
@@ -109,7 +108,8 @@ public:
 
 private:
     std::byte* at(std::uint32_t place) const noexcept {
-        return memory_.buffers[bound_.places[place].buffer] + memory_.places[place].offset;
+        const place_bytes& p = memory_.places[place];
+        return memory_.buffers[p.buffer] + p.offset;
     }
     std::uint64_t bytes(std::uint32_t place) const noexcept { return memory_.places[place].bytes; }
 

@@ -75,6 +75,7 @@ private:
         for (std::size_t i = 0; i != places_.size(); ++i) {
             const bound_place& p = bound_.places[i];
             const std::uint64_t origin = p.buffer < 2 ? 0 : begin(bound_.planes[p.buffer - 2].first);
+            places_[i].buffer = p.buffer;
             places_[i].offset = begin(p.first) - origin;
             places_[i].bytes = begin(p.first + p.count) - begin(p.first);
         }

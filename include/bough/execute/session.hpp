@@ -127,28 +127,19 @@ private:
             return result;
         }
         posted take(const held_message& held, std::byte* into, std::uint64_t bytes, std::uint32_t step) {
-            const posted result =
-                self.transport_.take(as_event(held), {into, static_cast<std::size_t>(bytes)}, id(step));
+            const posted result = self.transport_.take(held.handle, {into, static_cast<std::size_t>(bytes)}, id(step));
             if (result == posted::pending) ++op.pending_;
             return result;
         }
         bool claim(const held_message& held) {
             if constexpr (InPlaceTransport<T>)
-                return self.transport_.claim(as_event(held));
+                return self.transport_.claim(held.handle);
             else
                 return true;
         }
-        void release(const held_message& held) { self.transport_.release(as_event(held)); }
+        void release(const held_message& held) { self.transport_.release(held.handle); }
 
         std::uint64_t id(std::uint32_t step) const noexcept { return std::uint64_t{op.tag_.operation} << 32 | step; }
-        static event as_event(const held_message& held) noexcept {
-            event e;
-            e.peer = held.peer;
-            e.id = held.handle;
-            e.bytes = held.bytes;
-            e.data = held.data;
-            return e;
-        }
     };
 
     static constexpr std::uint32_t abort_segment = 0xffff'ffffu;
@@ -179,15 +170,15 @@ private:
     void arrived(const event& e) {
         if (e.envelope.epoch != epoch_) {
             ++stale_;
-            transport_.release(e);
+            transport_.release(e.id);
         } else if (e.envelope.segment == abort_segment) {
             aborted(e);
         } else if (operation* op = find(e.envelope)) {
             deliver(*op, e);
         } else if (poison_) {
-            transport_.release(e);
+            transport_.release(e.id);
         } else if (was_refused(e.envelope)) {
-            transport_.release(e);
+            transport_.release(e.id);
             refused(e);
         } else {
             early_.push_back(e);
@@ -214,7 +205,7 @@ private:
 
     void deliver(operation& op, const event& e) {
         if (e.envelope.signature != op.tag_.signature || e.envelope.plan != op.tag_.plan) {
-            transport_.release(e);
+            transport_.release(e.id);
             return fail(op, differing(op, e));
         }
         const bound_schedule& bound = op.work_->bound();
@@ -222,7 +213,7 @@ private:
         while (channel != bound.channels.size() && bound.channels[channel].peer != e.peer) ++channel;
         if (channel == bound.channels.size() || e.envelope.segment != op.work_->arrived()[channel] ||
             e.envelope.segment >= bound.channels[channel].count) {
-            transport_.release(e);
+            transport_.release(e.id);
             return fail(op, {.code = errc::call_mismatch,
                              .mismatch = mismatch::segment,
                              .peer = e.peer,
@@ -289,7 +280,7 @@ private:
                  .peer = e.peer,
                  .operation = e.envelope.operation};
         s.theirs = said.root; // whose fault it was
-        transport_.release(e);
+        transport_.release(e.id);
         poison(s);
         while (operation* op = first_running()) fail(*op, s);
     }
@@ -312,7 +303,7 @@ private:
         tag.signature.root = why.code == errc::peer_aborted ? static_cast<rank_t>(why.theirs) : why.peer;
         for (rank_t r = 0; r != size(); ++r)
             if (r != rank() && lost_[r] == 0) (void)transport_.post_send(r, tag, {}, 0);
-        for (const event& e : early_) transport_.release(e);
+        for (const event& e : early_) transport_.release(e.id);
         early_.clear();
     }
 
@@ -346,7 +337,10 @@ private:
     }
     void remove(operation& op) {
         op.done_ = true;
-        active_.erase(std::remove(active_.begin(), active_.end(), &op), active_.end());
+        if (active_.back() == &op)
+            active_.pop_back();
+        else
+            std::erase(active_, &op);
     }
 
     void retry() {

@@ -40,7 +40,9 @@ constexpr T canonical(T x) noexcept {
     return x == x ? x : std::numeric_limits<T>::quiet_NaN();
 }
 
-// A product that is rounded before it is added to: a fused multiply-add would depend on the order of the factors.
+// A product that is rounded before it is added to: a fused multiply-add would depend on the order of the operands.
+// (clang fuses across statements only under -ffp-contract=fast, which is not its default; complex products do not
+// commute bit for bit there.)
 template <std::floating_point T>
 constexpr T rounded(T x) noexcept {
 #if defined(__has_builtin)

@@ -26,13 +26,15 @@ template <class Goal>
 class prover {
 public:
     // `schedules[r]` are the steps of rank r; `scratch[r]` the scratch blocks it may touch.
+    // `hold`: a message that only one combine reads stays with its sender until that combine is done.
     constexpr prover(const dimensions& at, std::span<const schedule> schedules, std::span<const block_t> scratch,
-                     std::uint32_t eager_slots)
-        : at_(at), slots_(eager_slots), schedules_(schedules), scratch_(scratch), brackets_(at.size) {}
+                     std::uint32_t eager_slots, bool hold)
+        : at_(at), slots_(eager_slots), hold_(hold), schedules_(schedules), scratch_(scratch), brackets_(at.size) {}
 
     constexpr verdict run() {
         if (check_steps() && pair_messages()) {
             infer();
+            if (hold_) find_held();
             execute();
             if (!failed()) check_results();
         }
@@ -86,8 +88,8 @@ private:
                 if (s.verb == verb::combine && (s.a.count != s.out.count || s.b.count != s.out.count))
                     return fail(fault::bad_slice, r, i, s.out.first);
                 if (s.verb == verb::copy && s.a.count != s.out.count) return fail(fault::bad_slice, r, i, s.out.first);
-                for (const slice& used : {s.reads_a() ? s.a : slice{}, s.reads_b() ? s.b : slice{},
-                                          s.writes() ? s.out : slice{}}) {
+                for (const slice& used :
+                     {s.reads_a() ? s.a : slice{}, s.reads_b() ? s.b : slice{}, s.writes() ? s.out : slice{}}) {
                     if (used.count > at_.blocks || used.first > at_.blocks - used.count)
                         return fail(fault::bad_slice, r, i, used.first);
                     buffers = std::max<std::size_t>(buffers, std::size_t{used.buffer.index} + 1);
@@ -148,18 +150,22 @@ private:
         std::sort(receives.begin(), receives.end());
         messages_.reserve(sends.size());
         for (std::size_t i = 0; i != std::max(sends.size(), receives.size()); ++i) {
-            const auto same_channel = [&] { return sends[i].from == receives[i].from && sends[i].to == receives[i].to; };
-            if (i >= receives.size() || (i < sends.size() && !same_channel() &&
-                                         post{sends[i].from, sends[i].to, 0, 0} < post{receives[i].from, receives[i].to, 0, 0}))
-                return fail(fault::unmatched_send, sends[i].rank, sends[i].node - node_first_[sends[i].rank], 0, sends[i].to);
+            const auto same_channel = [&] {
+                return sends[i].from == receives[i].from && sends[i].to == receives[i].to;
+            };
+            if (i >= receives.size() ||
+                (i < sends.size() && !same_channel() &&
+                 post{sends[i].from, sends[i].to, 0, 0} < post{receives[i].from, receives[i].to, 0, 0}))
+                return fail(fault::unmatched_send, sends[i].rank, sends[i].node - node_first_[sends[i].rank], 0,
+                            sends[i].to);
             if (i >= sends.size() || !same_channel())
                 return fail(fault::unmatched_receive, receives[i].rank,
                             receives[i].node - node_first_[receives[i].rank], 0, receives[i].from);
             const slice& from = step_of(sends[i].rank, sends[i].node).a;
             const slice& into = step_of(receives[i].rank, receives[i].node).out;
             if (from.count != into.count)
-                return fail(fault::length_mismatch, receives[i].rank,
-                            receives[i].node - node_first_[receives[i].rank], into.first, receives[i].from);
+                return fail(fault::length_mismatch, receives[i].rank, receives[i].node - node_first_[receives[i].rank],
+                            into.first, receives[i].from);
             const auto m = static_cast<std::uint32_t>(messages_.size());
             messages_.push_back({.send = sends[i].node, .receive = receives[i].node});
             nodes_[sends[i].node].message = m;
@@ -194,6 +200,32 @@ private:
         for (std::size_t e = 0; e != later.size(); ++e) after_[fill[earlier[e]]++] = later[e];
     }
 
+    // Finds the receives that an engine may combine in place: whose only reader is one combine of exactly their blocks.
+    constexpr void find_held() {
+        holds_send_.assign(nodes_.size(), no_step);
+        for (const message& m : messages_) {
+            const rank_t r = rank_of_[m.receive];
+            const slice& landed = step_of(r, m.receive).out;
+            if (!is_scratch(landed.buffer)) continue;
+            std::uint32_t reader = no_step;
+            bool alone = true;
+            for (std::uint32_t e = after_first_[m.receive]; e != after_first_[m.receive + 1]; ++e) {
+                const step& s = step_of(r, after_[e]);
+                if (!(s.reads_a() && overlap(s.a, landed)) && !(s.reads_b() && overlap(s.b, landed))) continue;
+                alone = alone && reader == no_step && s.verb == verb::combine && (s.a == landed) != (s.b == landed) &&
+                        !overlap(s.out, landed);
+                reader = after_[e];
+            }
+            if (alone && reader != no_step && holds_send_[reader] == no_step) holds_send_[reader] = m.send;
+        }
+    }
+    constexpr bool is_held(const message& m) const {
+        if (!hold_) return false;
+        for (std::uint32_t e = after_first_[m.receive]; e != after_first_[m.receive + 1]; ++e)
+            if (holds_send_[after_[e]] == m.send) return true;
+        return false;
+    }
+
     // Rounds: in each, a rank may end one send and one receive; local steps take no time.
     constexpr void execute() {
         sent_in_.assign(at_.size, 0);
@@ -201,7 +233,8 @@ private:
         // Ports serve first what became ready first, and in program order among sends. So a receive does not bring a message
         // into the queue before its send is ready, and at the start not at all: the ranks' numbers must not matter.
         for (std::uint32_t n = 0; n != nodes_.size(); ++n)
-            if (nodes_[n].waits == 0 && (nodes_[n].message == no_step || messages_[nodes_[n].message].send == n)) ready(n);
+            if (nodes_[n].waits == 0 && (nodes_[n].message == no_step || messages_[nodes_[n].message].send == n))
+                ready(n);
         run_local();
         std::vector<std::uint32_t> batch, done;
         std::uint32_t round = 0;
@@ -220,7 +253,8 @@ private:
         for (std::uint32_t n = 0; n != nodes_.size(); ++n)
             if (completed_ != nodes_.size() && nodes_[n].waits != done_mark) {
                 const step& s = step_of(rank_of_[n], n);
-                fail(fault::deadlock, rank_of_[n], n - node_first_[rank_of_[n]], s.communicates() ? 0 : s.out.first, s.peer);
+                fail(fault::deadlock, rank_of_[n], n - node_first_[rank_of_[n]], s.communicates() ? 0 : s.out.first,
+                     s.peer);
                 return;
             }
     }
@@ -237,7 +271,7 @@ private:
                 sent_in_[from] = round;
                 msg.sent = true;
                 take_payload(msg);
-                done.push_back(msg.send);
+                if (!is_held(msg)) done.push_back(msg.send);
                 if (msg.next != no_step) enqueue(msg.next);
             } else if (slots_ != 0 || (nodes_[msg.receive].waits == 0 && previous_received(m))) {
                 if (slots_ == 0 || has_slot(m)) enqueue(m); // only a port was missing
@@ -281,12 +315,15 @@ private:
 
     constexpr void ready(std::uint32_t n) {
         const std::uint32_t m = nodes_[n].message;
-        if (m == no_step) local_.push_back(n);
-        else if (n == messages_[m].send || messages_[m].sent || nodes_[messages_[m].send].waits == 0) enqueue(m);
+        if (m == no_step)
+            local_.push_back(n);
+        else if (n == messages_[m].send || messages_[m].sent || nodes_[messages_[m].send].waits == 0)
+            enqueue(m);
     }
     constexpr void complete(std::uint32_t n) {
         nodes_[n].waits = done_mark;
         ++completed_;
+        if (hold_ && holds_send_[n] != no_step) complete(holds_send_[n]);
         for (std::uint32_t e = after_first_[n]; e != after_first_[n + 1]; ++e)
             if (--nodes_[after_[e]].waits == 0) ready(after_[e]);
     }
@@ -379,16 +416,21 @@ private:
                 traits.needs_commutative |= !brackets_.in_order(got.bracket) && !brackets_.repeats(got.bracket);
                 traits.needs_idempotent |= brackets_.repeats(got.bracket);
                 traits.depth = std::max(traits.depth, brackets_.depth(got.bracket));
-                if (of_block[b] == no_bracket) of_block[b] = got.bracket;
-                else traits.rank_consistent &= of_block[b] == got.bracket;
+                if (of_block[b] == no_bracket)
+                    of_block[b] = got.bracket;
+                else
+                    traits.rank_consistent &= of_block[b] == got.bracket;
                 const std::uint64_t hash = brackets_.hash(got.bracket);
-                if (first_result) first_hash = hash;
-                else if (hash != first_hash) traits.position_invariant = false;
+                if (first_result)
+                    first_hash = hash;
+                else if (hash != first_hash)
+                    traits.position_invariant = false;
                 first_result = false;
                 bracket = mix(bracket, hash);
             }
         if (traits.needs_idempotent) traits.needs_commutative = true;
-        if (traits.depth != 0) traits.bracket = traits.position_invariant && traits.rank_consistent ? first_hash : bracket;
+        if (traits.depth != 0)
+            traits.bracket = traits.position_invariant && traits.rank_consistent ? first_hash : bracket;
         count();
     }
 
@@ -425,6 +467,7 @@ private:
 
     dimensions at_;
     std::uint32_t slots_;
+    bool hold_;
     std::span<const schedule> schedules_;
     std::span<const block_t> scratch_;
     brackets brackets_;
@@ -436,6 +479,7 @@ private:
     std::vector<rank_t> rank_of_; // per node
     std::vector<message> messages_;
     std::vector<std::uint32_t> after_first_, after_; // who waits for a node
+    std::vector<std::uint32_t> holds_send_;          // per combine: the send whose message it reads in place
     std::vector<std::uint32_t> local_, queue_;       // ready local steps; messages worth a look
     std::vector<std::uint32_t> sent_in_, received_in_;
     std::vector<cell> flight_;

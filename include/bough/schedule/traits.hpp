@@ -63,12 +63,20 @@ struct verdict {
     friend constexpr bool operator==(const verdict&, const verdict&) = default;
 };
 
+namespace detail {
+// Compilers write a number where a class holds an enumerator, but its name where it is a template argument by itself.
+template <fault Fault, rank_t Rank, std::uint32_t Step, block_t Block, rank_t Peer>
+consteval bool holds() {
+    static_assert(Fault == fault::none,
+                  "bough: the plan is wrong: `holds<Fault, Rank, Step, Block, Peer>` says where (see bough::verdict)");
+    return Fault == fault::none;
+}
+} // namespace detail
+
 // static_assert(proven<verify(plan)>()): a proof instead of a hope.
 template <verdict V>
 consteval bool proven() {
-    static_assert(V.fault == fault::none,
-                  "bough: the plan is wrong: V names the fault, the rank, the step and the block (see bough::fault)");
-    return true;
+    return detail::holds<V.fault, V.rank, V.step, V.block, V.peer>();
 }
 
 } // namespace bough

@@ -22,6 +22,9 @@ namespace bough {
 
 struct verify_options {
     std::uint32_t eager_slots = 0; // messages that a channel buffers; 0: a send waits for its receive
+    // A message that one combine reads stays with its sender until it is combined: what engines do with the long messages
+    // of algorithms that claim may_hold. Without eager slots only.
+    bool hold = false;
 };
 
 // Proves schedules that come from elsewhere: `schedules[r]` are rank r's steps. Pre: at.blocks is a number, not
@@ -32,7 +35,8 @@ constexpr verdict verify_schedules(Goal, const dimensions& at, std::span<const s
     BOUGH_EXPECTS(at.blocks != natural_blocks, "blocks: say how many");
     BOUGH_EXPECTS(schedules.size() == at.size, "schedules: one per rank is needed");
     BOUGH_EXPECTS(scratch.size() == at.size, "scratch: one limit per rank is needed");
-    return detail::prover<Goal>(at, schedules, scratch, options.eager_slots).run();
+    BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
+    return detail::prover<Goal>(at, schedules, scratch, options.eager_slots, options.hold).run();
 }
 
 template <Plan P>

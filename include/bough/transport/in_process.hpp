@@ -113,8 +113,10 @@ public:
 
     rank_t rank() const noexcept { return rank_; }
     rank_t size() const noexcept { return static_cast<rank_t>(world_->ranks.size()); }
+    // How many cores the ranks share.
+    std::uint32_t cores() const noexcept { return world_->options.cores; }
     // More ranks than cores: whoever waits takes time from whoever works.
-    bool oversubscribed() const noexcept { return size() > world_->options.cores; }
+    bool oversubscribed() const noexcept { return size() > cores(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank_ || world_->ranks[to].gone.load(std::memory_order_relaxed) != 0)
@@ -139,14 +141,11 @@ public:
         return found;
     }
 
-    posted take(const event& arrival, std::span<std::byte> into, std::uint64_t) {
-        if (into.size() != arrival.bytes || !claim(arrival)) return posted::failed;
-        if (!into.empty()) std::memcpy(into.data(), arrival.data, into.size());
-        release(arrival);
-        return posted::complete;
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t) {
+        return detail::ring::of(handle)->take(handle, into) ? posted::complete : posted::failed;
     }
-    bool claim(const event& arrival) noexcept { return detail::ring::of(arrival)->claim(arrival); }
-    void release(const event& arrival) noexcept { detail::ring::of(arrival)->release(arrival); }
+    bool claim(std::uint64_t handle) noexcept { return detail::ring::of(handle)->claim(handle); }
+    void release(std::uint64_t handle) noexcept { detail::ring::of(handle)->release(handle); }
 
     errc cancel(std::uint64_t id) noexcept {
         for (detail::ring* ring : open_)
@@ -177,14 +176,14 @@ private:
 
     // The ring to a rank, made when it is first needed.
     detail::ring* outgoing(rank_t to) {
-        if (last_to_ == to) return last_out_;
-        last_to_ = to;
         for (const auto& [peer, ring] : out_)
-            if (peer == to) return last_out_ = ring;
+            if (peer == to) return ring;
+        return make_ring(to);
+    }
+    BOUGH_COLD detail::ring* make_ring(rank_t to) {
         auto made = std::make_unique<detail::ring>(rank_, world_->options.slots, world_->options.eager_bytes);
         std::atomic<detail::ring*>& list = world_->ranks[to].incoming;
         out_.emplace_back(to, made.get());
-        last_out_ = made.get();
         made->next = list.load(std::memory_order_relaxed);
         while (!list.compare_exchange_weak(made->next, made.get(), std::memory_order_acq_rel)) {
         }
@@ -193,12 +192,14 @@ private:
     // Learns of rings that senders have made since.
     void refresh() {
         detail::ring* newest = world_->ranks[rank_].incoming.load(std::memory_order_acquire);
-        if (newest == newest_) return;
+        if (newest != newest_) read_list(newest);
+    }
+    BOUGH_COLD void read_list(detail::ring* newest) {
         for (detail::ring* ring = newest; ring != newest_; ring = ring->next) in_.push_back(ring);
         newest_ = newest;
     }
     // Reports ranks that are gone and whose messages have all been seen.
-    std::size_t departed(std::span<event> events) {
+    BOUGH_COLD std::size_t departed(std::span<event> events) {
         const std::uint32_t departures = world_->departures.load(std::memory_order_acquire);
         std::size_t found = 0;
         bool all = true;
@@ -227,9 +228,7 @@ private:
     detail::ring* newest_ = nullptr; // of the list that in_ was read from
     std::vector<std::pair<rank_t, detail::ring*>> out_;
     std::vector<detail::ring*> open_; // rings with long messages of mine under way
-    rank_t last_to_ = no_rank;
-    detail::ring* last_out_ = nullptr;
-    std::uint32_t departures_ = 0; // how many of them I have reported
+    std::uint32_t departures_ = 0;    // how many of them I have reported
     std::vector<unsigned char> reported_;
 };
 

@@ -18,9 +18,9 @@ public:
     constexpr posted post_send(rank_t, const envelope&, std::span<const std::byte>, std::uint64_t) noexcept {
         return posted::failed; // there is no other rank
     }
-    constexpr posted take(const event&, std::span<std::byte>, std::uint64_t) noexcept { return posted::failed; }
-    constexpr void release(const event&) noexcept {}
-    constexpr bool claim(const event&) noexcept { return true; }
+    constexpr posted take(std::uint64_t, std::span<std::byte>, std::uint64_t) noexcept { return posted::failed; }
+    constexpr void release(std::uint64_t) noexcept {}
+    constexpr bool claim(std::uint64_t) noexcept { return true; }
     constexpr std::size_t poll(std::span<event>) noexcept { return 0; }
     constexpr errc cancel(std::uint64_t) noexcept { return errc::invalid_argument; }
     constexpr std::uint64_t now_ns() const noexcept { return 0; } // no wait of one rank takes time

@@ -57,7 +57,9 @@ struct fnomial {
             i %= degree - 1;
         } else {
             stride = e.stride / degree;
-            for (; i >= degree - 1; i -= degree - 1) stride /= degree;
+            // Not by subtracting from i: g++ 12 at -O2 compiles that wrongly where it knows the degree.
+            for (rank_t phase = i / (degree - 1); phase != 0; --phase) stride /= degree;
+            i %= degree - 1;
         }
         return static_cast<rank_t>(v + (degree - 1 - i) * stride);
     }

@@ -119,31 +119,38 @@ public:
         e.peer = from;
         e.id = reinterpret_cast<std::uintptr_t>(this) | index;
         e.envelope = s.tag;
-        if (s.length == long_mark) {
-            std::uint64_t where[2];
-            std::memcpy(where, s.payload, sizeof where);
-            e.data = reinterpret_cast<const std::byte*>(where[0]);
-            e.bytes = where[1];
-        } else {
-            e.data = s.length <= short_bytes ? s.payload : area(index);
-            e.bytes = s.length;
-        }
+        const payload_view payload = payload_of(index);
+        e.data = payload.data;
+        e.bytes = payload.bytes;
         return true;
     }
-    static ring* of(const event& arrival) noexcept { return reinterpret_cast<ring*>(arrival.id & ~std::uint64_t{63}); }
-    bool claim(const event& arrival) noexcept {
-        const auto index = static_cast<std::uint32_t>(arrival.id & 63);
+    static ring* of(std::uint64_t handle) noexcept { return reinterpret_cast<ring*>(handle & ~std::uint64_t{63}); }
+    bool claim(std::uint64_t handle) noexcept {
+        const auto index = static_cast<std::uint32_t>(handle & 63);
         if (slots_[index].length != long_mark) return true;
         std::uint32_t expected = state_open;
         return long_[index].state.compare_exchange_strong(expected, state_claimed, std::memory_order_acq_rel);
     }
-    void release(const event& arrival) noexcept {
-        const auto index = static_cast<std::uint32_t>(arrival.id & 63);
+    // Copies the payload and releases it. False: wrong length, or the sender took it back.
+    bool take(std::uint64_t handle, std::span<std::byte> into) noexcept {
+        const auto index = static_cast<std::uint32_t>(handle & 63);
+        const payload_view payload = payload_of(index);
+        if (into.size() != payload.bytes || !claim(handle)) return false;
+        if (!into.empty()) std::memcpy(into.data(), payload.data, into.size());
+        release(handle);
+        return true;
+    }
+    void release(std::uint64_t handle) noexcept {
+        const auto index = static_cast<std::uint32_t>(handle & 63);
         if (slots_[index].length == long_mark) {
             std::uint32_t state = long_[index].state.load(std::memory_order_relaxed);
             while (state != state_taken_back &&
                    !long_[index].state.compare_exchange_weak(state, state_done, std::memory_order_acq_rel)) {
             }
+        }
+        if (index == (freed_ & mask_) && released_ == 0) { // in order, as most are
+            consumed_.store(++freed_, std::memory_order_release);
+            return;
         }
         released_ |= std::uint64_t{1} << index;
         while ((released_ >> (freed_ & mask_) & 1) != 0) {
@@ -178,6 +185,19 @@ private:
         std::byte bytes[64];
     };
 
+    struct payload_view {
+        const std::byte* data;
+        std::uint64_t bytes;
+    };
+    // Of a full slot, wherever it lies.
+    payload_view payload_of(std::uint32_t index) const noexcept {
+        const slot& s = slots_[index];
+        if (s.length <= short_bytes) return {s.payload, s.length};
+        if (s.length != long_mark) return {area(index), s.length};
+        std::uint64_t where[2];
+        std::memcpy(where, s.payload, sizeof where);
+        return {reinterpret_cast<const std::byte*>(where[0]), where[1]};
+    }
     std::byte* area(std::uint32_t index) const noexcept { return area_[std::size_t{index} * (stride_ / 64)].bytes; }
 
     const std::uint32_t mask_;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// Names without definitions, for headers of yours that only mention bough.
+#ifndef BOUGH_FWD_HPP
+#define BOUGH_FWD_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/slice.hpp>
+
+namespace bough {
+
+struct step;
+struct status;
+struct schedule;
+struct verdict;
+struct plan_traits;
+struct dimensions;
+struct envelope;
+struct event;
+struct any_op;
+
+class in_process;
+class self;
+
+struct communicator_options;
+
+} // namespace bough
+
+#endif

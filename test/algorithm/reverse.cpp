@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "proof.hpp"
+#include "support/catch.hpp"
+#include "support/plans.hpp"
+#include <bough/algorithm/reverse.hpp>
+#include <bough/testing/plan_archetype.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+using namespace bough;
+using test::proven_everywhere;
+
+namespace {
+
+template <auto Source, rank_t Root = 0, block_t Blocks = 1>
+constexpr auto backwards = [](rank_t size) {
+    return plan_reduce(reverse(tree_broadcast{Source}), {.size = size, .root = Root % size, .blocks = Blocks});
+};
+static_assert(proven_everywhere<backwards<binomial{}>>());
+static_assert(proven_everywhere<backwards<binomial{.orientation = orientation::high}, 1>>());
+static_assert(proven_everywhere<backwards<fnomial{.degree = 3}, 2, 3>>());
+static_assert(proven_everywhere<backwards<kary{.arity = 2}>>());
+static_assert(proven_everywhere<backwards<chain{}, 0, 2>>());
+static_assert(proven_everywhere<backwards<flat{}>>());
+static_assert(proven_everywhere<backwards<ordered<fnomial>{{.degree = 3}}, 4>>());
+
+// A broadcast that sends several blocks in one message.
+static_assert(proven<verify(plan_reduce(reverse(bough::testing::algorithm_archetype::make()),
+                                        {.size = 5, .root = 2, .blocks = 3}))>());
+
+// A broadcast that is whole on one path and in halves on another: rank 1 gets both blocks at once, passes them on one by
+// one, and to rank 3 the second only.
+struct ragged {
+    constexpr void emit(const dimensions&, rank_t rank, StepSink auto& out) const {
+        const slice both{rank == 0 ? input : output, 0, 2}, low{output, 0, 1}, high{output, 1, 1};
+        if (rank == 0) {
+            out.send(1, both);
+            out.send(3, {input, 0, 1});
+        } else if (rank == 1) {
+            out.receive(0, both);
+            out.send(2, low);
+            out.send(3, high);
+            out.send(2, high);
+        } else if (rank == 2) {
+            out.receive(1, low);
+            out.receive(1, high);
+        } else {
+            out.receive(0, low);
+            out.receive(1, high);
+        }
+    }
+    constexpr block_t natural_blocks(rank_t) const { return 2; }
+    constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
+    constexpr status check(const dimensions&) const { return {}; }
+};
+static_assert(proven<verify(plan_broadcast(ragged{}, {.size = 4}))>());
+static_assert(proven<verify(plan_reduce(reverse(ragged{}), {.size = 4}))>());
+
+// A broadcast whose root sends its second block only: what nobody sent for is still the root's own to keep... and a
+// reduce must say so. Block 0 never travels, so it never arrives.
+struct half {
+    constexpr void emit(const dimensions&, rank_t rank, StepSink auto& out) const {
+        if (rank == 0) out.send(1, {input, 1, 1});
+        else out.receive(0, {output, 1, 1});
+    }
+    constexpr block_t natural_blocks(rank_t) const { return 2; }
+    constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
+    constexpr status check(const dimensions&) const { return {}; }
+};
+static_assert(verify(plan_broadcast(half{}, {.size = 2})).fault == fault::missing_result);
+static_assert(verify(plan_reduce(reverse(half{}), {.size = 2})).fault == fault::missing_result);
+
+} // namespace
+
+TEST_CASE("reverse(tree_broadcast) is tree_reduce, step by step") {
+    for (const rank_t size : {1u, 2u, 3u, 7u, 8u, 13u, 27u, 40u})
+        for (rank_t root = 0; root < size; root += 1 + size / 5)
+            test::for_each_source({.size = size, .root = root, .blocks = 1}, [&](const char* name, const auto& source, bool) {
+                const dimensions at{.size = size, .root = root, .blocks = 1};
+                const auto reduce = plan_reduce(source, at);
+                const auto reversed = plan_reduce(reverse(tree_broadcast{source}), at);
+                CAPTURE(name, size, root);
+                for (rank_t r = 0; r != size; ++r) {
+                    REQUIRE(reduce.schedule_of(r) == reversed.schedule_of(r));
+                    REQUIRE(reduce.scratch(r) == reversed.scratch(r));
+                }
+            });
+}
+
+TEST_CASE("with several blocks it does the same work in another order") {
+    for (const rank_t size : {2u, 3u, 7u, 13u, 27u})
+        for (const block_t blocks : {0u, 2u, 5u}) {
+            const dimensions at{.size = size, .root = size / 2, .blocks = blocks};
+            test::for_each_source(at, [&](const char* name, const auto& source, bool) {
+                const auto reduce = plan_reduce(source, at);
+                const auto reversed = plan_reduce(reverse(tree_broadcast{source}), at);
+                CAPTURE(name, size, blocks);
+                for (rank_t r = 0; r != size; ++r) {
+                    const schedule forward = reduce.schedule_of(r);
+                    const schedule backward = reversed.schedule_of(r);
+                    REQUIRE(forward.size() == backward.size());
+                    REQUIRE(std::is_permutation(forward.begin(), forward.end(), backward.begin()));
+                }
+                verdict one = verify(reduce);
+                verdict other = verify(reversed);
+                REQUIRE(one);
+                other.traits.rounds = one.traits.rounds; // pipelines may fill differently
+                REQUIRE(one == other);
+            });
+        }
+}

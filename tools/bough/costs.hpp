@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+// What messages cost on this machine: timed serial reductions, and the model that fits them.
+#ifndef BOUGH_TOOLS_COSTS_HPP
+#define BOUGH_TOOLS_COSTS_HPP
+
+#include "bench.hpp"
+#include <bough/measure.hpp>
+#include <bough/select/choose.hpp>
+
+#include <string>
+
+namespace cli {
+
+struct measured_costs {
+    bough::measurement found{};
+    bough::rank_t cores = 1; // that the ranks share
+
+    const bough::model::lrc& model() const { return found.fit.model; }
+};
+
+// Serial reductions over 1 .. ranks ranks that are threads. Pre: ranks >= 3.
+measured_costs measure_in_process(bough::rank_t ranks, const bough::measure_options& = {});
+
+// How long the model expects a run of the plan to take.
+template <bough::Plan P>
+double predicted_ns(const measured_costs& costs, const P& plan, const workload& work) {
+    const bough::problem what{.bytes = plan.goal().kind == bough::goal::barrier::kind ? 0 : work.bytes(),
+                              .element_bytes = work.op.element_size,
+                              .cores = costs.cores};
+    return bough::price_of(costs.model(), what, plan);
+}
+
+std::string us_text(double ns); // microseconds, with digits that mean something
+
+} // namespace cli
+
+#endif
