@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// communicator: a transport, its session, and the plans that this rank has bound. What every collective is called on.
+// communicator: a group of ranks over a transport, and the plans that this rank has bound. What every collective is called on.
 //
+// The first communicator takes the transport; duplicate() and split() (bough/group.hpp) make further ones over the same.
 // One thread at a time. All ranks of the group make the same calls in the same order; a rank that does not is told so
 // (call_mismatch), as are the others. Moving a communicator is cheap; destroying it ends this rank's part in the group.
 #ifndef BOUGH_COMMUNICATOR_HPP
@@ -23,6 +24,7 @@ namespace bough {
 struct communicator_options {
     std::uint64_t timeout_ns = 30'000'000'000; // an operation that takes longer ends with errc::deadline
     std::size_t cached_plans = 64;             // bound plans kept for reuse; at least 1
+    early_limits early{};                      // for messages that come before their operation
     // The costs that a collective without a given algorithm is chosen by. Must be equal on all ranks.
     model::lrc costs{
         .message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
@@ -31,13 +33,28 @@ struct communicator_options {
 template <Transport T>
 class communicator {
 public:
+    // The communicator of all ranks of a transport.
     explicit communicator(T transport, communicator_options options = {})
-        : options_(options), session_(std::make_unique<session<T>>(std::move(transport))) {
+        : communicator(std::make_shared<session<T>>(std::move(transport), options.early), {}, 0, options) {}
+
+    // One of `members` (ranks of the transport, this one among them; empty: all), in a context that no other communicator
+    // of theirs uses. For bough/group.hpp.
+    communicator(std::shared_ptr<session<T>> shared, std::vector<rank_t> members, std::uint16_t context,
+                 communicator_options options)
+        : options_(options), session_(std::move(shared)), members_(std::move(members)), context_(context),
+          epoch_(session_->epoch()) {
         BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
+        rank_ = session_->rank();
+        for (rank_t r = 0; r != members_.size(); ++r)
+            if (members_[r] == session_->rank()) rank_ = r;
     }
 
-    rank_t rank() const noexcept { return session_->rank(); }
-    rank_t size() const noexcept { return session_->size(); }
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return members_.empty() ? session_->size() : static_cast<rank_t>(members_.size()); }
+    // The transport's number of a rank of this communicator.
+    rank_t world_rank(rank_t r) const noexcept { return members_.empty() ? r : members_[r]; }
+    const std::shared_ptr<session<T>>& shared_session() const noexcept { return session_; }
+    std::uint16_t context() const noexcept { return context_; }
     T& transport() noexcept { return session_->transport(); }
     const communicator_options& options() const noexcept { return options_; }
     void set_timeout_ns(std::uint64_t timeout) noexcept { options_.timeout_ns = timeout; }
@@ -60,6 +77,7 @@ public:
         tag.plan = work.bound().plan_id;
         tag.signature = signature;
         tag.signature.kind = decltype(plan.goal())::kind;
+        if (epoch_ != session_->epoch()) return {.code = errc::group_poisoned, .operation = tag.operation};
         operation op;
         session_->start(op, work, c, tag, options_.timeout_ns);
         return session_->wait(op);
@@ -93,6 +111,7 @@ private:
     envelope next_tag() noexcept {
         envelope tag;
         tag.operation = ++operations_;
+        tag.context = context_;
         return tag;
     }
 
@@ -105,7 +124,8 @@ private:
     };
     template <class P>
     struct entry_of final : entry {
-        entry_of(const void* t, const P& p, rank_t rank) : entry(t, bind(p, rank)), plan(p) {}
+        entry_of(const void* t, const P& p, rank_t rank, const std::vector<rank_t>& members)
+            : entry(t, bind(p, rank, members)), plan(p) {}
         P plan;
     };
     template <class P>
@@ -119,12 +139,16 @@ private:
                 return cache_[0]->work;
             }
         if (cache_.size() == options_.cached_plans) cache_.pop_back();
-        cache_.insert(cache_.begin(), std::make_unique<entry_of<P>>(&tag_of<P>, plan, rank()));
+        cache_.insert(cache_.begin(), std::make_unique<entry_of<P>>(&tag_of<P>, plan, rank(), members_));
         return cache_[0]->work;
     }
 
     communicator_options options_;
-    std::unique_ptr<session<T>> session_; // does not move: operations in flight point into it
+    std::shared_ptr<session<T>> session_; // does not move: operations in flight point into it
+    std::vector<rank_t> members_;         // empty: all, by their own numbers
+    std::uint16_t context_ = 0;
+    std::uint32_t epoch_ = 1;
+    rank_t rank_ = 0;
     std::vector<std::unique_ptr<entry>> cache_;
     std::vector<std::pair<choice_key, std::size_t>> choices_;
     std::uint32_t operations_ = 0;

@@ -12,21 +12,34 @@
 
 namespace bough {
 
-// One sentence with everything that a status knows: "rank 3 did not make the same call (op: 12 here, 7 there) ...".
-inline std::string message_of(const status& s) {
-    std::string text = describe(s.code);
-    if (s.argument != nullptr) text += std::string(": ") + s.argument;
-    if (s.code == errc::call_mismatch) {
+namespace detail {
+
+// What a status knows besides its code: "the op differs (12 here, 7 there), rank 3, operation 4".
+inline std::string details_of(const status& s) {
+    std::string text;
+    const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
+    if (s.argument != nullptr) add(s.argument);
+    if (s.mismatch != mismatch::none) {
         static constexpr const char* what[] = {
             "",         "the collective",     "the op",      "the element type", "the count", "the root",
             "the plan", "the order of calls", "the messages"};
-        text += std::string(": ") + what[static_cast<std::size_t>(s.mismatch)] + " differs (" + std::to_string(s.mine) +
-                " here, " + std::to_string(s.theirs) + " there)";
+        std::string differs = std::string(what[static_cast<std::size_t>(s.mismatch)]) + " differs";
+        if (s.mine != s.theirs)
+            differs += " (" + std::to_string(s.mine) + " here, " + std::to_string(s.theirs) + " there)";
+        add(differs);
     }
-    if (s.cause != errc::ok) text += std::string(" (first cause: ") + describe(s.cause) + ")";
-    if (s.peer != no_rank) text += ", rank " + std::to_string(s.peer);
-    if (s.operation != 0) text += ", operation " + std::to_string(s.operation);
+    if (s.cause != errc::ok) add(std::string("first cause: ") + describe(s.cause));
+    if (s.peer != no_rank) add("rank " + std::to_string(s.peer));
+    if (s.operation != 0) add("operation " + std::to_string(s.operation));
     return text;
+}
+
+} // namespace detail
+
+// A sentence with everything that a status knows.
+inline std::string message_of(const status& s) {
+    const std::string details = detail::details_of(s);
+    return details.empty() ? std::string(describe(s.code)) : details + ": " + describe(s.code);
 }
 
 namespace detail {
@@ -66,7 +79,7 @@ inline std::error_code make_error_code(errc code) noexcept { return {static_cast
 // What the throwing front doors throw; details() has the whole status.
 class error : public std::system_error {
 public:
-    explicit error(const status& s) : std::system_error(make_error_code(s.code), message_of(s)), details_(s) {}
+    explicit error(const status& s) : std::system_error(make_error_code(s.code), detail::details_of(s)), details_(s) {}
     const status& details() const noexcept { return details_; }
 
 private:

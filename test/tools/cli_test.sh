@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Tests the command line: cli_test.sh PROGRAM. Checks outputs, exit statuses, the sentences of errors, and that JSON is JSON.
 set -u
-bough=$1
+bough=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
@@ -55,6 +55,7 @@ for command in tree schedule verify table measure run demo; do
     [ "$(grep -c "^  bough $command" "$scratch/out")" -ge 2 ] || fail "bough $command --help: shows no two examples"
     run 0
 done
+run 0 --help
 run 0 --version
 grep -qE '^bough [0-9]+\.[0-9]+\.[0-9]+$' "$scratch/out" || fail "bough --version: no version"
 refuses "'draw': is not a command; known are tree, schedule, verify, table" draw
@@ -196,6 +197,66 @@ run 0 table --ranks 1
 prints_not WRONG
 refuses "--ranks: needs a number from 1 to" table --ranks 0
 refuses "--ranks: needs a number from 1 to" table --ranks 1000000
+
+# --- measure ---
+run 0 measure --ranks 4 --iterations 5
+prints "C  before the first message"
+prints "c  to combine it"
+json measure --transport in_process --ranks 3 --iterations 5 --json
+prints '"message_latency_ns"'
+refuses "--ranks: needs a number from 3 to" measure --ranks 2
+refuses "--ranks: needs a number from 3 to" measure --ranks 1000
+refuses "--iterations: needs a number from 1 to" measure --iterations 0
+refuses "--transport: there is no 'pigeon'; known are in_process" measure --transport pigeon
+
+# --- run ---
+run 0 run allreduce --ranks 4 --bytes 8,4K,64K --iterations 5
+prints "right: $((4 * 5 * (1 + 512 + 8192))) elements"
+run 0 run reduce --ranks 5 --root 3 --bytes 0,24 --iterations 5 --algorithm all --op min --type i32
+prints_not "recursive_doubling"
+prints "fnomial{.degree = 8}"
+run 0 run broadcast --ranks 5 --root 4 --bytes 1K --iterations 5 --algorithm fnomial --degree 3
+prints "fnomial{.degree = 3}"
+run 0 run barrier --ranks 3 --iterations 5 --algorithm all
+prints "dissemination"
+run 0 run allreduce --ranks 1 --bytes 8 --iterations 5 --op multiplies --type f32
+json run allreduce --ranks 3 --bytes 8 --iterations 5 --op bit_xor --type u64 --algorithm recursive_doubling --json
+prints '"right": true'
+refuses "COLLECTIVE: there is no 'scan'" run scan --ranks 3
+refuses "ALGORITHM: reduce has no 'ring'" run reduce --ranks 3 --algorithm ring
+refuses "--ranks: needs a number from 1 to" run reduce --ranks 0
+refuses "--ranks: needs a number from 1 to" run reduce --ranks 100000
+refuses "--root: needs a number from 0 to 2" run reduce --ranks 3 --root 3
+refuses "--bytes: needs a whole number, not 'big'" run reduce --ranks 3 --bytes big
+refuses "--bytes: needs a whole number, not ''" run reduce --ranks 3 --bytes 8,,8
+refuses "--bytes: needs a number from 0 to" run reduce --ranks 3 --bytes 99999999999999G
+refuses "--bytes: 12 bytes are no whole number of f64" run reduce --ranks 3 --bytes 12
+refuses "--bytes: 64G on each of 3 ranks is too much" run reduce --ranks 3 --bytes 64G
+refuses "--op: there is no 'divides'; known are plus" run reduce --ranks 3 --op divides
+refuses "--op: bit_or makes no sense on f64" run reduce --ranks 3 --op bit_or
+refuses "--type: there is no 'f16'; known are f64" run reduce --ranks 3 --type f16
+refuses "--degree: goes with one algorithm, not with auto" run reduce --ranks 3 --degree 3
+refuses "--transport: there is no 'tcp'" run reduce --ranks 3 --transport tcp
+refuses "--iterations: needs a whole number" run reduce --ranks 3 --iterations lots
+
+# --- demo ---
+numbers=$scratch/numbers.txt
+printf '# four numbers\n1.5 -2\n3 # and not 100\n\n1e1\n' >"$numbers"
+run 0 demo "$numbers"
+prints "4 numbers, lowest -2, highest 10, mean 3.125"
+prints "5. Check against one thread that adds them up in order: right"
+[ "$(wc -l <"$scratch/out")" -le 60 ] || fail "$command_line: longer than 60 lines"
+(cd "$(dirname "$0")" && "$bough" demo) >"$scratch/out" 2>"$scratch/err" || fail "bough demo: exit status $?"
+prints "2016 numbers from"
+prints ": right"
+printf '1.5\n2.5 three\n' >"$numbers"
+refuses "file '$numbers': line 2: 'three' is not a number" demo "$numbers"
+printf '1 inf\n' >"$numbers"
+refuses "file '$numbers': line 1: 'inf' is not a number" demo "$numbers"
+printf '# nothing\n' >"$numbers"
+refuses "file '$numbers': holds no numbers" demo "$numbers"
+refuses "file '$scratch/none': cannot be opened" demo "$scratch/none"
+refuses "file '$scratch': cannot be opened" demo "$scratch"
 
 printf '%d runs, %d failures\n' "$checks" "$failures"
 [ "$failures" = 0 ]

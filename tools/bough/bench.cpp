@@ -92,9 +92,9 @@ namespace detail {
 std::vector<double> laps::sorted() const {
     std::vector<double> ns;
     for (std::size_t run = 0; run != runs_; ++run) {
-        std::uint64_t begin = 0, end = 0;
+        std::uint64_t begin = begin_[run], end = 0;
         for (std::size_t at = run; at < begin_.size(); at += runs_) {
-            begin = std::max(begin, begin_[at]);
+            begin = std::min(begin, begin_[at]);
             end = std::max(end, end_[at]);
         }
         ns.push_back(static_cast<double>(end - begin));

@@ -45,7 +45,7 @@ std::vector<std::byte> values_of(const workload&, bough::rank_t rank);
 std::vector<std::byte> fold(const workload&, const bough::contributions&);
 
 struct timing {
-    std::vector<double> ns; // of each run: from when the last rank begins until the last one ends; ascending
+    std::vector<double> ns; // of each run: from when the first rank begins until the last one ends; ascending
     std::uint64_t checked = 0;
     std::uint64_t wrong = 0; // elements
     // Pre: 0 <= part <= 1.

@@ -5,7 +5,7 @@
 
 #include "bench.hpp"
 #include <bough/measure.hpp>
-#include <bough/select/choose.hpp>
+#include <bough/model/walk.hpp>
 
 #include <string>
 
@@ -21,13 +21,11 @@ struct measured_costs {
 // Serial reductions over 1 .. ranks ranks that are threads. Pre: ranks >= 3.
 measured_costs measure_in_process(bough::rank_t ranks, const bough::measure_options& = {});
 
-// How long the model expects a run of the plan to take.
+// How long the model expects a run of the plan to take: a walk. Where ranks share cores, the model was measured so, and
+// the waiting for a turn is in its costs already.
 template <bough::Plan P>
-double predicted_ns(const measured_costs& costs, const P& plan, const workload& work) {
-    const bough::problem what{.bytes = plan.goal().kind == bough::goal::barrier::kind ? 0 : work.bytes(),
-                              .element_bytes = work.op.element_size,
-                              .cores = costs.cores};
-    return bough::price_of(costs.model(), what, plan);
+double predicted_ns(const measured_costs& costs, const P& plan, std::uint64_t bytes, std::uint64_t element_bytes) {
+    return bough::model::walk(plan, costs.model(), bytes, element_bytes).makespan_ns;
 }
 
 std::string us_text(double ns); // microseconds, with digits that mean something

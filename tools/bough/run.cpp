@@ -60,7 +60,8 @@ std::vector<algorithm> algorithms_of(const run_arguments& typed, collective c) {
 }
 
 double price(const measured_costs& costs, const question& q) {
-    return with_plan(q.what, [&](const auto& plan) { return predicted_ns(costs, plan, q.work); });
+    return with_plan(
+        q.what, [&](const auto& plan) { return predicted_ns(costs, plan, q.work.bytes(), q.work.op.element_size); });
 }
 
 line answer(const measured_costs& costs, const question& q) {

@@ -113,6 +113,8 @@ int table(const table_arguments& typed) {
         print(std::cout, document);
         return all_right ? 0 : 1;
     }
+    if (typed.format == "markdown")
+        std::cout << "# All algorithms over " << ranks << (ranks == 1 ? " rank\n\n" : " ranks\n\n");
     print_rows(std::cout, rows, typed.format == "markdown");
     print_key(std::cout, ranks, typed.format == "markdown");
     return all_right ? 0 : 1;

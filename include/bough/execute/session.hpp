@@ -3,55 +3,67 @@
 // transports: matching by operation, early messages, call signatures, deadlines, the death of peers, and poison.
 //
 // A message belongs to the operation that its envelope names, never to "the oldest open one from this sender". One that
-// comes before its operation has started stays where it landed (the transport's slots bound how many there can be). One
-// whose signature differs from mine is a call_mismatch. The first failure poisons the group: it is flooded to every rank
-// whose link is alive, and every later operation fails at once with its cause.
+// comes before its operation has started is kept (bough/execute/early.hpp). One whose signature differs from mine, or that
+// my plan does not expect, is a call_mismatch. The first failure poisons the group: its cause is told to every rank whose
+// link is alive, and every later operation fails at once. The group of a session is that of its transport;
+// communicators are contexts within it and share its fate.
 #ifndef BOUGH_EXECUTE_SESSION_HPP
 #define BOUGH_EXECUTE_SESSION_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/execute/early.hpp>
+#include <bough/execute/mismatch.hpp>
+#include <bough/execute/operation.hpp>
+#include <bough/execute/outbox.hpp>
 #include <bough/execute/prepared.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace bough {
 
-// One operation of a communicator, from start to end. The caller owns it and keeps it alive and in place until done().
-class operation {
-public:
-    bool done() const noexcept { return done_; }
-    const status& result() const noexcept { return result_; }
-
-private:
-    template <Transport T>
-    friend class session;
-    prepared* work_ = nullptr;
-    envelope tag_{}; // of its messages; the segment is filled in
-    std::uint64_t timeout_ns_ = 0;
-    std::uint64_t deadline_ns_ = 0; // of the transport's clock; 0: not yet computed
-    std::uint32_t pending_ = 0;     // posts that the transport still holds
-    bool done_ = true;
-    status result_{};
+// A message of the layer above (agreement), for which no operation is needed.
+struct control_message {
+    rank_t peer = no_rank;
+    envelope tag{};
+    std::vector<std::byte> bytes;
 };
 
 template <Transport T>
 class session {
 public:
-    explicit session(T transport) : transport_(std::move(transport)), lost_(transport_.size(), 0) {}
+    explicit session(T transport, const early_limits& limits = {})
+        : transport_(std::move(transport)), early_(transport_, limits), lost_(transport_.size(), 0) {}
     session(const session&) = delete;
     session& operator=(const session&) = delete;
+    // Pre: no operation is in flight. What the other ranks must still be told is sent, as long as that takes no longer
+    // than 100 ms.
+    ~session() {
+        if (outbox_.empty()) return;
+        const std::uint64_t last = transport_.now_ns() + 100'000'000;
+        for (std::uint32_t idle = 1; !outbox_.empty() && transport_.now_ns() < last; ++idle) {
+            progress();
+            if constexpr (WaitableTransport<T>) transport_.wait(idle, last);
+        }
+    }
 
     rank_t rank() const noexcept { return transport_.rank(); }
     rank_t size() const noexcept { return transport_.size(); }
     T& transport() noexcept { return transport_; }
-    // What broke the group, if anything did: its code is the first cause.
+    std::uint32_t epoch() const noexcept { return epoch_; }
+    // What broke the group, if anything did.
     const status& poison() const noexcept { return poison_; }
+    bool is_lost(rank_t r) const noexcept { return lost_[r] != 0; }
+    // Messages of an earlier epoch that came and were dropped.
+    std::uint64_t stale_messages() const noexcept { return stale_; }
+    std::uint64_t early_bytes() const noexcept { return early_.copied_bytes(); }
 
     // Starts an operation. Its end is seen by done() after enough calls of progress().
     void start(operation& op, prepared& work, const call& c, const envelope& tag, std::uint64_t timeout_ns) {
@@ -63,10 +75,9 @@ public:
         op.pending_ = 0;
         op.done_ = false;
         op.result_ = {};
-        if (poison_) {
-            op.result_ = poison_;
-            op.result_.code = errc::group_poisoned;
-            op.result_.cause = poison_.code;
+        note_started(tag);
+        if (const status bad = unusable(tag.operation)) {
+            op.result_ = bad;
             op.done_ = true;
             return;
         }
@@ -76,40 +87,112 @@ public:
         port p{*this, op};
         guarded(op, [&] { work.engine().start(c, p); });
         settle(op);
-        if (!early_.empty() && !op.done_) deliver_early();
+        if (!early_.empty() && !op.done_) deliver_early(op);
+        if (any_lost_ && !op.done_) fail_if_lost(op);
     }
 
     // This rank's call broke a rule and was not started. If the others do start it, they must not wait for this rank: their
     // first message poisons the group.
     void refuse(const envelope& tag) {
+        note_started(tag);
         if (refused_.size() == 64) refused_.erase(refused_.begin());
         refused_.push_back({tag.operation, tag.context});
-        for (const event& e : early_)
-            if (e.envelope.operation == tag.operation && e.envelope.context == tag.context) return refused(e);
+        if (early_.any([&](const event& e) { return belongs(e.envelope, tag); })) refused(tag.operation);
+    }
+
+    // Gives an operation up: it ends with errc::cancelled, and the group with it.
+    void cancel(operation& op) {
+        if (!op.done_) fail(op, {.code = errc::cancelled, .operation = op.tag_.operation});
     }
 
     // Polls once and moves on what can move. Returns true if something happened.
     bool progress() {
         const std::size_t found = transport_.poll(events_);
         for (std::size_t i = 0; i != found; ++i) handle(events_[i]);
-        if (found == 0 && blocked_ == 0) return false;
-        retry();
+        if (blocked_) retry();
+        if (!outbox_.empty()) outbox_.flush(transport_);
         return found != 0;
     }
 
     // Progress until the operation is done. Never longer than its timeout, unless the transport breaks its rules.
     const status& wait(operation& op) {
+        wait_until([&op] { return op.done_; }, op.deadline_ns_);
+        return op.result_;
+    }
+
+    // Progress until `done()`; deadline_ns only tells the transport how long it may sleep.
+    template <class F>
+    void wait_until(F&& done, const std::uint64_t& deadline_ns) {
         std::uint32_t idle = 0;
-        while (!op.done_) {
+        for (std::uint32_t turn = 1; !done(); ++turn) {
+            if ((turn & 1023u) == 0) check_deadlines(); // however busy other operations keep this rank
             if (progress()) {
                 idle = 0;
                 continue;
             }
             ++idle;
             if ((idle & 63u) == 0) check_deadlines();
-            if constexpr (WaitableTransport<T>) transport_.wait(idle, op.deadline_ns_);
+            if constexpr (WaitableTransport<T>) transport_.wait(idle, deadline_ns);
         }
-        return op.result_;
+    }
+
+    // Ends operations whose time is up. wait() calls it; who only calls progress() calls it now and then.
+    void check_deadlines() {
+        if (active_.empty()) return;
+        const std::uint64_t now = transport_.now_ns();
+        for (std::size_t i = active_.size(); i-- != 0;) {
+            operation& op = *active_[i];
+            if (op.result_) continue;
+            if (op.deadline_ns_ == 0)
+                op.deadline_ns_ = now + op.timeout_ns_;
+            else if (now >= op.deadline_ns_)
+                fail(op, {.code = errc::deadline, .operation = op.tag_.operation});
+            i = std::min(i, active_.size());
+        }
+    }
+
+    // Contexts: 0 is that of the first communicator; all members of a new one agree on the largest next_context().
+    std::uint16_t next_context() const noexcept { return next_context_; }
+    void use_context(std::uint16_t context) noexcept { next_context_ = static_cast<std::uint16_t>(context + 1); }
+
+    // --- for the agreement of survivors (bough/execute/agreement.hpp) ---
+
+    void send_control(rank_t to, envelope tag, std::span<const std::byte> bytes) {
+        tag.epoch = epoch_;
+        tag.segment = control_segment;
+        outbox_.send(transport_, to, tag, bytes);
+    }
+    static constexpr std::uint16_t shrink_context = 0xffff;
+    // How many agreements have begun in a context, this one included.
+    std::uint32_t next_agreement(std::uint16_t context) {
+        for (auto& [known, count] : agreements_)
+            if (known == context) return ++count;
+        agreements_.emplace_back(context, 1);
+        return 1;
+    }
+    // Control messages that have come, in order per peer; the reader removes what it has used.
+    std::vector<control_message>& inbox() noexcept { return inbox_; }
+    // A rank that did not answer in time is treated as lost.
+    void suspect(rank_t r) noexcept {
+        lost_[r] = 1;
+        any_lost_ = true;
+        outbox_.forget(r);
+    }
+    // Begins a new epoch: poison ends, what belongs to the old one is dropped. Pre: no operation is in flight.
+    void begin_epoch() {
+        BOUGH_EXPECTS(active_.empty(), "session: an epoch ends with operations in flight");
+        ++epoch_;
+        poison_ = {};
+        refused_.clear();
+        started_.clear();
+        agreements_.clear();
+        next_context_ = 1;
+        std::erase_if(inbox_, [this](const control_message& m) { return m.tag.epoch != epoch_; });
+        stale_ += early_.drop([this](const event& e) { return before(e.envelope.epoch, epoch_); });
+        // What came for this epoch before it began here, aborts and control messages included.
+        std::vector<event> due;
+        for (event e; early_.next(e, [this](const event& x) { return x.envelope.epoch == epoch_; });) due.push_back(e);
+        for (const event& e : due) arrived(e);
     }
 
 private:
@@ -123,26 +206,49 @@ private:
             tag.segment = segment;
             const posted result = self.transport_.post_send(to, tag, {data, static_cast<std::size_t>(bytes)}, id(step));
             if (result == posted::pending) ++op.pending_;
-            if (result == posted::would_block) self.blocked_ = 1;
+            if (result == posted::would_block) self.blocked_ = true;
             return result;
         }
         posted take(const held_message& held, std::byte* into, std::uint64_t bytes, std::uint32_t step) {
-            const posted result = self.transport_.take(held.handle, {into, static_cast<std::size_t>(bytes)}, id(step));
+            const posted result = self.early_.take(held.handle, {into, static_cast<std::size_t>(bytes)}, id(step));
             if (result == posted::pending) ++op.pending_;
             return result;
         }
-        bool claim(const held_message& held) {
-            if constexpr (InPlaceTransport<T>)
-                return self.transport_.claim(held.handle);
-            else
-                return true;
-        }
-        void release(const held_message& held) { self.transport_.release(held.handle); }
+        bool claim(const held_message& held) { return self.early_.claim(held.handle); }
+        void release(const held_message& held) { self.early_.release(held.handle); }
 
         std::uint64_t id(std::uint32_t step) const noexcept { return std::uint64_t{op.tag_.operation} << 32 | step; }
     };
 
+    // Not messages of operations.
     static constexpr std::uint32_t abort_segment = 0xffff'ffffu;
+    static constexpr std::uint32_t control_segment = 0xffff'fffeu;
+
+    // The payload of an abort: what its sender knows.
+    struct abort_notice {
+        std::uint64_t mine = 0, theirs = 0;
+        rank_t peer = no_rank; // whose fault it was
+        std::uint8_t code = 0;
+        std::uint8_t differs = 0;
+        std::uint16_t unused = 0;
+    };
+    static_assert(sizeof(abort_notice) == 24);
+
+    static bool belongs(const envelope& a, const envelope& b) noexcept {
+        return a.operation == b.operation && a.context == b.context;
+    }
+    static bool before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
+
+    // Why no operation can start, if none can.
+    status unusable(std::uint32_t number) const {
+        if constexpr (requires { transport_.forked(); })
+            if (transport_.forked()) return {.code = errc::forked_child, .operation = number};
+        if (!poison_) return {};
+        status s = poison_;
+        s.code = errc::group_poisoned;
+        s.cause = poison_.code == errc::peer_aborted ? poison_.cause : poison_.code;
+        return s;
+    }
 
     // Runs what may call the user's op.
     template <class F>
@@ -168,52 +274,84 @@ private:
     }
 
     void arrived(const event& e) {
-        if (e.envelope.epoch != epoch_) {
+        const envelope& tag = e.envelope;
+        if (tag.epoch != epoch_) {
+            if (before(epoch_, tag.epoch)) return early_.keep(e); // its sender has shrunk already
             ++stale_;
-            transport_.release(e.id);
-        } else if (e.envelope.segment == abort_segment) {
+            early_.release(e.id);
+        } else if (tag.segment == abort_segment) {
             aborted(e);
-        } else if (operation* op = find(e.envelope)) {
+        } else if (tag.segment == control_segment) {
+            inbox_.push_back({e.peer, tag, payload_of(e)});
+        } else if (operation* op = find(tag)) {
             deliver(*op, e);
         } else if (poison_) {
-            transport_.release(e.id);
-        } else if (was_refused(e.envelope)) {
-            transport_.release(e.id);
-            refused(e);
+            early_.release(e.id);
+        } else if (was_refused(tag)) {
+            early_.release(e.id);
+            refused(tag.operation);
+        } else if (was_started(tag)) { // and was complete without this message
+            early_.release(e.id);
+            break_group({.code = errc::call_mismatch,
+                         .mismatch = mismatch::operation,
+                         .peer = e.peer,
+                         .operation = tag.operation});
         } else {
-            early_.push_back(e);
+            early_.keep(e);
         }
     }
 
+    // Copies the payload of a short message; the message is released.
+    std::vector<std::byte> payload_of(const event& e) {
+        std::vector<std::byte> bytes(static_cast<std::size_t>(e.bytes));
+        if (e.data != nullptr && early_.claim(e.id))
+            std::memcpy(bytes.data(), e.data, bytes.size());
+        else if (e.data == nullptr && e.bytes != 0 && transport_.take(e.id, bytes, 0) == posted::complete)
+            return bytes;
+        early_.release(e.id);
+        return bytes;
+    }
+
+    operation* find(const envelope& tag) noexcept {
+        for (operation* op : active_)
+            if (belongs(op->tag_, tag)) return op;
+        return nullptr;
+    }
+    void note_started(const envelope& tag) {
+        for (auto& [context, last] : started_)
+            if (context == tag.context) {
+                last = tag.operation;
+                return;
+            }
+        started_.emplace_back(tag.context, tag.operation);
+    }
+    bool was_started(const envelope& tag) const noexcept {
+        for (const auto& [context, last] : started_)
+            if (context == tag.context) return !before(last, tag.operation);
+        return false;
+    }
     bool was_refused(const envelope& tag) const noexcept {
         for (const auto& [number, context] : refused_)
             if (number == tag.operation && context == tag.context) return true;
         return false;
     }
     // A peer has started a call that this rank refused.
-    void refused(const event& e) {
-        const status s{.code = errc::invalid_argument, .peer = rank(), .operation = e.envelope.operation};
-        poison(s);
-        while (operation* op = first_running()) fail(*op, s);
-    }
-
-    operation* find(const envelope& tag) noexcept {
-        for (operation* op : active_)
-            if (op->tag_.operation == tag.operation && op->tag_.context == tag.context) return op;
-        return nullptr;
+    void refused(std::uint32_t number) {
+        break_group({.code = errc::invalid_argument, .peer = rank(), .operation = number});
     }
 
     void deliver(operation& op, const event& e) {
+        if (op.result_) return early_.release(e.id);
         if (e.envelope.signature != op.tag_.signature || e.envelope.plan != op.tag_.plan) {
-            transport_.release(e.id);
-            return fail(op, differing(op, e));
+            early_.release(e.id);
+            return fail(op, call_mismatch(op.tag_, e.envelope, e.peer));
         }
         const bound_schedule& bound = op.work_->bound();
         std::size_t channel = 0;
         while (channel != bound.channels.size() && bound.channels[channel].peer != e.peer) ++channel;
         if (channel == bound.channels.size() || e.envelope.segment != op.work_->arrived()[channel] ||
             e.envelope.segment >= bound.channels[channel].count) {
-            transport_.release(e.id);
+            early_.release(e.id);
             return fail(op, {.code = errc::call_mismatch,
                              .mismatch = mismatch::segment,
                              .peer = e.peer,
@@ -226,33 +364,21 @@ private:
         guarded(op, [&] { op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true}, p); });
         settle(op);
     }
-
-    // What differs between my call and the peer's.
-    static status differing(const operation& op, const event& e) noexcept {
-        status s{.code = errc::call_mismatch, .peer = e.peer, .operation = op.tag_.operation};
-        const call_signature& mine = op.tag_.signature;
-        const call_signature& theirs = e.envelope.signature;
-        const auto differ = [&s](mismatch what, std::uint64_t a, std::uint64_t b) {
-            if (s.mismatch != mismatch::none || a == b) return;
-            s.mismatch = what;
-            s.mine = a;
-            s.theirs = b;
-        };
-        differ(mismatch::collective, mine.kind, theirs.kind);
-        differ(mismatch::op, mine.op, theirs.op);
-        differ(mismatch::type, mine.type, theirs.type);
-        differ(mismatch::count, mine.count, theirs.count);
-        differ(mismatch::root, mine.root, theirs.root);
-        differ(mismatch::plan, op.tag_.plan, e.envelope.plan);
-        return s;
+    void deliver_early(operation& op) {
+        for (event e; !op.done_ && early_.next(e, [&](const event& x) {
+                 return x.envelope.epoch == epoch_ && belongs(x.envelope, op.tag_);
+             });)
+            deliver(op, e);
     }
 
     void completed(const event& e) {
+        const auto number = static_cast<std::uint32_t>(e.id >> 32);
+        if (number == outbox::id_mark) return outbox_.completed(e.id);
         for (operation* op : active_) {
-            if (op->tag_.operation != static_cast<std::uint32_t>(e.id >> 32)) continue;
+            if (op->tag_.operation != number) continue;
             --op->pending_;
             if (op->result_) return finish_failed(*op);
-            if (e.code != errc::ok) return fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
+            if (e.code != errc::ok) return fail(*op, {.code = e.code, .peer = e.peer, .operation = number});
             port p{*this, *op};
             guarded(*op, [&] { op->work_->engine().completed(static_cast<std::uint32_t>(e.id), p); });
             return settle(*op);
@@ -260,78 +386,86 @@ private:
     }
 
     void lost(rank_t peer) {
-        lost_[peer] = 1;
+        suspect(peer);
         for (std::size_t i = active_.size(); i-- != 0;) {
-            operation& op = *active_[i];
-            const bound_schedule& bound = op.work_->bound();
-            for (std::size_t k = 0; k != bound.channels.size(); ++k)
-                if (bound.channels[k].peer == peer && op.work_->arrived()[k] != bound.channels[k].count && !op.result_)
-                    fail(op, {.code = errc::peer_dead, .peer = peer, .operation = op.tag_.operation});
-            if (i > active_.size()) i = active_.size();
+            fail_if_lost(*active_[i]);
+            i = std::min(i, active_.size());
         }
     }
-
-    // A peer gave up: the cause travels in the signature's fields.
-    void aborted(const event& e) {
-        const call_signature& said = e.envelope.signature;
-        status s{.code = errc::peer_aborted,
-                 .cause = static_cast<errc>(said.kind),
-                 .mismatch = static_cast<mismatch>(said.type),
-                 .peer = e.peer,
-                 .operation = e.envelope.operation};
-        s.theirs = said.root; // whose fault it was
-        transport_.release(e.id);
-        poison(s);
-        while (operation* op = first_running()) fail(*op, s);
+    // An operation that still needs a message from a lost rank cannot end well.
+    void fail_if_lost(operation& op) {
+        if (op.result_) return;
+        const bound_schedule& bound = op.work_->bound();
+        for (std::size_t k = 0; k != bound.channels.size(); ++k)
+            if (lost_[bound.channels[k].peer] != 0 && op.work_->arrived()[k] != bound.channels[k].count)
+                return fail(op,
+                            {.code = errc::peer_dead, .peer = bound.channels[k].peer, .operation = op.tag_.operation});
     }
-    operation* first_running() noexcept {
-        for (operation* op : active_)
-            if (!op->result_) return op;
-        return nullptr;
+
+    // A peer gave up: so does this rank, with the peer's cause.
+    void aborted(const event& e) {
+        abort_notice said;
+        const std::vector<std::byte> bytes = payload_of(e);
+        if (bytes.size() == sizeof said)
+            std::memcpy(&said, bytes.data(), sizeof said);
+        else
+            said.code = static_cast<std::uint8_t>(errc::protocol_error);
+        break_group({.code = errc::peer_aborted,
+                     .cause = static_cast<errc>(said.code),
+                     .mismatch = static_cast<mismatch>(said.differs),
+                     .peer = said.peer == no_rank ? e.peer : said.peer,
+                     .operation = e.envelope.operation,
+                     .mine = said.mine,
+                     .theirs = said.theirs});
     }
 
     // The first failure poisons the group and is told to everybody whose link is alive.
-    void poison(const status& why) {
+    void set_poison(const status& why) {
         if (poison_) return;
         poison_ = why;
         envelope tag;
         tag.epoch = epoch_;
         tag.operation = why.operation;
         tag.segment = abort_segment;
-        tag.signature.kind = static_cast<std::uint8_t>(why.code == errc::peer_aborted ? why.cause : why.code);
-        tag.signature.type = static_cast<std::uint8_t>(why.mismatch);
-        tag.signature.root = why.code == errc::peer_aborted ? static_cast<rank_t>(why.theirs) : why.peer;
+        abort_notice said{why.mine, why.theirs, why.peer};
+        said.code = static_cast<std::uint8_t>(why.code == errc::peer_aborted ? why.cause : why.code);
+        said.differs = static_cast<std::uint8_t>(why.mismatch);
         for (rank_t r = 0; r != size(); ++r)
-            if (r != rank() && lost_[r] == 0) (void)transport_.post_send(r, tag, {}, 0);
-        for (const event& e : early_) transport_.release(e.id);
-        early_.clear();
+            if (r != rank() && lost_[r] == 0) outbox_.send(transport_, r, tag, std::as_bytes(std::span(&said, 1)));
+        early_.drop([this](const event& e) { return e.envelope.epoch == epoch_; });
+    }
+    void break_group(const status& why) {
+        set_poison(why);
+        for (std::size_t i = 0; i < active_.size();)
+            if (active_[i]->result_)
+                ++i;
+            else
+                fail(*active_[i], why), i = 0;
     }
 
     void fail(operation& op, const status& why) {
         if (op.result_) return;
         op.result_ = why;
-        poison(why);
+        set_poison(why);
         port p{*this, op};
         op.work_->engine().release_held(p);
         const bound_schedule& bound = op.work_->bound();
-        if (op.pending_ != 0)
-            for (std::uint32_t i = 0; i != bound.steps.size(); ++i)
-                if (bound.steps[i].verb == verb::send || bound.steps[i].verb == verb::receive)
-                    (void)transport_.cancel(p.id(i));
+        for (std::uint32_t i = 0; i != bound.steps.size() && op.pending_ != 0; ++i)
+            if (bound.steps[i].verb == verb::send || bound.steps[i].verb == verb::receive)
+                (void)transport_.cancel(p.id(i));
         finish_failed(op);
     }
     // A failed operation ends when the transport has given all its bytes back.
     void finish_failed(operation& op) {
-        if (op.pending_ != 0) return;
-        remove(op);
+        if (op.pending_ == 0) remove(op);
     }
-
     void settle(operation& op) {
         bough::engine& engine = op.work_->engine();
+        if (op.result_) return;
         if (engine.error() != errc::ok) {
             const bound_step& s = op.work_->bound().steps[engine.error_step()];
             fail(op, {.code = engine.error(), .peer = s.peer, .operation = op.tag_.operation});
-        } else if (engine.done() && !op.result_) {
+        } else if (engine.done()) {
             remove(op);
         }
     }
@@ -344,8 +478,7 @@ private:
     }
 
     void retry() {
-        if (blocked_ == 0) return;
-        blocked_ = 0;
+        blocked_ = false;
         for (std::size_t i = 0; i < active_.size(); ++i) {
             operation& op = *active_[i];
             if (op.result_ || !op.work_->engine().has_blocked()) continue;
@@ -355,41 +488,21 @@ private:
         }
     }
 
-    void deliver_early() {
-        for (std::size_t i = 0; i < early_.size();) {
-            operation* op = find(early_[i].envelope);
-            if (op == nullptr) {
-                ++i;
-                continue;
-            }
-            const event e = early_[i];
-            early_.erase(early_.begin() + static_cast<std::ptrdiff_t>(i));
-            deliver(*op, e);
-        }
-    }
-
-    void check_deadlines() {
-        const std::uint64_t now = transport_.now_ns();
-        for (std::size_t i = active_.size(); i-- != 0;) {
-            operation& op = *active_[i];
-            if (op.result_) continue;
-            if (op.deadline_ns_ == 0)
-                op.deadline_ns_ = now + op.timeout_ns_;
-            else if (now >= op.deadline_ns_)
-                fail(op, {.code = errc::deadline, .operation = op.tag_.operation});
-            if (i > active_.size()) i = active_.size();
-        }
-    }
-
     T transport_;
+    early_messages<T> early_;
     std::uint32_t epoch_ = 1;
     std::array<event, 8> events_;
     std::vector<operation*> active_;
-    std::vector<event> early_;
-    std::vector<unsigned char> lost_;
+    std::vector<std::pair<std::uint16_t, std::uint32_t>> started_; // context, its latest operation
     std::vector<std::pair<std::uint32_t, std::uint16_t>> refused_; // operation, context: the latest
+    std::vector<unsigned char> lost_;
+    std::vector<control_message> inbox_;
+    std::vector<std::pair<std::uint16_t, std::uint32_t>> agreements_; // context, how many
+    std::uint16_t next_context_ = 1;
+    outbox outbox_;
     std::uint64_t stale_ = 0;
-    std::uint32_t blocked_ = 0; // an engine has a refused send
+    bool blocked_ = false; // an engine has a refused send
+    bool any_lost_ = false;
     status poison_{};
 };
 

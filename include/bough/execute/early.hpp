@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+// Early messages: those that came before their operation was started on this rank.
+//
+// They stay where they landed: the transport's slots bound how many there can be, and a sender without a free slot is told
+// would_block. When one sender has several there, further ones are copied out, so that they do not stand in the way of
+// another communicator's messages, up to a cap in bytes per peer and per group; beyond it they stay where they are again.
+#ifndef BOUGH_EXECUTE_EARLY_HPP
+#define BOUGH_EXECUTE_EARLY_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct early_limits {
+    std::uint32_t in_place = 4; // messages of one sender that stay in the transport before copying begins
+    std::uint64_t bytes_per_peer = std::uint64_t{1} << 20; // copies of one sender's messages
+    std::uint64_t bytes = std::uint64_t{64} << 20;         // copies in all
+};
+
+// Wraps the part of a transport that reads arrivals, so that copies look like arrivals.
+template <Transport T>
+class early_messages {
+public:
+    early_messages(T& transport, const early_limits& limits) : transport_(transport), limits_(limits) {}
+
+    bool empty() const noexcept { return waiting_.empty(); }
+    std::uint64_t copied_bytes() const noexcept { return copied_; }
+
+    void keep(const event& e) {
+        waiting_.push_back(e);
+        if (!InPlaceTransport<T> || e.bytes == 0) return;
+        std::uint32_t in_place = 0;
+        std::uint64_t copied = 0;
+        for (const event& other : waiting_)
+            if (other.peer == e.peer) is_copy(other.id) ? void(copied += other.bytes) : void(++in_place);
+        if (in_place <= limits_.in_place || copied + e.bytes > limits_.bytes_per_peer ||
+            copied_ + e.bytes > limits_.bytes)
+            return;
+        copy made{next_copy_++, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
+        if (transport_.take(e.id, made.bytes, 0) != posted::complete)
+            return; // its sender took it back: claim() will tell
+        copied_ += e.bytes;
+        waiting_.back().id = made.handle;
+        waiting_.back().data = made.bytes.data();
+        copies_.push_back(std::move(made));
+    }
+
+    // Takes out the first message for which `wanted(event)` holds.
+    template <class F>
+    bool next(event& e, F&& wanted) {
+        for (std::size_t i = 0; i != waiting_.size(); ++i) {
+            if (!wanted(waiting_[i])) continue;
+            e = waiting_[i];
+            waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+            return true;
+        }
+        return false;
+    }
+    template <class F>
+    bool any(F&& wanted) const {
+        for (const event& e : waiting_)
+            if (wanted(e)) return true;
+        return false;
+    }
+    // Releases the messages for which `unwanted(event)` holds.
+    template <class F>
+    std::uint64_t drop(F&& unwanted) {
+        std::uint64_t dropped = 0;
+        for (event e; next(e, unwanted); ++dropped) release(e.id);
+        return dropped;
+    }
+
+    // As the transport's, for arrivals and for copies.
+    void release(std::uint64_t handle) {
+        if (!is_copy(handle)) return transport_.release(handle);
+        for (std::size_t i = 0; i != copies_.size(); ++i) {
+            if (copies_[i].handle != handle) continue;
+            copied_ -= copies_[i].bytes.size();
+            if (i + 1 != copies_.size()) copies_[i] = std::move(copies_.back());
+            copies_.pop_back();
+            return;
+        }
+    }
+    bool claim(std::uint64_t handle) {
+        if constexpr (InPlaceTransport<T>)
+            return is_copy(handle) || transport_.claim(handle);
+        else
+            return true;
+    }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return transport_.take(handle, into, id);
+    }
+
+private:
+    // Transports' handles are below 2^63.
+    static constexpr std::uint64_t first_copy = std::uint64_t{1} << 63;
+    static constexpr bool is_copy(std::uint64_t handle) noexcept { return handle >= first_copy; }
+
+    struct copy {
+        std::uint64_t handle;
+        std::vector<std::byte> bytes;
+    };
+
+    T& transport_;
+    early_limits limits_;
+    std::vector<event> waiting_;
+    std::vector<copy> copies_;
+    std::uint64_t next_copy_ = first_copy;
+    std::uint64_t copied_ = 0;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// An operation in flight, as its owner sees it.
+#ifndef BOUGH_EXECUTE_OPERATION_HPP
+#define BOUGH_EXECUTE_OPERATION_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/status.hpp>
+
+#include <cstdint>
+
+namespace bough {
+
+class prepared;
+
+// One operation of a communicator, from start to end. The caller owns it and keeps it alive and in place until done().
+class operation {
+public:
+    bool done() const noexcept { return done_; }
+    const status& result() const noexcept { return result_; }
+
+private:
+    template <Transport T>
+    friend class session;
+    prepared* work_ = nullptr;
+    envelope tag_{}; // of its messages; the segment is filled in
+    std::uint64_t timeout_ns_ = 0;
+    std::uint64_t deadline_ns_ = 0; // of the transport's clock; 0: not yet computed
+    std::uint32_t pending_ = 0;     // posts that the transport still holds
+    bool done_ = true;
+    status result_{};
+};
+
+} // namespace bough
+
+#endif
