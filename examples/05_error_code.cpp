@@ -35,7 +35,7 @@ int main() {
         try {
             bough::allreduce(comm, std::span(x), bough::plus{}, bough::recursive_doubling{});
         } catch (const bough::error& e) {
-            said[comm.rank()] = message_of(e.details()); // all that is known; e.code() is a std::error_code
+            said[comm.rank()] = e.what(); // e.code() is a std::error_code, e.details() a bough::status
         }
     });
     for (const std::string& text : said) std::cout << text << '\n';

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -78,11 +79,13 @@ int main() {
     std::vector<std::thread> ranks;
     for (bough::rank_t r = 0; r != all.size(); ++r)
         ranks.emplace_back([&all, r] {
-            bough::communicator comm{mailboxes{all, r}};
-            std::vector<double> x(1000, r);
-            bough::allreduce(comm, std::span(x), bough::plus{});
-            if (r == 2) std::printf("rank 2 has %g, over a transport of its own\n", x[999]);
-            for (mailbox& box : all) (void)box.put({.what = bough::event::kind::lost, .peer = r}, {}); // r is gone
+            {
+                bough::communicator comm{mailboxes{all, r}};
+                std::vector<double> x(1000, r);
+                bough::allreduce(comm, std::span(x), bough::plus{});
+                if (r == 2) std::printf("rank 2 has %g, over a transport of its own\n", x[999]);
+            }
+            for (mailbox& box : all) (void)box.put({.what = bough::event::kind::lost, .peer = r}, {}); // r has left
         });
     for (std::thread& t : ranks) t.join();
 }

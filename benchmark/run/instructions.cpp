@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     std::vector<rank_work> ranks(size);
     for (bough::rank_t r = 0; r != size; ++r) {
         ranks[r].group = std::make_unique<session>(world.connect(r));
-        ranks[r].work = std::make_unique<bough::prepared>(bough::bind(plan, r));
+        ranks[r].work = std::make_unique<bough::prepared>(bough::bind_plan(plan, r));
     }
     const bough::any_op plus = bough::make_any_op<double>(bough::plus{});
     measured(ranks, plus);

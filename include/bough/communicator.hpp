@@ -125,7 +125,7 @@ private:
     template <class P>
     struct entry_of final : entry {
         entry_of(const void* t, const P& p, rank_t rank, const std::vector<rank_t>& members)
-            : entry(t, bind(p, rank, members)), plan(p) {}
+            : entry(t, bough::bind_plan(p, rank, members)), plan(p) {}
         P plan;
     };
     template <class P>

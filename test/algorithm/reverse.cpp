@@ -57,8 +57,7 @@ struct ragged {
 static_assert(proven<verify(plan_broadcast(ragged{}, {.size = 4}))>());
 static_assert(proven<verify(plan_reduce(reverse(ragged{}), {.size = 4}))>());
 
-// A broadcast whose root sends its second block only: what nobody sent for is still the root's own to keep... and a
-// reduce must say so. Block 0 never travels, so it never arrives.
+// A broadcast that forgets block 0 is wrong, and so is its reverse: block 0 never arrives anywhere.
 struct half {
     constexpr void emit(const dimensions&, rank_t rank, StepSink auto& out) const {
         if (rank == 0) out.send(1, {input, 1, 1});

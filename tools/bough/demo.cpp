@@ -56,7 +56,7 @@ namespace cli {
 namespace {
 
 constexpr bough::rank_t ranks = 8;
-constexpr std::size_t runs = 500;
+constexpr std::size_t runs = 200;
 constexpr bough::dimensions at{.size = ranks};
 
 summary summary_of(std::span<const double> numbers) {
@@ -184,7 +184,7 @@ int demo(const demo_arguments& typed) {
         typed.file.empty() ? read_numbers(find_example("temperatures.txt")) : read_numbers(typed.file);
     std::ostream& out = std::cout;
     out << "bough: a reduction from measurement to result.\n\n";
-    const measured_costs costs = measure_in_process(ranks);
+    const measured_costs costs = measure_in_process(ranks, {.repetitions = 51});
     print_costs(out, costs);
     const bough::rank_t degree = choose_degree(out, costs);
     if (!print_proof(out, bough::verify(bough::plan_reduce(bough::fnomial{degree}, at)))) return 1;

@@ -111,7 +111,9 @@ int run(const run_arguments& typed) {
         iterations = static_cast<std::size_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
 
     // A quick look at the costs: enough to predict from, not to publish.
-    const measured_costs costs = measure_in_process(std::clamp<bough::rank_t>(ranks, 3, 8), {.repetitions = 31});
+    const std::size_t quick = iterations == 0 ? 31 : std::min<std::size_t>(iterations, 31);
+    const measured_costs costs =
+        measure_in_process(std::clamp<bough::rank_t>(ranks, 3, 8), {.repetitions = static_cast<std::uint32_t>(quick)});
     std::vector<line> lines;
     for (const std::uint64_t bytes : sizes) {
         work.count = bytes / work.op.element_size;

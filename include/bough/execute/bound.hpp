@@ -165,7 +165,7 @@ constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks)
 
 // Binds a rank's part of a plan. `members[r]` is the transport's number of the plan's rank r; empty: the same.
 template <Plan P>
-constexpr bound_schedule bind(const P& plan, rank_t rank, std::span<const rank_t> members = {}) {
+constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const rank_t> members = {}) {
     bound_schedule bound = bind_steps(plan.schedule_of(rank).steps, plan.blocks());
     std::uint64_t id = std::uint64_t{plan.size()} << 32 | plan.root();
     for (const rank_t r : {rank_t{0}, plan.size() - 1}) id = detail::hash_steps(id, plan.schedule_of(r).steps);

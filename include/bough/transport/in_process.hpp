@@ -20,6 +20,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/ring.hpp>
 
 #include <atomic>
@@ -117,6 +118,8 @@ public:
     std::uint32_t cores() const noexcept { return world_->options.cores; }
     // More ranks than cores: whoever waits takes time from whoever works.
     bool oversubscribed() const noexcept { return size() > cores(); }
+    // The process has forked since this rank connected, and this is the child: its other ranks are not there.
+    bool forked() const noexcept { return detail::forks() != forks_; }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank_ || world_->ranks[to].gone.load(std::memory_order_relaxed) != 0)
@@ -224,6 +227,7 @@ private:
     std::shared_ptr<world> world_;
     rank_t rank_;
     std::uint32_t spins_;
+    std::uint32_t forks_ = detail::forks();
     std::vector<detail::ring*> in_;  // rings to me
     detail::ring* newest_ = nullptr; // of the list that in_ was read from
     std::vector<std::pair<rank_t, detail::ring*>> out_;
