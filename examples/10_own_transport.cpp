@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Your own way to move bytes, made a Transport: here a locked mailbox per rank. Every collective then runs over it.
 #include <bough/allreduce.hpp>
+#include <bough/concepts/explain_transport.hpp>
 #include <bough/op/arithmetic.hpp>
 
 #include <algorithm>
@@ -72,7 +73,7 @@ struct mailboxes { // of all ranks, as one rank sees them
     }
     void wait(std::uint32_t, std::uint64_t) const { std::this_thread::yield(); } // optional: else bough spins
 };
-static_assert(bough::WaitableTransport<mailboxes>);
+static_assert(bough::explain_transport<mailboxes>()); // true, or an error that says what is missing
 
 int main() {
     std::vector<mailbox> all(5);

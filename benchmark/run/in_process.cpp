@@ -80,7 +80,8 @@ result exchange_floor(int rounds, int operations) {
             line& theirs = lines[1 - me][n & 1];
             mine.value = static_cast<double>(me) + 1;
             mine.sequence.store(n, std::memory_order_release);
-            while (theirs.sequence.load(std::memory_order_acquire) != n) {}
+            while (theirs.sequence.load(std::memory_order_acquire) != n) {
+            }
             sum += mine.value + theirs.value;
         });
         if (sum != 3.0 * static_cast<double>(n)) std::abort();
@@ -89,6 +90,44 @@ result exchange_floor(int rounds, int operations) {
     std::thread other(side, 1u);
     side(0);
     other.join();
+    return summary(times);
+}
+
+// The floor where ranks share cores: rank 0 collects one line from each other rank and answers on one line; who finds
+// nothing yields.
+result yielding_floor(bough::rank_t ranks, int rounds, int operations) {
+    struct alignas(64) line {
+        std::atomic<std::uint64_t> sequence{0};
+        double value = 0;
+    };
+    std::vector<line> up(ranks), down(2);
+    std::vector<double> times;
+    const auto body = [&](bough::rank_t me) {
+        std::uint64_t n = 0;
+        const auto until = [&n](const line& l) {
+            while (l.sequence.load(std::memory_order_acquire) < n) std::this_thread::yield();
+        };
+        auto measured = rounds_of(rounds, operations, [&] {
+            ++n;
+            line& answer = down[n & 1];
+            if (me == 0) {
+                double sum = 1;
+                for (bough::rank_t r = 1; r != ranks; ++r) until(up[r]), sum += up[r].value;
+                if (sum != static_cast<double>(ranks)) std::abort();
+                answer.value = sum;
+                answer.sequence.store(n, std::memory_order_release);
+            } else {
+                up[me].value = 1;
+                up[me].sequence.store(n, std::memory_order_release);
+                until(answer);
+            }
+        });
+        if (me == 0) times = measured;
+    };
+    std::vector<std::thread> threads;
+    for (bough::rank_t r = 1; r != ranks; ++r) threads.emplace_back(body, r);
+    body(0);
+    for (std::thread& t : threads) t.join();
     return summary(times);
 }
 
@@ -130,8 +169,8 @@ int main() {
         print("p = 2: barrier", over_threads(2, 21, 100'000, true, [](auto& comm) { bough::barrier(comm); }),
               floor.median_ns);
         for (const std::size_t bytes : {1024u, 8192u, 65536u, 1048576u}) {
-            const result r = over_threads(2, 11, static_cast<int>(std::max<std::size_t>(20, 20'000'000 / bytes / 10)), true,
-                                          [bytes](auto& comm) {
+            const result r = over_threads(2, 11, static_cast<int>(std::max<std::size_t>(20, 20'000'000 / bytes / 10)),
+                                          true, [bytes](auto& comm) {
                                               thread_local std::vector<double> in(bytes / 8, 1.0), out(bytes / 8);
                                               bough::allreduce(comm, std::span(in), std::span(out), bough::plus{});
                                           });
@@ -139,8 +178,10 @@ int main() {
         }
     }
     for (const bough::rank_t ranks : {4u, 8u, 16u}) {
+        const result floor = yielding_floor(ranks, 21, 2'000);
         const std::string name = "p = " + std::to_string(ranks) + ": allreduce 8 B, ";
-        print((name + "automatic").c_str(), over_threads(ranks, 21, 2'000, false, eight_bytes), 0);
+        print(("p = " + std::to_string(ranks) + ": flat exchange that yields").c_str(), floor, 0);
+        print((name + "automatic").c_str(), over_threads(ranks, 21, 2'000, false, eight_bytes), floor.median_ns);
         const auto with = [](const auto& choice) {
             return [choice](auto& comm) {
                 double x = 1;

@@ -36,8 +36,9 @@ status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out,
     if constexpr (std::same_as<Choice, automatic>) {
         const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
         const auto tree = [&](std::size_t i) { return plan_allreduce(fnomial{degrees[i]}, typed.at); };
-        const std::size_t winner = choose_once<goal::allreduce>(
-            comm, typed, plan_allreduce(recursive_doubling{}, typed.at), tree(0), tree(1), tree(2), tree(3));
+        const std::size_t winner = choose_once<goal::allreduce>(comm, typed, [&](auto&& pick) {
+            return pick(plan_allreduce(recursive_doubling{}, typed.at), tree(0), tree(1), tree(2), tree(3));
+        });
         if (winner == 0) return run_choice<goal::allreduce>(comm, typed, recursive_doubling{}, wrap);
         return run_choice<goal::allreduce>(comm, typed, fnomial{degrees[winner - 1]}, wrap);
     } else {

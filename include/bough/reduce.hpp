@@ -53,7 +53,8 @@ status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, co
                 return ordered{fnomial{degrees[i]}};
         };
         const auto tree = [&](std::size_t i) { return plan_reduce(source(i), typed.at); };
-        const std::size_t winner = choose_once<goal::reduce>(comm, typed, tree(0), tree(1), tree(2), tree(3));
+        const std::size_t winner = choose_once<goal::reduce>(
+            comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
         return run_choice<goal::reduce>(comm, typed, source(winner), wrap);
     }
 }

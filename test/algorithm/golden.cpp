@@ -37,7 +37,8 @@ void compare(const char* name, const P& plan) {
     }
     std::ifstream file(path, std::ios::binary);
     const std::string kept{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    INFO("kept in " << path << "; if the change is meant, run this test once with BOUGH_REGOLD=1 and review the difference");
+    INFO("kept in " << path
+                    << "; if the change is meant, run this test once with BOUGH_REGOLD=1 and review the difference");
     CHECK(now == kept);
 }
 

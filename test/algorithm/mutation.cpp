@@ -75,9 +75,12 @@ public:
                 schedules_[r] = original;
                 count& c = counts[kind];
                 ++c.mutants;
-                if (!now) ++c.faults;
-                else if (now != proof) ++c.other_traits;
-                else if (swapped != no_step && only_renumbered(original, mutant, swapped)) ++c.equivalent;
+                if (!now)
+                    ++c.faults;
+                else if (now != proof)
+                    ++c.other_traits;
+                else if (swapped != no_step && only_renumbered(original, mutant, swapped))
+                    ++c.equivalent;
                 else {
                     ++c.unexplained;
                     UNSCOPED_INFO(kind << " on rank " << r << " of:\n" << original << "survives as:\n" << mutant);
@@ -132,8 +135,9 @@ private:
         schedule mutant = original;
         slice& moved = mutant.steps[i].*which;
         const slice home = moved;
-        for (const slice& to : {slice{home.buffer, home.first - 1, home.count}, slice{home.buffer, home.first + 1, home.count},
-                                slice{home.buffer, home.first, home.count - 1}, slice{home.buffer, home.first, home.count + 1}}) {
+        for (const slice& to :
+             {slice{home.buffer, home.first - 1, home.count}, slice{home.buffer, home.first + 1, home.count},
+              slice{home.buffer, home.first, home.count - 1}, slice{home.buffer, home.first, home.count + 1}}) {
             moved = to;
             try_mutant(kind, mutant);
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "proof.hpp"
+
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/tree/binomial.hpp>
@@ -17,9 +18,8 @@ using test::proven_for;
 namespace {
 
 template <auto Source, rank_t Root = 0, block_t Blocks = 1>
-constexpr auto over = [](rank_t size) {
-    return plan_allreduce(Source, {.size = size, .root = Root % size, .blocks = Blocks});
-};
+constexpr auto over =
+    [](rank_t size) { return plan_allreduce(Source, {.size = size, .root = Root % size, .blocks = Blocks}); };
 
 static_assert(proven_everywhere<over<binomial{}>>());
 static_assert(proven_everywhere<over<binomial{.orientation = orientation::high}>>());

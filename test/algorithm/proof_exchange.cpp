@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "proof.hpp"
+
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
@@ -10,9 +11,8 @@ using test::proven_everywhere;
 namespace {
 
 template <block_t Blocks>
-constexpr auto doubling = [](rank_t size) {
-    return plan_allreduce(recursive_doubling{}, {.size = size, .blocks = Blocks});
-};
+constexpr auto doubling =
+    [](rank_t size) { return plan_allreduce(recursive_doubling{}, {.size = size, .blocks = Blocks}); };
 static_assert(proven_everywhere<doubling<1>>() && proven_everywhere<doubling<3>>() && proven_everywhere<doubling<0>>());
 
 constexpr auto barrier = [](rank_t size) { return plan_barrier(dissemination{}, {.size = size}); };

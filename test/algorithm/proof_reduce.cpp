@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "proof.hpp"
+
 #include "support/catch.hpp"
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/tree/binomial.hpp>
@@ -17,9 +18,8 @@ using test::proven_for;
 namespace {
 
 template <auto Source, rank_t Root = 0, block_t Blocks = 1>
-constexpr auto over = [](rank_t size) {
-    return plan_reduce(Source, {.size = size, .root = Root % size, .blocks = Blocks});
-};
+constexpr auto over =
+    [](rank_t size) { return plan_reduce(Source, {.size = size, .root = Root % size, .blocks = Blocks}); };
 
 static_assert(proven_everywhere<over<binomial{}>>());
 static_assert(proven_everywhere<over<binomial{.orientation = orientation::high}>>());
@@ -51,7 +51,8 @@ static_assert(proven_everywhere<landing<1>>() && proven_everywhere<landing<2>>()
 
 // The example of the documentation: nine ranks, degree 3.
 constexpr plan_traits nine = verify(plan_reduce(fnomial{.degree = 3}, {.size = 9})).traits;
-static_assert(nine.rounds == 4 && nine.depth == 4 && nine.messages == 8 && nine.combines == 8 && !nine.needs_commutative);
+static_assert(nine.rounds == 4 && nine.depth == 4 && nine.messages == 8 && nine.combines == 8 &&
+              !nine.needs_commutative);
 
 } // namespace
 

@@ -60,8 +60,10 @@ static_assert(proven<verify(plan_reduce(reverse(ragged{}), {.size = 4}))>());
 // A broadcast that forgets block 0 is wrong, and so is its reverse: block 0 never arrives anywhere.
 struct half {
     constexpr void emit(const dimensions&, rank_t rank, StepSink auto& out) const {
-        if (rank == 0) out.send(1, {input, 1, 1});
-        else out.receive(0, {output, 1, 1});
+        if (rank == 0)
+            out.send(1, {input, 1, 1});
+        else
+            out.receive(0, {output, 1, 1});
     }
     constexpr block_t natural_blocks(rank_t) const { return 2; }
     constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
@@ -75,16 +77,17 @@ static_assert(verify(plan_reduce(reverse(half{}), {.size = 2})).fault == fault::
 TEST_CASE("reverse(tree_broadcast) is tree_reduce, step by step") {
     for (const rank_t size : {1u, 2u, 3u, 7u, 8u, 13u, 27u, 40u})
         for (rank_t root = 0; root < size; root += 1 + size / 5)
-            test::for_each_source({.size = size, .root = root, .blocks = 1}, [&](const char* name, const auto& source, bool) {
-                const dimensions at{.size = size, .root = root, .blocks = 1};
-                const auto reduce = plan_reduce(source, at);
-                const auto reversed = plan_reduce(reverse(tree_broadcast{source}), at);
-                CAPTURE(name, size, root);
-                for (rank_t r = 0; r != size; ++r) {
-                    REQUIRE(reduce.schedule_of(r) == reversed.schedule_of(r));
-                    REQUIRE(reduce.scratch(r) == reversed.scratch(r));
-                }
-            });
+            test::for_each_source({.size = size, .root = root, .blocks = 1},
+                                  [&](const char* name, const auto& source, bool) {
+                                      const dimensions at{.size = size, .root = root, .blocks = 1};
+                                      const auto reduce = plan_reduce(source, at);
+                                      const auto reversed = plan_reduce(reverse(tree_broadcast{source}), at);
+                                      CAPTURE(name, size, root);
+                                      for (rank_t r = 0; r != size; ++r) {
+                                          REQUIRE(reduce.schedule_of(r) == reversed.schedule_of(r));
+                                          REQUIRE(reduce.scratch(r) == reversed.scratch(r));
+                                      }
+                                  });
 }
 
 TEST_CASE("with several blocks it does the same work in another order") {

@@ -90,8 +90,7 @@ figures walk(const T& tree) {
     for (std::size_t i = order.size(); i-- != 0;) {
         const rank_t r = order[i];
         const rank_t children = tree.child_count(r);
-        for (rank_t c = children; c-- != 0;)
-            depth_of[r] = std::max(depth_of[r], depth_of[tree.child(r, c)]) + 1;
+        for (rank_t c = children; c-- != 0;) depth_of[r] = std::max(depth_of[r], depth_of[tree.child(r, c)]) + 1;
         found.children_max = std::max(found.children_max, children);
         found.peers_max = std::max(found.peers_max, children + (r == tree.root() ? 0 : 1));
     }

@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <string>
-
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -33,8 +33,8 @@ constexpr bool knows_order_and_depth() {
     const std::uint32_t swapped = b.combine(high, low);
     const std::uint32_t gap = b.combine(b.leaf(0), b.leaf(2));
     return b.in_order(b.leaf(3)) && b.in_order(whole) && !b.in_order(swapped) && !b.in_order(gap) &&
-           !b.in_order(b.combine(gap, b.leaf(3))) && b.depth(b.leaf(0)) == 0 && b.depth(low) == 1 && b.depth(whole) == 2 &&
-           b.depth(b.combine(low, b.leaf(2))) == 2;
+           !b.in_order(b.combine(gap, b.leaf(3))) && b.depth(b.leaf(0)) == 0 && b.depth(low) == 1 &&
+           b.depth(whole) == 2 && b.depth(b.combine(low, b.leaf(2))) == 2;
 }
 static_assert(knows_order_and_depth());
 
@@ -43,10 +43,10 @@ constexpr bool knows_who_is_in() {
     const std::uint32_t low = b.combine(b.leaf(0), b.leaf(1));
     const std::uint32_t gap = b.combine(b.leaf(3), b.leaf(0));
     const std::uint32_t rest = b.combine(b.leaf(1), b.leaf(2));
-    return b.covers(low, 0, 2) && !b.covers(low, 0, 3) && !b.covers(gap, 0, 4) && b.covers(b.combine(gap, rest), 0, 4) &&
-           b.odd_one_out(low, 0, 4) == 2 && b.odd_one_out(rest, 0, 4) == 0 && b.odd_one_out(gap, 0, 4) == 1 &&
-           b.odd_one_out(low, 1, 2) == 0 && b.shared(low, rest) == 1 && b.shared(gap, rest) == no_rank &&
-           b.shared(gap, low) == 0;
+    return b.covers(low, 0, 2) && !b.covers(low, 0, 3) && !b.covers(gap, 0, 4) &&
+           b.covers(b.combine(gap, rest), 0, 4) && b.odd_one_out(low, 0, 4) == 2 && b.odd_one_out(rest, 0, 4) == 0 &&
+           b.odd_one_out(gap, 0, 4) == 1 && b.odd_one_out(low, 1, 2) == 0 && b.shared(low, rest) == 1 &&
+           b.shared(gap, rest) == no_rank && b.shared(gap, low) == 0;
 }
 static_assert(knows_who_is_in());
 

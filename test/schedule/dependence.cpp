@@ -50,7 +50,8 @@ static_assert(waits_of({receive_step(1, out0), send_step(2, in0)}, 1) == numbers
 static_assert(waits_of({send_step(1, in1), receive_step(2, out0)}, 1).empty());
 // A step that reads what it writes does not wait for itself; several blocks of one step are one entry.
 static_assert(waits_of({combine_step(in0, s0, out0)}, 0).empty());
-static_assert(waits_of({receive_step(1, {scratch(0), 0, 2}), combine_step({input, 0, 2}, {scratch(0), 0, 2}, {output, 0, 2})},
+static_assert(waits_of({receive_step(1, {scratch(0), 0, 2}),
+                        combine_step({input, 0, 2}, {scratch(0), 0, 2}, {output, 0, 2})},
                        1) == numbers{0});
 // Messages on one channel keep their order; other peers and the other direction are other channels.
 static_assert(channel_of({send_step(1, in0), send_step(1, in1)}, 1) == 0);
@@ -133,7 +134,8 @@ TEST_CASE("dependences reach the same steps as the naive relation") {
             }
             std::uint32_t before = no_step;
             for (std::uint32_t i = 0; i != j; ++i)
-                if (steps[j].communicates() && steps[i].verb == steps[j].verb && steps[i].peer == steps[j].peer) before = i;
+                if (steps[j].communicates() && steps[i].verb == steps[j].verb && steps[i].peer == steps[j].peer)
+                    before = i;
             REQUIRE(found.channel[j] == before);
         }
         REQUIRE(closure_of(size, direct) == closure_of(size, naive));

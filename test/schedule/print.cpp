@@ -74,7 +74,8 @@ TEST_CASE("the sentences of faults") {
     CHECK(says(fault::bad_peer, no_rank) == "rank 3, step 7: nobody is not a rank of the group");
     CHECK(says(fault::deadlock, 5) == "rank 3, step 7 (message with 5): can never start: deadlock");
     CHECK(says(fault::deadlock, no_rank) == "rank 3, step 7: can never start: deadlock");
-    CHECK(says(fault::repeated_contribution, 0) == "rank 3, step 7: counts the contribution of rank 0 to block 2 twice");
+    CHECK(says(fault::repeated_contribution, 0) ==
+          "rank 3, step 7: counts the contribution of rank 0 to block 2 twice");
     CHECK(says(fault::missing_result, no_rank) == "rank 3, block 2 of the result: never written");
     CHECK(says(fault::wrong_result, 0) ==
           "rank 3, block 2 of the result: the contribution of rank 0 is missing or does not belong there");

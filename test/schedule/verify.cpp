@@ -41,21 +41,24 @@ static_assert(says(judge(broadcast, two, {{send_step(no_rank, in(0))}, {}}), fau
 // bad_slice: outside the vector (and where first + count wraps around); operands of different length.
 static_assert(says(judge(broadcast, two, {{send_step(1, in(1))}, {}}), fault::bad_slice, 0, 0, 1));
 static_assert(says(judge(broadcast, two, {{send_step(1, in(0, 2))}, {}}), fault::bad_slice, 0, 0, 0));
-static_assert(says(judge(broadcast, two, {{send_step(1, in(0xffff'ffffu, 2))}, {}}), fault::bad_slice, 0, 0, 0xffff'ffffu));
+static_assert(says(judge(broadcast, two, {{send_step(1, in(0xffff'ffffu, 2))}, {}}), fault::bad_slice, 0, 0,
+                   0xffff'ffffu));
 static_assert(says(judge(reduce, {.size = 1, .blocks = 2}, {{copy_step(in(0, 2), out(0)), copy_step(in(1), out(1))}}),
                    fault::bad_slice, 0, 0, 0));
 static_assert(says(judge(reduce, {.size = 1, .blocks = 2}, {{combine_step(in(0, 2), in(0), out(0, 2))}}),
                    fault::bad_slice, 0, 0, 0));
 
 // overlapping_operands: also across input and output, which are the same memory in place.
-static_assert(says(judge(reduce, {.size = 1, .blocks = 3}, {{copy_step(in(0, 2), out(1, 2))}}), fault::overlapping_operands,
-                   0, 0, 1));
+static_assert(says(judge(reduce, {.size = 1, .blocks = 3}, {{copy_step(in(0, 2), out(1, 2))}}),
+                   fault::overlapping_operands, 0, 0, 1));
 static_assert(says(judge(reduce, {.size = 1, .blocks = 3},
-                         {{copy_step(in(0, 3), plane(0, 0, 3)), combine_step(in(0, 2), plane(0, 1, 2), plane(0, 0, 2))}}),
+                         {{copy_step(in(0, 3), plane(0, 0, 3)),
+                           combine_step(in(0, 2), plane(0, 1, 2), plane(0, 0, 2))}}),
                    fault::overlapping_operands, 0, 1, 0));
 
 // write_to_input.
-static_assert(says(judge(broadcast, two, {{send_step(1, in(0))}, {receive_step(0, in(0))}}), fault::write_to_input, 1, 0));
+static_assert(says(judge(broadcast, two, {{send_step(1, in(0))}, {receive_step(0, in(0))}}), fault::write_to_input, 1,
+                   0));
 
 // unmatched_send, unmatched_receive: also where one too many.
 static_assert(says(judge(broadcast, two, {{send_step(1, in(0))}, {}}), fault::unmatched_send, 0, 0, 0, 1));
@@ -73,11 +76,12 @@ static_assert(says(judge(broadcast, {.size = 2, .blocks = 2}, {{send_step(1, in(
                    fault::length_mismatch, 1, 0, 1, 0));
 
 // read_of_nothing: scratch or output before it is written; the input of a rank that has none.
-static_assert(says(judge(broadcast, two, {{send_step(1, plane(0))}, {receive_step(0, out(0))}}), fault::read_of_nothing, 0,
+static_assert(says(judge(broadcast, two, {{send_step(1, plane(0))}, {receive_step(0, out(0))}}), fault::read_of_nothing,
+                   0, 0));
+static_assert(says(judge(reduce, one, {{copy_step(out(0), plane(0)), copy_step(in(0), out(0))}}),
+                   fault::read_of_nothing, 0, 0));
+static_assert(says(judge(broadcast, two, {{receive_step(1, out(0))}, {send_step(0, in(0))}}), fault::read_of_nothing, 1,
                    0));
-static_assert(says(judge(reduce, one, {{copy_step(out(0), plane(0)), copy_step(in(0), out(0))}}), fault::read_of_nothing, 0,
-                   0));
-static_assert(says(judge(broadcast, two, {{receive_step(1, out(0))}, {send_step(0, in(0))}}), fault::read_of_nothing, 1, 0));
 
 // in_place_hazard: right out of place, wrong in place.
 static_assert(says(judge(reduce, two,
@@ -94,7 +98,8 @@ static_assert(says(judge(reduce, {.size = 2, .blocks = 2},
                    fault::mixed_blocks, 0, 1));
 
 // repeated_contribution; a barrier may repeat, an allreduce must not.
-static_assert(says(judge(reduce, one, {{combine_step(in(0), in(0), out(0))}}), fault::repeated_contribution, 0, 0, 0, 0));
+static_assert(says(judge(reduce, one, {{combine_step(in(0), in(0), out(0))}}), fault::repeated_contribution, 0, 0, 0,
+                   0));
 constexpr std::vector<test::steps> twice() {
     return {{receive_step(1, plane(0)), combine_step(in(0), plane(0), out(0)), combine_step(out(0), plane(0), out(0)),
              send_step(1, out(0))},
@@ -105,10 +110,12 @@ static_assert(judge(goal::barrier{}, two, twice()).traits.needs_idempotent);
 
 // deadlock: each waits for the other's message before it sends.
 static_assert(says(judge(broadcast, two,
-                         {{receive_step(1, out(0)), send_step(1, out(0))}, {receive_step(0, out(0)), send_step(0, out(0))}}),
+                         {{receive_step(1, out(0)), send_step(1, out(0))},
+                          {receive_step(0, out(0)), send_step(0, out(0))}}),
                    fault::deadlock, 0, 0, 0, 1));
 static_assert(says(judge(broadcast, two,
-                         {{send_step(1, in(0)), receive_step(1, out(0)), copy_step(out(0), plane(0)), send_step(1, plane(0))},
+                         {{send_step(1, in(0)), receive_step(1, out(0)), copy_step(out(0), plane(0)),
+                           send_step(1, plane(0))},
                           {receive_step(0, out(0)), receive_step(0, plane(0)), send_step(0, plane(0))}}),
                    fault::deadlock, 0, 1, 0, 1));
 
@@ -119,18 +126,18 @@ static_assert(says(judge(broadcast, {.size = 2, .blocks = 3}, {{send_step(1, in(
 
 // wrong_result: a contribution is missing; one does not belong; another block.
 static_assert(says(judge(reduce, two, {{copy_step(in(0), out(0))}, {}}), fault::wrong_result, 0, no_step, 0, 1));
-static_assert(says(judge(reduce, two, {{receive_step(1, out(0))}, {send_step(0, in(0))}}), fault::wrong_result, 0, no_step,
-                   0, 0));
-static_assert(says(judge(reduce, {.size = 1, .blocks = 2}, {{copy_step(in(0), plane(0)), copy_step(plane(0), out(1)),
-                                                             copy_step(in(0), out(0))}}),
+static_assert(says(judge(reduce, two, {{receive_step(1, out(0))}, {send_step(0, in(0))}}), fault::wrong_result, 0,
+                   no_step, 0, 0));
+static_assert(says(judge(reduce, {.size = 1, .blocks = 2},
+                         {{copy_step(in(0), plane(0)), copy_step(plane(0), out(1)), copy_step(in(0), out(0))}}),
                    fault::wrong_result, 0, no_step, 1));
 
 // scratch_exceeded: counted in blocks, each once.
-static_assert(says(judge(reduce, one, {{copy_step(in(0), plane(0)), copy_step(in(0), plane(1)), copy_step(plane(1), out(0))}},
-                         {}, 1),
-                   fault::scratch_exceeded, 0, 1));
-static_assert(judge(reduce, one, {{copy_step(in(0), plane(0)), copy_step(in(0), plane(0)), copy_step(plane(0), out(0))}}, {},
-                    1));
+static_assert(says(
+    judge(reduce, one, {{copy_step(in(0), plane(0)), copy_step(in(0), plane(1)), copy_step(plane(1), out(0))}}, {}, 1),
+    fault::scratch_exceeded, 0, 1));
+static_assert(judge(reduce, one,
+                    {{copy_step(in(0), plane(0)), copy_step(in(0), plane(0)), copy_step(plane(0), out(0))}}, {}, 1));
 
 // Both keep a copy, send what they have and receive over it: the receive waits for the send. Without buffers nobody's
 // send ends.
@@ -217,6 +224,7 @@ TEST_CASE("what is proved at compile time holds at run time") {
     for (std::uint32_t messages = 1; messages != 9; ++messages)
         for (std::uint32_t slots = 0; slots != 12; ++slots) {
             CAPTURE(messages, slots);
-            REQUIRE(static_cast<bool>(judge(allreduce, two, burst(messages), {.eager_slots = slots})) == (slots >= messages));
+            REQUIRE(static_cast<bool>(judge(allreduce, two, burst(messages), {.eager_slots = slots})) ==
+                    (slots >= messages));
         }
 }

@@ -41,15 +41,16 @@ consteval bool explain_algorithm() {
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs to be copyable: it is a small value, make its members values");
     if constexpr (!emits && emits_if_not_const)
-        static_assert(detail::no_plan<A>,
-                      "bough: an Algorithm needs an emit that does not change it: mark emit const");
+        static_assert(detail::no_plan<A>, "bough: an Algorithm needs an emit that does not change it: mark emit const");
     else if constexpr (!emits)
-        static_assert(detail::no_plan<A>,
-                      "bough: an Algorithm needs `void emit(const dimensions& at, rank_t rank, StepSink auto& out) const`: "
-                      "it pushes the steps of one rank, in program order, into any sink");
+        static_assert(
+            detail::no_plan<A>,
+            "bough: an Algorithm needs `void emit(const dimensions& at, rank_t rank, StepSink auto& out) const`: "
+            "it pushes the steps of one rank, in program order, into any sink");
     if constexpr (!natural)
-        static_assert(detail::no_plan<A>, "bough: an Algorithm needs `block_t natural_blocks(rank_t size) const`: into how "
-                                          "many blocks it cuts the vector if nobody says otherwise");
+        static_assert(detail::no_plan<A>,
+                      "bough: an Algorithm needs `block_t natural_blocks(rank_t size) const`: into how "
+                      "many blocks it cuts the vector if nobody says otherwise");
     if constexpr (!scratch)
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs `block_t scratch(const dimensions& at, rank_t rank) const`: the most "
@@ -88,8 +89,9 @@ consteval bool explain_plan() {
         static_assert(detail::no_plan<P>,
                       "bough: a Plan needs `block_t blocks() const`: into how many blocks the vector is cut");
     if constexpr (!scratch)
-        static_assert(detail::no_plan<P>,
-                      "bough: a Plan needs `block_t scratch(rank_t rank) const`: the most scratch blocks that rank writes");
+        static_assert(
+            detail::no_plan<P>,
+            "bough: a Plan needs `block_t scratch(rank_t rank) const`: the most scratch blocks that rank writes");
     if constexpr (!emits)
         static_assert(detail::no_plan<P>, "bough: a Plan needs `void emit(rank_t rank, StepSink auto&& out) const`: it "
                                           "pushes the steps of one rank, in program order");

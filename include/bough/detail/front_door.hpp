@@ -63,8 +63,7 @@ inline status check_pair(const void* in, std::size_t in_count, const void* out, 
     const auto a = reinterpret_cast<std::uintptr_t>(in);
     const auto b = reinterpret_cast<std::uintptr_t>(out);
     const std::size_t bytes = in_count * element_bytes;
-    if (a != b && a < b + bytes && b < a + bytes)
-        return invalid_argument("out: overlaps the input without being it");
+    if (a != b && a < b + bytes && b < a + bytes) return invalid_argument("out: overlaps the input without being it");
     return {};
 }
 
@@ -156,16 +155,16 @@ rank_t cores_of(const X& transport) noexcept {
         return no_rank;
 }
 
-// The index of the plan to take out of `plans`, remembered by the communicator.
-template <class Goal, class X, class T, class... P>
-std::size_t choose_once(communicator<X>& comm, const typed_call<T>& typed, const P&... plans) {
+// The index of the plan to take, remembered by the communicator. `offer(f)` makes the plans and calls f with them.
+template <class Goal, class X, class T, class Offer>
+std::size_t choose_once(communicator<X>& comm, const typed_call<T>& typed, Offer&& offer) {
     const auto size_class = static_cast<std::uint8_t>(std::bit_width(typed.count * wire_size_v<T>));
     return comm.remember({Goal::kind, typed.commutative, size_class, typed.at.root}, [&] {
         // One choice per power of two, priced at its upper end, so that it does not depend on which size came first.
         const problem what{.bytes = size_class == 0 ? 0 : std::uint64_t{1} << size_class,
                            .element_bytes = 1,
                            .cores = cores_of(comm.transport())};
-        return choose(comm.options().costs, what, plans...).winner;
+        return offer([&](const auto&... plans) { return choose(comm.options().costs, what, plans...).winner; });
     });
 }
 

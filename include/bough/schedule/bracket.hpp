@@ -31,8 +31,14 @@ public:
         nodes_.reserve(std::size_t{2} * size);
         ranges_.reserve(std::size_t{2} * size);
         for (rank_t r = 0; r != size; ++r) {
-            nodes_.push_back({.left = no_bracket, .right = no_bracket, .ranges = r, .range_count = 1, .depth = 0,
-                              .in_order = true, .repeats = false, .hash = mix(0, r)});
+            nodes_.push_back({.left = no_bracket,
+                              .right = no_bracket,
+                              .ranges = r,
+                              .range_count = 1,
+                              .depth = 0,
+                              .in_order = true,
+                              .repeats = false,
+                              .hash = mix(0, r)});
             ranges_.push_back({r, r + 1});
         }
         leaves_ = size;
@@ -103,16 +109,19 @@ private:
     constexpr node join(std::uint32_t left, std::uint32_t right, std::uint64_t hash) {
         const node l = nodes_[left];
         const node r = nodes_[right];
-        node made{.left = left, .right = right, .ranges = static_cast<std::uint32_t>(ranges_.size()), .range_count = 0,
+        node made{.left = left,
+                  .right = right,
+                  .ranges = static_cast<std::uint32_t>(ranges_.size()),
+                  .range_count = 0,
                   .depth = std::max(l.depth, r.depth) + 1,
                   .in_order = l.in_order && r.in_order && ranges_[l.ranges].last == ranges_[r.ranges].first,
-                  .repeats = l.repeats || r.repeats, .hash = hash};
+                  .repeats = l.repeats || r.repeats,
+                  .hash = hash};
         std::uint32_t i = 0;
         std::uint32_t j = 0;
         while (i != l.range_count || j != r.range_count) {
-            const bool from_left =
-                j == r.range_count ||
-                (i != l.range_count && ranges_[l.ranges + i].first <= ranges_[r.ranges + j].first);
+            const bool from_left = j == r.range_count ||
+                                   (i != l.range_count && ranges_[l.ranges + i].first <= ranges_[r.ranges + j].first);
             const range next = from_left ? ranges_[l.ranges + i++] : ranges_[r.ranges + j++];
             if (made.range_count != 0 && next.first <= ranges_.back().last) {
                 if (next.first < ranges_.back().last) made.repeats = true;

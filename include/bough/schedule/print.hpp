@@ -76,8 +76,9 @@ inline std::string to_string(const schedule& steps) {
         if (peer_width != 0) text += ' ' + detail::padded(detail::peer_text(steps[i]), peer_width);
         text += "  " + detail::operands_text(steps[i]);
         if (!wait.empty())
-            text += std::string(operands_width - std::min(operands_width, detail::operands_text(steps[i]).size()), ' ') +
-                    "  " + wait;
+            text +=
+                std::string(operands_width - std::min(operands_width, detail::operands_text(steps[i]).size()), ' ') +
+                "  " + wait;
         text += '\n';
     }
     return text;
@@ -87,7 +88,8 @@ inline std::string to_string(const schedule& steps) {
 inline std::string to_string(const plan_traits& t) {
     std::string text;
     const auto row = [&](std::string_view name, std::string value, std::string_view unit) {
-        text += detail::padded(std::string(name), 20) + std::string(value.size() < 18 ? 18 - value.size() : 0, ' ') + value;
+        text +=
+            detail::padded(std::string(name), 20) + std::string(value.size() < 18 ? 18 - value.size() : 0, ' ') + value;
         if (!unit.empty()) text.append("  ").append(unit);
         text += '\n';
     };

@@ -48,7 +48,8 @@ namespace detail {
 // "-> 3" of a send, "<- 1" of a receive, nothing of a local step.
 inline std::string peer_text(const step& s) {
     if (!s.communicates()) return {};
-    return (s.verb == verb::send ? "-> " : "<- ") + (s.peer == no_rank ? std::string("nobody") : std::to_string(s.peer));
+    return (s.verb == verb::send ? "-> " : "<- ") +
+           (s.peer == no_rank ? std::string("nobody") : std::to_string(s.peer));
 }
 
 // What the step reads and writes.

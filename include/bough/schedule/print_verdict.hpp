@@ -70,13 +70,12 @@ inline std::string to_string(const verdict& v) {
     case fault::mixed_blocks: return at_step("") + "combines two different blocks into " + block;
     case fault::repeated_contribution:
         return at_step("") + "counts the contribution of rank " + peer + " to " + block + " twice";
-    case fault::deadlock:
-        return at_step(v.peer == no_rank ? "" : "message with " + peer) + "can never start: deadlock";
+    case fault::deadlock: return at_step(v.peer == no_rank ? "" : "message with " + peer) + "can never start: deadlock";
     case fault::missing_result: return at_result() + "never written";
     case fault::wrong_result:
-        return at_result() + (v.peer == no_rank ? std::string("holds another block")
-                                                : "the contribution of rank " + peer +
-                                                      " is missing or does not belong there");
+        return at_result() + (v.peer == no_rank
+                                  ? std::string("holds another block")
+                                  : "the contribution of rank " + peer + " is missing or does not belong there");
     case fault::scratch_exceeded:
         return at_step("") + "writes " + block + " of scratch memory beyond what the algorithm declares";
     }

@@ -42,22 +42,22 @@ struct plan_traits {
     std::uint64_t combines_max = 0; // blocks combined by the busiest rank
     std::uint64_t combines = 0;
     std::uint64_t scratch_max = 0;
-    std::uint64_t bracket = 0;       // the bracket class: equal for plans that give the same bits; 0 if nothing combines
-    bool needs_commutative = false;  // some result is not in rank order
-    bool needs_idempotent = false;   // some result counts a contribution twice
-    bool rank_consistent = true;     // every rank gets the same bracket, so the same bits
-    bool position_invariant = true;  // every block has the same bracket
+    std::uint64_t bracket = 0;      // the bracket class: equal for plans that give the same bits; 0 if nothing combines
+    bool needs_commutative = false; // some result is not in rank order
+    bool needs_idempotent = false;  // some result counts a contribution twice
+    bool rank_consistent = true;    // every rank gets the same bracket, so the same bits
+    bool position_invariant = true; // every block has the same bracket
     friend constexpr bool operator==(const plan_traits&, const plan_traits&) = default;
 };
 
 // A structural value: proven<V>() shows it in the compiler's message.
 struct verdict {
     bough::fault fault = bough::fault::none;
-    rank_t rank = no_rank;         // whose step it is
+    rank_t rank = no_rank;             // whose step it is
     std::uint32_t step = 0xffff'ffffu; // in program order of that rank; none: the fault is in its result
-    block_t block = 0;             // the block concerned
-    rank_t peer = no_rank;         // of a message; the rank whose contribution is missing, foreign or counted twice
-    plan_traits traits{};          // valid if there is no fault
+    block_t block = 0;                 // the block concerned
+    rank_t peer = no_rank;             // of a message; the rank whose contribution is missing, foreign or counted twice
+    plan_traits traits{};              // valid if there is no fault
 
     constexpr explicit operator bool() const noexcept { return fault == fault::none; }
     friend constexpr bool operator==(const verdict&, const verdict&) = default;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+// explain_transport: what a type lacks to be a Transport, in a sentence.
+//
+//   static_assert(bough::explain_transport<my_link>());           // true, or an error that says what to write
+//   static_assert(bough::explain_in_place_transport<my_link>());  // the same for the refinements
+//   static_assert(bough::explain_waitable_transport<my_link>());
+#ifndef BOUGH_CONCEPTS_EXPLAIN_TRANSPORT_HPP
+#define BOUGH_CONCEPTS_EXPLAIN_TRANSPORT_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace bough {
+
+namespace detail {
+template <class>
+inline constexpr bool no_transport = false; // dependent, so that only the branch that is taken fails
+} // namespace detail
+
+template <class T>
+consteval bool explain_transport() {
+    constexpr bool rank = requires(const T& c) {
+        { c.rank() } -> std::same_as<rank_t>;
+    };
+    constexpr bool size = requires(const T& c) {
+        { c.size() } -> std::same_as<rank_t>;
+    };
+    constexpr bool post_send =
+        requires(T & t, rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        { t.post_send(to, tag, bytes, id) } -> std::same_as<posted>;
+    };
+    constexpr bool take = requires(T & t, std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        { t.take(handle, into, id) } -> std::same_as<posted>;
+    };
+    constexpr bool release = requires(T & t, std::uint64_t handle) {
+        { t.release(handle) } -> std::same_as<void>;
+    };
+    constexpr bool poll = requires(T & t, std::span<event> events) {
+        { t.poll(events) } -> std::same_as<std::size_t>;
+    };
+    constexpr bool cancel = requires(T & t, std::uint64_t id) {
+        { t.cancel(id) } -> std::same_as<errc>;
+    };
+    constexpr bool now = requires(const T& c) {
+        { c.now_ns() } -> std::same_as<std::uint64_t>;
+    };
+    if constexpr (!rank)
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport needs `rank_t rank() const`: which rank of its group this end is");
+    if constexpr (!size)
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport needs `rank_t size() const`: how many ranks its group has");
+    if constexpr (!post_send)
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport needs `posted post_send(rank_t to, const envelope& tag, std::span<const "
+                      "std::byte> bytes, std::uint64_t id)`: sends, or refuses with would_block; never waits");
+    if constexpr (!take)
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport needs `posted take(std::uint64_t handle, std::span<std::byte> into, "
+                      "std::uint64_t id)`: puts the payload of an arrival where the caller wants it");
+    if constexpr (!release)
+        static_assert(detail::no_transport<T>, "bough: a Transport needs `void release(std::uint64_t handle)`: the "
+                                               "payload of an arrival is not needed any more");
+    if constexpr (!poll)
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport needs `std::size_t poll(std::span<event> events)`: fills in what has "
+                      "happened, says how many; never waits");
+    if constexpr (!cancel)
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport needs `errc cancel(std::uint64_t id)`: gives a pending post up, whose event "
+                      "then says so");
+    if constexpr (!now)
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport needs `std::uint64_t now_ns() const`: a clock that never goes back");
+    return Transport<T>;
+}
+
+template <class T>
+consteval bool explain_in_place_transport() {
+    constexpr bool transport = explain_transport<T>();
+    constexpr bool claim = requires(T & t, std::uint64_t handle) {
+        { t.claim(handle) } -> std::same_as<bool>;
+    };
+    if constexpr (transport && !claim)
+        static_assert(detail::no_transport<T>,
+                      "bough: an InPlaceTransport needs `bool claim(std::uint64_t handle)`: may the payload be read "
+                      "where it landed? false if its sender took it back");
+    return InPlaceTransport<T>;
+}
+
+template <class T>
+consteval bool explain_waitable_transport() {
+    constexpr bool transport = explain_transport<T>();
+    if constexpr (transport && !WaitableTransport<T>)
+        static_assert(detail::no_transport<T>,
+                      "bough: a WaitableTransport needs `void wait(std::uint32_t idle, std::uint64_t deadline_ns)`: "
+                      "spins, yields or sleeps after the idle-th poll in a row that found nothing");
+    return WaitableTransport<T>;
+}
+
+} // namespace bough
+
+#endif
