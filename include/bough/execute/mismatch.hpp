@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mismatch: what differs between two ranks' calls of one operation.
+// Mismatch: what differs between two ranks' calls of one operation; and the notice by which a failure is told to others.
 #ifndef BOUGH_EXECUTE_MISMATCH_HPP
 #define BOUGH_EXECUTE_MISMATCH_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/status.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 
 namespace bough {
 
@@ -27,6 +30,38 @@ inline status call_mismatch(const envelope& mine, const envelope& theirs, rank_t
     differ(mismatch::plan, mine.plan, theirs.plan);
     return s;
 }
+
+// The payload of an abort: what its sender knows. 24 bytes, so that it rides with its envelope.
+struct abort_notice {
+    std::uint64_t mine = 0, theirs = 0; // of a mismatch
+    rank_t peer = no_rank;              // whose fault it was
+    errc code = errc::protocol_error;   // the first cause
+    bough::mismatch differs = mismatch::none;
+    std::uint16_t unused = 0;
+
+    static abort_notice of(const status& s) noexcept {
+        return {s.mine, s.theirs, s.peer, s.code == errc::peer_aborted ? s.cause : s.code, s.mismatch, 0};
+    }
+    // Anything but a notice reads as a protocol_error.
+    static abort_notice read(std::span<const std::byte> bytes) noexcept {
+        abort_notice said;
+        if (bytes.size() != sizeof said) return said;
+        std::memcpy(&said, bytes.data(), sizeof said);
+        if (said.code == errc::ok || said.code > errc::would_block || said.differs > mismatch::segment) return {};
+        return said;
+    }
+    // What its receiver reports.
+    status as_status(rank_t sender, std::uint32_t operation) const noexcept {
+        return {.code = errc::peer_aborted,
+                .cause = code,
+                .mismatch = differs,
+                .peer = peer == no_rank ? sender : peer,
+                .operation = operation,
+                .mine = mine,
+                .theirs = theirs};
+    }
+};
+static_assert(sizeof(abort_notice) == 24);
 
 } // namespace bough
 

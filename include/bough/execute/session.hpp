@@ -224,16 +224,6 @@ private:
     static constexpr std::uint32_t abort_segment = 0xffff'ffffu;
     static constexpr std::uint32_t control_segment = 0xffff'fffeu;
 
-    // The payload of an abort: what its sender knows.
-    struct abort_notice {
-        std::uint64_t mine = 0, theirs = 0;
-        rank_t peer = no_rank; // whose fault it was
-        std::uint8_t code = 0;
-        std::uint8_t differs = 0;
-        std::uint16_t unused = 0;
-    };
-    static_assert(sizeof(abort_notice) == 24);
-
     static bool belongs(const envelope& a, const envelope& b) noexcept {
         return a.operation == b.operation && a.context == b.context;
     }
@@ -404,19 +394,8 @@ private:
 
     // A peer gave up: so does this rank, with the peer's cause.
     void aborted(const event& e) {
-        abort_notice said;
         const std::vector<std::byte> bytes = payload_of(e);
-        if (bytes.size() == sizeof said)
-            std::memcpy(&said, bytes.data(), sizeof said);
-        else
-            said.code = static_cast<std::uint8_t>(errc::protocol_error);
-        break_group({.code = errc::peer_aborted,
-                     .cause = static_cast<errc>(said.code),
-                     .mismatch = static_cast<mismatch>(said.differs),
-                     .peer = said.peer == no_rank ? e.peer : said.peer,
-                     .operation = e.envelope.operation,
-                     .mine = said.mine,
-                     .theirs = said.theirs});
+        break_group(abort_notice::read(bytes).as_status(e.peer, e.envelope.operation));
     }
 
     // The first failure poisons the group and is told to everybody whose link is alive.
@@ -427,9 +406,7 @@ private:
         tag.epoch = epoch_;
         tag.operation = why.operation;
         tag.segment = abort_segment;
-        abort_notice said{why.mine, why.theirs, why.peer};
-        said.code = static_cast<std::uint8_t>(why.code == errc::peer_aborted ? why.cause : why.code);
-        said.differs = static_cast<std::uint8_t>(why.mismatch);
+        const abort_notice said = abort_notice::of(why);
         for (rank_t r = 0; r != size(); ++r)
             if (r != rank() && lost_[r] == 0) outbox_.send(transport_, r, tag, std::as_bytes(std::span(&said, 1)));
         early_.drop([this](const event& e) { return e.envelope.epoch == epoch_; });

@@ -47,7 +47,7 @@ constexpr void combine_apart(const O& op, const T* __restrict lower, const T* __
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k) out[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
     }
-    for (; i != count; ++i) out[i] = static_cast<T>(op(lower[i], upper[i]));
+    for (; i < count; ++i) out[i] = static_cast<T>(op(lower[i], upper[i]));
 }
 
 template <class T, class O>
@@ -58,7 +58,7 @@ constexpr void combine_into_lower(const O& op, T* __restrict lower, const T* __r
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k) lower[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
     }
-    for (; i != count; ++i) lower[i] = static_cast<T>(op(lower[i], upper[i]));
+    for (; i < count; ++i) lower[i] = static_cast<T>(op(lower[i], upper[i]));
 }
 
 template <class T, class O>
@@ -69,7 +69,7 @@ constexpr void combine_into_upper(const O& op, const T* __restrict lower, T* __r
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k) upper[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
     }
-    for (; i != count; ++i) upper[i] = static_cast<T>(op(lower[i], upper[i]));
+    for (; i < count; ++i) upper[i] = static_cast<T>(op(lower[i], upper[i]));
 }
 
 } // namespace detail

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Goals: what a collective promises, block by block. `verify` proves a plan against its goal, and nothing else.
 //
-// A goal is an empty type with
-//   kind                        its number in call signatures; never reused
+// A goal is a type, empty unless the promise depends on more than dimensions, with
+//   kind                        its number in call signatures; never reused: 1 reduce, 2 allreduce, 3 broadcast, 4 barrier,
+//                               5 gather, 6 scatter, 7 multicast; kept: 8 scan, 9 exscan, 10 reduce_scatter, 11 allgather,
+//                               12 alltoall
 //   combines                    does it need an op?
 //   in_place                    may input and output be the same memory?
 //   holds(at, rank, block)      does the input of `rank` contain `block` at the start?
@@ -14,7 +16,9 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace bough {
 
@@ -71,6 +75,45 @@ struct barrier {
     static constexpr bool holds(const dimensions&, rank_t, block_t) noexcept { return true; }
     static constexpr contributions result(const dimensions& at, rank_t, block_t) noexcept { return {0, at.size}; }
     friend constexpr bool operator==(const barrier&, const barrier&) = default;
+};
+
+// Block b is the contribution of rank b; the root gets all of them.
+struct gather {
+    static constexpr std::uint8_t kind = 5;
+    static constexpr bool combines = false;
+    static constexpr bool in_place = true;
+    static constexpr bool holds(const dimensions&, rank_t rank, block_t block) noexcept { return block == rank; }
+    static constexpr contributions result(const dimensions& at, rank_t rank, block_t block) noexcept {
+        return rank == at.root ? contributions{block, block + 1} : contributions{};
+    }
+    friend constexpr bool operator==(const gather&, const gather&) = default;
+};
+
+// The root has the vector; rank b gets block b, the root its own too.
+struct scatter {
+    static constexpr std::uint8_t kind = 6;
+    static constexpr bool combines = false;
+    static constexpr bool in_place = true;
+    static constexpr bool holds(const dimensions& at, rank_t rank, block_t) noexcept { return rank == at.root; }
+    static constexpr contributions result(const dimensions& at, rank_t rank, block_t block) noexcept {
+        return rank == block ? contributions{at.root, at.root + 1} : contributions{};
+    }
+    friend constexpr bool operator==(const scatter&, const scatter&) = default;
+};
+
+// The root has the vector; the members get it. Other ranks take no part.
+struct multicast {
+    static constexpr std::uint8_t kind = 7;
+    static constexpr bool combines = false;
+    static constexpr bool in_place = true;
+    std::vector<rank_t> members{}; // ascending; whether the root is among them does not matter
+
+    static constexpr bool holds(const dimensions& at, rank_t rank, block_t) noexcept { return rank == at.root; }
+    constexpr contributions result(const dimensions& at, rank_t rank, block_t) const noexcept {
+        const bool gets = rank != at.root && std::binary_search(members.begin(), members.end(), rank);
+        return gets ? contributions{at.root, at.root + 1} : contributions{};
+    }
+    friend constexpr bool operator==(const multicast&, const multicast&) = default;
 };
 
 } // namespace goal

@@ -12,6 +12,8 @@
 #include <bough/schedule/goal.hpp>
 #include <bough/schedule/schedule.hpp>
 
+#include <type_traits>
+
 namespace bough {
 
 // What is wrong with these dimensions, if anything: no ranks, a root that is not a rank, what the algorithm refuses.
@@ -34,7 +36,13 @@ public:
         if (at_.blocks == natural_blocks) at_.blocks = algorithm.natural_blocks(at.size);
     }
 
-    constexpr Goal goal() const noexcept { return {}; }
+    // Of a goal that is not empty, the algorithm knows the rest.
+    constexpr Goal goal() const noexcept(std::is_empty_v<Goal>) {
+        if constexpr (std::is_empty_v<Goal>)
+            return {};
+        else
+            return algorithm_.goal();
+    }
     constexpr const A& algorithm() const noexcept { return algorithm_; }
     constexpr const dimensions& at() const noexcept { return at_; }
     constexpr rank_t size() const noexcept { return at_.size; }
@@ -76,6 +84,18 @@ constexpr plan<goal::broadcast, A> plan_broadcast(const A& algorithm, dimensions
 }
 template <Algorithm A>
 constexpr plan<goal::barrier, A> plan_barrier(const A& algorithm, dimensions at) {
+    return {algorithm, at};
+}
+template <Algorithm A>
+constexpr plan<goal::gather, A> plan_gather(const A& algorithm, dimensions at) {
+    return {algorithm, at};
+}
+template <Algorithm A>
+constexpr plan<goal::scatter, A> plan_scatter(const A& algorithm, dimensions at) {
+    return {algorithm, at};
+}
+template <Algorithm A>
+constexpr plan<goal::multicast, A> plan_multicast(const A& algorithm, dimensions at) {
     return {algorithm, at};
 }
 

@@ -27,9 +27,9 @@ class prover {
 public:
     // `schedules[r]` are the steps of rank r; `scratch[r]` the scratch blocks it may touch.
     // `hold`: a message that only one combine reads stays with its sender until that combine is done.
-    constexpr prover(const dimensions& at, std::span<const schedule> schedules, std::span<const block_t> scratch,
+    constexpr prover(const Goal& goal, const dimensions& at, std::span<const schedule> schedules, std::span<const block_t> scratch,
                      std::uint32_t eager_slots, bool hold)
-        : at_(at), slots_(eager_slots), hold_(hold), schedules_(schedules), scratch_(scratch), brackets_(at.size) {}
+        : goal_(goal), at_(at), slots_(eager_slots), hold_(hold), schedules_(schedules), scratch_(scratch), brackets_(at.size) {}
 
     constexpr verdict run() {
         if (check_steps() && pair_messages()) {
@@ -104,7 +104,7 @@ private:
             }
             cells_.resize(cells_.size() + buffers * at_.blocks, cell{});
             for (block_t b = 0; b != at_.blocks; ++b)
-                if (Goal::holds(at_, r, b)) at(r, input, b) = {brackets_.leaf(r), b, 0, false};
+                if (goal_.holds(at_, r, b)) at(r, input, b) = {brackets_.leaf(r), b, 0, false};
             if (!check_scratch(r, buffers, touched)) return false;
         }
         node_first_.push_back(static_cast<std::uint32_t>(nodes_.size()));
@@ -397,7 +397,7 @@ private:
         std::vector<std::uint32_t> of_block(at_.blocks, no_bracket);
         for (rank_t r = 0; r != at_.size; ++r)
             for (block_t b = 0; b != at_.blocks; ++b) {
-                const contributions wanted = Goal::result(at_, r, b);
+                const contributions wanted = goal_.result(at_, r, b);
                 if (wanted.empty()) continue;
                 const cell& got = at(r, output, b);
                 if (got.bracket == no_bracket) {
@@ -465,6 +465,7 @@ private:
 
     static constexpr std::uint32_t done_mark = 0xffff'ffffu;
 
+    const Goal& goal_;
     dimensions at_;
     std::uint32_t slots_;
     bool hold_;

@@ -30,13 +30,13 @@ struct verify_options {
 // Proves schedules that come from elsewhere: `schedules[r]` are rank r's steps. Pre: at.blocks is a number, not
 // natural_blocks; one schedule and one scratch limit (in blocks) per rank.
 template <class Goal>
-constexpr verdict verify_schedules(Goal, const dimensions& at, std::span<const schedule> schedules,
+constexpr verdict verify_schedules(const Goal& goal, const dimensions& at, std::span<const schedule> schedules,
                                    std::span<const block_t> scratch, verify_options options = {}) {
     BOUGH_EXPECTS(at.blocks != natural_blocks, "blocks: say how many");
     BOUGH_EXPECTS(schedules.size() == at.size, "schedules: one per rank is needed");
     BOUGH_EXPECTS(scratch.size() == at.size, "scratch: one limit per rank is needed");
     BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
-    return detail::prover<Goal>(at, schedules, scratch, options.eager_slots, options.hold).run();
+    return detail::prover<Goal>(goal, at, schedules, scratch, options.eager_slots, options.hold).run();
 }
 
 template <Plan P>

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the conformance suite drives: all ends of a group, polled in turn by one thread, with a record of every post and
+// every message, so that whatever an end reports can be held against what it was asked.
+#ifndef BOUGH_TESTING_DETAIL_TRANSPORT_DRIVER_HPP
+#define BOUGH_TESTING_DETAIL_TRANSPORT_DRIVER_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::testing {
+
+enum class transport_rule : std::uint8_t {
+    none,               // all rules hold
+    identity,           // rank() and size() say who the end is; it has only the peers of its group
+    complete_is_silent, // T1: a post that said complete has no event
+    one_event,          // T2: a pending post has exactly one event, a refused or failed one none
+    in_order,           // T3: messages of a peer arrive in the order of their posts, each once
+    borrowed_bytes,     // T4: sent bytes are read before completion only; arrived ones stay until release or take
+    bounded,            // T5: would_block instead of unbounded queueing; room again once the peer has made some
+    poll_returns,       // T6: poll does not wait
+    length,             // T7: a message has its sender's length, and take of another length fails
+    cancelled,          // T9: after the event of a cancelled post its bytes are not touched
+    loss,               // T10: a lost peer is reported once, after everything that it sent; then posts to it fail
+    same_envelope,      // the envelope arrives bit for bit
+    same_payload,       // so does the payload, and nothing beside it is written
+    release,            // a released arrival makes room, in any order of releases
+};
+
+// Names the rule that is broken, the rank that saw it, and what it saw.
+struct transport_fault {
+    transport_rule rule = transport_rule::none;
+    rank_t rank = no_rank;
+    const char* sentence = "";
+    constexpr explicit operator bool() const noexcept { return rule != transport_rule::none; } // true: broken
+};
+
+struct transport_check {
+    rank_t ranks = 3;                          // of the groups that are made
+    std::uint32_t messages = 10'000;           // over one link; the others carry a twentieth of it
+    std::size_t longest = 100 * 1024;          // bytes of the longest message
+    std::uint32_t queue_limit = 1u << 16;      // posts that a link takes unpolled, at most
+    std::uint64_t patience_ns = 2'000'000'000; // of now_ns(): when nothing happens for so long, nothing will
+    std::uint32_t patience_polls = 10'000;     // and for so many polls
+    std::uint64_t poll_limit_ns = 20'000'000;  // a poll that finds nothing takes less, at least now and then
+};
+
+namespace detail {
+
+constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+    x += 0x9e37'79b9'7f4a'7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11ebu;
+    return x ^ (x >> 31);
+}
+
+template <Transport T, class Group>
+class transport_driver {
+public:
+    transport_driver(Group group, const transport_check& options)
+        : group_(std::move(group)), options_(options), noise_(noise_period + options.longest) {
+        for (std::size_t i = 0; i != noise_.size(); ++i) noise_[i] = static_cast<std::byte>(mix(i));
+    }
+
+    // Messages of one rank to another.
+    struct stream {
+        rank_t from = 0, to = 0;
+        std::uint32_t target = 0; // how many will be posted
+        std::uint32_t posted = 0; // accepted so far
+        std::uint32_t arrived = 0;
+        std::size_t fixed = ~std::size_t{0}; // length of every message; none: mixed lengths
+    };
+    struct post {
+        enum class state : std::uint8_t { refused, complete, pending, ended } now = state::refused;
+        rank_t owner = no_rank;
+        errc code = errc::ok; // of its event
+        bool may_fail = false;
+        bool is_take = false;
+        std::size_t memory = 0;
+        std::size_t bytes = 0;
+    };
+    // An arrival that is not used up.
+    struct arrival {
+        rank_t at = 0;
+        event seen{};
+        std::size_t from = 0; // stream
+        std::uint32_t number = 0;
+        bool claimed = false;
+    };
+
+    T& at(rank_t r) { return group_[r]; }
+    rank_t size() const { return static_cast<rank_t>(group_.size()); }
+    Group& group() { return group_; }
+    const transport_fault& fault() const noexcept { return fault_; }
+    std::vector<stream>& streams() noexcept { return streams_; }
+    std::vector<post>& posts() noexcept { return posts_; }
+    std::vector<arrival>& held() noexcept { return held_; }
+    std::uint32_t lost_reports(rank_t seen_by, rank_t peer) const {
+        return static_cast<std::uint32_t>(std::count(lost_.begin(), lost_.end(), std::pair{seen_by, peer}));
+    }
+    bool keep_arrivals = false; // leave them to the caller
+    rank_t may_lose = no_rank;  // this peer's loss may be reported
+
+    bool fail(transport_rule rule, rank_t rank, const char* sentence) {
+        if (!fault_) fault_ = {rule, rank, sentence};
+        return false;
+    }
+
+    static std::uint64_t id_of(std::size_t index) noexcept { return first_id + index; }
+    std::uint64_t key(const stream& s, std::uint32_t number) const noexcept {
+        return mix(mix(std::uint64_t{s.from} << 32 | s.to) + number);
+    }
+    std::size_t length(const stream& s, std::uint32_t number) const noexcept {
+        if (s.fixed != ~std::size_t{0}) return s.fixed;
+        constexpr std::array<std::size_t, 15> lengths{0, 1, 8, 24, 25, 64, 2048, 2049, 0, 1, 8, 24, 25, 64, 8};
+        const std::uint64_t k = mix(key(s, number));
+        return k % 64 == 0 ? options_.longest : std::min(options_.longest, lengths[(k >> 8) % lengths.size()]);
+    }
+    envelope tag(const stream& s, std::uint32_t number) const noexcept {
+        std::uint64_t k = key(s, number);
+        const auto next = [&k] { return k = mix(k); };
+        envelope e;
+        e.epoch = static_cast<std::uint32_t>(next());
+        e.operation = static_cast<std::uint32_t>(next());
+        e.segment = static_cast<std::uint32_t>(next());
+        e.context = static_cast<std::uint16_t>(next());
+        e.plan = static_cast<std::uint16_t>(next());
+        e.signature.count = next();
+        e.signature.root = static_cast<rank_t>(next());
+        e.signature.op = static_cast<std::uint16_t>(next());
+        e.signature.type = static_cast<std::uint8_t>(next());
+        e.signature.kind = static_cast<std::uint8_t>(next());
+        return e;
+    }
+    std::span<const std::byte> payload(const stream& s, std::uint32_t number) const noexcept {
+        return {noise_.data() + key(s, number) % noise_period, length(s, number)};
+    }
+    bool is_payload(const stream& s, std::uint32_t number, const std::byte* data) const noexcept {
+        const auto expected = payload(s, number);
+        return expected.empty() || std::memcmp(data, expected.data(), expected.size()) == 0;
+    }
+
+    // Posts the next message of a stream. Sets `result`; false: a rule is broken.
+    bool offer(std::size_t index, posted& result) {
+        stream& s = streams_[index];
+        const auto bytes = payload(s, s.posted);
+        const std::size_t memory = borrow(bytes.size());
+        if (!bytes.empty()) std::memcpy(data(memory), bytes.data(), bytes.size());
+        posts_.push_back({post::state::refused, s.from, errc::ok, false, false, memory, bytes.size()});
+        result = at(s.from).post_send(s.to, tag(s, s.posted), {data(memory), bytes.size()}, id_of(posts_.size() - 1));
+        post& p = posts_.back();
+        if (result == posted::pending) {
+            p.now = post::state::pending;
+            ++pending_;
+        } else {
+            if (result == posted::complete) p.now = post::state::complete;
+            give_back(p); // from here on a transport that reads it finds something else
+        }
+        if (result == posted::complete || result == posted::pending) ++s.posted;
+        return true;
+    }
+
+    // Polls every end once. Sets `moved` if anything happened; false: a rule is broken.
+    bool poll_all(bool& moved) {
+        for (rank_t r = 0; r != size(); ++r) {
+            std::array<event, 8> events;
+            const std::size_t room = 1 + mix(++polls_) % events.size();
+            const std::size_t found = at(r).poll(std::span(events).first(room));
+            if (found > room)
+                return fail(transport_rule::poll_returns, r, "poll fills in more events than there is room for");
+            moved |= found != 0;
+            for (std::size_t i = 0; i != found; ++i)
+                if (!handle(r, events[i])) return false;
+        }
+        return true;
+    }
+
+    // Sends everything that the streams have to send and uses all arrivals up.
+    bool run() {
+        std::uint64_t idle = 0, idle_since = 0;
+        for (;;) {
+            bool moved = false;
+            for (std::size_t i = 0; i != streams_.size(); ++i) {
+                if (streams_[i].posted == streams_[i].target) continue;
+                posted result{};
+                if (!offer(i, result)) return false;
+                if (result == posted::failed)
+                    return fail(transport_rule::bounded, streams_[i].from, "a send to a rank that is there fails");
+                moved |= result != posted::would_block;
+            }
+            if (!poll_all(moved)) return false;
+            if (!moved && !held_.empty() && !keep_arrivals) {
+                if (!use(take_one(mix(++polls_) % held_.size()))) return false;
+                moved = true;
+            }
+            if (moved) {
+                idle = 0;
+                continue;
+            }
+            if (settled() && idle >= 64) return true; // 64 more polls: nothing may come twice
+            if (idle++ == 0) idle_since = at(0).now_ns();
+            if (settled() || idle < options_.patience_polls) continue;
+            if (at(0).now_ns() - idle_since >= options_.patience_ns ||
+                idle >= std::uint64_t{1000} * options_.patience_polls)
+                return stuck();
+        }
+    }
+
+    // Uses an arrival up, in one of the ways that there are.
+    bool use(arrival a) {
+        const stream& s = streams_[a.from];
+        const std::uint64_t how = mix(key(s, a.number) + 1);
+        T& end = at(a.at);
+        if (a.claimed) {
+            if (!is_payload(s, a.number, a.seen.data))
+                return fail(transport_rule::borrowed_bytes, a.at, "an arrived payload changes before it is released");
+            end.release(a.seen.id);
+            return true;
+        }
+        if (how % 8 == 0) {
+            end.release(a.seen.id); // unread
+            return true;
+        }
+        if (how % 8 == 1 && !wrong_takes(a)) return false;
+        return take(a);
+    }
+    // Takes the payload; its sender may have taken it back only if `taken_back` is given.
+    bool take(const arrival& a, bool* taken_back = nullptr) {
+        const stream& s = streams_[a.from];
+        const std::size_t bytes = static_cast<std::size_t>(a.seen.bytes);
+        posts_.push_back({post::state::refused, a.at, errc::ok, taken_back != nullptr, true, borrow(bytes), bytes});
+        const std::size_t index = posts_.size() - 1;
+        const posted result = at(a.at).take(a.seen.id, {data(posts_[index].memory), bytes}, id_of(index));
+        if (result == posted::pending) {
+            posts_[index].now = post::state::pending;
+            ++pending_;
+            takes_.push_back({index, a});
+            return true;
+        }
+        if (result == posted::complete) {
+            posts_[index].now = post::state::complete;
+            return check_taken(posts_[index], s, a);
+        }
+        give_back(posts_[index]);
+        if (taken_back == nullptr) return fail(transport_rule::length, a.at, "a take of the right length fails");
+        *taken_back = true;
+        at(a.at).release(a.seen.id);
+        return true;
+    }
+    bool settled() const noexcept {
+        for (const stream& s : streams_)
+            if (s.posted != s.target || s.arrived != s.target) return false;
+        return pending_ == 0 && (held_.empty() || keep_arrivals);
+    }
+    arrival take_one(std::size_t i) {
+        const arrival a = held_[i];
+        held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
+        return a;
+    }
+    std::byte* data(std::size_t memory) noexcept { return memory_[memory].get() + guard; }
+
+private:
+    static constexpr std::uint64_t first_id = 0x0123'4567'0000'0000u;
+    static constexpr std::size_t noise_period = 4093;
+    static constexpr std::size_t guard = 64;
+    static constexpr std::byte guard_byte{0xa5};
+
+    // Memory is kept to the end and overwritten when it is given back: who touches it too late is seen.
+    std::size_t borrow(std::size_t bytes) {
+        if (free_.empty()) {
+            memory_.emplace_back(new std::byte[options_.longest + 2 * guard]);
+            free_.push_back(memory_.size() - 1);
+        }
+        const std::size_t memory = free_.back();
+        free_.pop_back();
+        std::memset(data(memory) - guard, static_cast<int>(guard_byte), guard);
+        std::memset(data(memory) + bytes, static_cast<int>(guard_byte), guard);
+        return memory;
+    }
+    void give_back(const post& p) {
+        std::memset(data(p.memory), 0xdd, p.bytes);
+        free_.insert(free_.begin(), p.memory); // the longest ago is used next
+    }
+    bool guards_hold(const post& p) {
+        for (std::size_t i = 0; i != guard; ++i)
+            if (data(p.memory)[p.bytes + i] != guard_byte || (data(p.memory) - guard)[i] != guard_byte) return false;
+        return true;
+    }
+
+    bool handle(rank_t r, const event& e) {
+        switch (e.what) {
+        case event::kind::arrived: return handle_arrival(r, e);
+        case event::kind::complete: return handle_end(r, e);
+        case event::kind::lost: break;
+        }
+        if (e.peer >= size() + (may_lose == no_rank ? 0u : 1u) || e.peer != may_lose)
+            return fail(transport_rule::loss, r, "a peer is reported as lost, but is there");
+        lost_.emplace_back(r, e.peer);
+        if (lost_reports(r, e.peer) != 1) return fail(transport_rule::loss, r, "the loss of a peer is reported twice");
+        for (const stream& s : streams_)
+            if (s.from == e.peer && s.to == r && s.arrived != s.posted)
+                return fail(transport_rule::loss, r,
+                            "a peer is reported as lost before everything that it sent has come");
+        return true;
+    }
+
+    bool handle_end(rank_t r, const event& e) {
+        const std::uint64_t index = e.id - first_id;
+        if (index >= posts_.size() || posts_[index].owner != r)
+            return fail(transport_rule::one_event, r, "an event has an id that this end was never given");
+        post& p = posts_[index];
+        using state = typename post::state;
+        if (p.now == state::complete)
+            return fail(transport_rule::complete_is_silent, r, "a post that said complete has an event too");
+        if (p.now == state::refused) return fail(transport_rule::one_event, r, "a refused post has an event");
+        if (p.now == state::ended) return fail(transport_rule::one_event, r, "a pending post has a second event");
+        p.now = state::ended;
+        p.code = e.code;
+        --pending_;
+        if (e.code != errc::ok && !p.may_fail)
+            return fail(transport_rule::one_event, r,
+                        "a post to a rank that is there, not cancelled, ends with an error");
+        if (!p.is_take) {
+            give_back(p);
+            return true;
+        }
+        const auto t = std::find_if(takes_.begin(), takes_.end(), [index](const auto& x) { return x.first == index; });
+        const arrival a = t->second;
+        takes_.erase(t);
+        if (e.code == errc::ok) return check_taken(p, streams_[a.from], a);
+        give_back(p);
+        return true;
+    }
+    bool check_taken(const post& p, const stream& s, const arrival& a) {
+        if (!is_payload(s, a.number, data(p.memory)))
+            return fail(transport_rule::same_payload, a.at, "a payload arrives with other bytes than it was sent with");
+        if (!guards_hold(p))
+            return fail(transport_rule::same_payload, a.at, "a take writes beside the memory that it was given");
+        give_back(p);
+        return true;
+    }
+
+    bool handle_arrival(rank_t r, const event& e) {
+        std::size_t from = 0;
+        while (from != streams_.size() && (streams_[from].from != e.peer || streams_[from].to != r)) ++from;
+        if (from == streams_.size())
+            return fail(transport_rule::identity, r, "a message arrives from a rank that has sent none");
+        stream& s = streams_[from];
+        if (!(e.envelope == tag(s, s.arrived))) {
+            for (std::uint32_t k = s.arrived < 64 ? 0 : s.arrived - 64; k != s.arrived + 64; ++k)
+                if (e.envelope == tag(s, k))
+                    return fail(transport_rule::in_order, r,
+                                k < s.arrived ? "a message arrives twice, or too late" : "a message overtakes another");
+            return fail(transport_rule::same_envelope, r, "an envelope arrives with other bits than it was sent with");
+        }
+        if (s.arrived == s.posted) return fail(transport_rule::in_order, r, "a message arrives twice");
+        if (e.bytes != length(s, s.arrived))
+            return fail(transport_rule::length, r, "a message has another length than it was sent with");
+        arrival a{r, e, from, s.arrived++, false};
+        if constexpr (InPlaceTransport<T>) {
+            if (e.bytes != 0 && e.data == nullptr)
+                return fail(transport_rule::same_payload, r, "an InPlaceTransport says nowhere that its payload lies");
+            if (!keep_arrivals && mix(key(s, a.number) + 2) % 2 == 0) {
+                if (!at(r).claim(e.id))
+                    return fail(transport_rule::same_payload, r, "a message that was not taken back cannot be claimed");
+                a.claimed = true;
+                if (!is_payload(s, a.number, e.data))
+                    return fail(transport_rule::same_payload, r,
+                                "a payload arrives with other bytes than it was sent with");
+            }
+        }
+        held_.push_back(a);
+        return keep_arrivals || held_.size() < 4 || use(take_one(mix(e.id + polls_) % held_.size()));
+    }
+    // T7: a take of another length fails, writes nothing, and leaves the arrival there.
+    bool wrong_takes(const arrival& a) {
+        const std::size_t bytes = static_cast<std::size_t>(a.seen.bytes);
+        for (const std::size_t wrong : {bytes + 1, bytes - 1}) {
+            if (wrong > options_.longest) continue; // also for a message of no bytes
+            posts_.push_back({post::state::refused, a.at, errc::ok, false, true, borrow(wrong), wrong});
+            post& p = posts_.back();
+            std::memset(data(p.memory), static_cast<int>(guard_byte), wrong);
+            const posted result = at(a.at).take(a.seen.id, {data(p.memory), wrong}, id_of(posts_.size() - 1));
+            if (result != posted::failed)
+                return fail(transport_rule::length, a.at, "a take of another length than the message's does not fail");
+            for (std::size_t i = 0; i != wrong; ++i)
+                if (data(p.memory)[i] != guard_byte)
+                    return fail(transport_rule::length, a.at, "a take of a wrong length writes something");
+            give_back(p);
+        }
+        return true;
+    }
+
+    bool stuck() {
+        for (const stream& s : streams_) {
+            if (s.arrived != s.posted) return fail(transport_rule::in_order, s.to, "a message never arrives");
+            if (s.posted != s.target)
+                return fail(transport_rule::release, s.from, "would_block, though all messages have been used up");
+        }
+        for (const post& p : posts_)
+            if (p.now == post::state::pending)
+                return fail(transport_rule::one_event, p.owner, "a pending post never has an event");
+        return fail(transport_rule::one_event, no_rank, "nothing happens any more");
+    }
+
+    Group group_;
+    transport_check options_;
+    std::vector<std::byte> noise_;
+    std::vector<stream> streams_;
+    std::vector<post> posts_;
+    std::vector<arrival> held_;
+    std::vector<std::pair<std::size_t, arrival>> takes_; // pending: post, what it takes
+    std::vector<std::pair<rank_t, rank_t>> lost_;        // seen by, peer
+    std::vector<std::unique_ptr<std::byte[]>> memory_;
+    std::vector<std::size_t> free_;
+    std::size_t pending_ = 0;
+    std::uint64_t polls_ = 0;
+    transport_fault fault_{};
+};
+
+} // namespace detail
+} // namespace bough::testing
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSL-1.0
+// The rules of a Transport, as code: run them over your own.
+//
+//   const auto fault = bough::testing::check_transport([](bough::rank_t ranks) { return my_ends(ranks); });
+//   if (fault) std::puts(fault.sentence);
+// The function makes a fresh group and returns its ends in order of rank, in a std::vector or something like it: size(),
+// operator[], pop_back() (which must take that rank out of the group). All ends are driven by one thread, which polls
+// them in turn; a transport that needs several to move on cannot be checked so. T8 cannot be seen from outside.
+#ifndef BOUGH_TESTING_TRANSPORT_CONFORMANCE_HPP
+#define BOUGH_TESTING_TRANSPORT_CONFORMANCE_HPP
+
+#include <bough/concepts/explain_transport.hpp>
+#include <bough/testing/detail/transport_driver.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough::testing {
+
+namespace detail {
+
+template <class Make>
+class transport_checker {
+    using group = std::remove_cvref_t<std::invoke_result_t<Make&, rank_t>>;
+    using end = std::remove_cvref_t<decltype(std::declval<group&>()[0])>;
+    static_assert(explain_transport<end>());
+    using driver = transport_driver<end, group>;
+    using post_state = typename driver::post::state;
+
+public:
+    transport_checker(Make& make, const transport_check& options) : make_(make), options_(options) {}
+
+    transport_fault run() {
+        using check = transport_fault (transport_checker::*)();
+        for (const check c :
+             {&transport_checker::who_is_who, &transport_checker::idle_polls, &transport_checker::refusals,
+              &transport_checker::traffic, &transport_checker::any_release_order, &transport_checker::cancellation,
+              &transport_checker::departure}) {
+            if (const transport_fault bad = (this->*c)()) return bad;
+            if (options_.ranks == 1 && c == &transport_checker::idle_polls) break;
+        }
+        return {};
+    }
+
+private:
+    driver fresh(rank_t ranks) { return driver(make_(ranks), options_); }
+
+    transport_fault who_is_who() {
+        driver d = fresh(options_.ranks);
+        if (d.size() != options_.ranks)
+            return {transport_rule::identity, no_rank, "the group has not as many ends as were asked for"};
+        for (rank_t r = 0; r != d.size(); ++r) {
+            if (d.at(r).rank() != r) return {transport_rule::identity, r, "the end at place r has not rank r"};
+            if (d.at(r).size() != d.size()) return {transport_rule::identity, r, "size() is not the number of ranks"};
+            for (const rank_t nobody : {r, d.size(), no_rank})
+                if (d.at(r).post_send(nobody, {}, {}, 1) != posted::failed)
+                    return {transport_rule::identity, r,
+                            "a send to oneself, or to no rank of the group, does not fail"};
+            if (d.at(r).cancel(77) == errc::ok)
+                return {transport_rule::one_event, r, "a post that was never made can be cancelled"};
+        }
+        bool moved = false;
+        d.poll_all(moved);
+        return d.fault();
+    }
+
+    transport_fault idle_polls() {
+        using clock = std::chrono::steady_clock;
+        driver d = fresh(options_.ranks);
+        for (rank_t r = 0; r != d.size(); ++r) {
+            std::array<event, 4> events;
+            auto shortest = clock::duration::max();
+            std::uint64_t before = d.at(r).now_ns();
+            for (int i = 0; i != 8; ++i) {
+                const auto start = clock::now();
+                if (d.at(r).poll(std::span(events).first(i % 2 == 0 ? events.size() : 0)) != 0)
+                    return {transport_rule::one_event, r, "poll finds something, but nothing has happened"};
+                shortest = std::min(shortest, clock::now() - start);
+                const std::uint64_t now = d.at(r).now_ns();
+                if (now < before) return {transport_rule::poll_returns, r, "now_ns() goes back"};
+                before = now;
+            }
+            if (shortest > std::chrono::nanoseconds(options_.poll_limit_ns))
+                return {transport_rule::poll_returns, r, "poll waits when there is nothing to find"};
+        }
+        return {};
+    }
+
+    // T5, and T2 for refused posts: what was accepted arrives, in order, and nothing else does.
+    transport_fault refusals() {
+        for (const std::size_t bytes : {std::size_t{8}, options_.longest}) {
+            driver d = fresh(std::max<rank_t>(2, options_.ranks));
+            d.streams().push_back({0, 1, 0, 0, 0, bytes});
+            const std::uint32_t limit = bytes == 8 ? options_.queue_limit : std::min(options_.queue_limit, 1024u);
+            posted result = posted::complete;
+            while (result != posted::would_block) {
+                if (d.streams()[0].posted == limit)
+                    return {transport_rule::bounded, 0, "posts are accepted without end, though the peer never polls"};
+                d.offer(0, result);
+                if (result == posted::failed)
+                    return {transport_rule::bounded, 0, "a full link says failed, not would_block"};
+            }
+            d.streams()[0].target = d.streams()[0].posted + 10;
+            if (!d.run()) return d.fault();
+        }
+        return {};
+    }
+
+    transport_fault traffic() {
+        driver d = fresh(options_.ranks);
+        for (rank_t from = 0; from != d.size(); ++from)
+            for (rank_t to = 0; to != d.size(); ++to) {
+                if (from == to) continue;
+                const std::uint32_t target = from == 0 && to == 1 ? options_.messages : options_.messages / 20;
+                d.streams().push_back({from, to, target});
+            }
+        d.run();
+        return d.fault();
+    }
+
+    // As many arrivals as there is room for, released last one first, unread: then there is room for as many again.
+    transport_fault any_release_order() {
+        driver d = fresh(std::max<rank_t>(2, options_.ranks));
+        d.streams().push_back({0, 1});
+        d.keep_arrivals = true;
+        for (int turn = 0; turn != 3; ++turn) {
+            posted result = posted::complete;
+            for (std::uint32_t k = 0; k != 64 && (result == posted::complete || result == posted::pending); ++k)
+                d.offer(0, result);
+            d.streams()[0].target = d.streams()[0].posted;
+            for (std::uint32_t polls = 0; d.streams()[0].arrived != d.streams()[0].posted; ++polls) {
+                bool moved = false;
+                if (!d.poll_all(moved)) return d.fault();
+                if (moved) polls = 0;
+                if (polls == options_.patience_polls) break; // the rest comes once there is room
+            }
+            if (d.held().empty()) return {transport_rule::in_order, 1, "a message never arrives"};
+            while (!d.held().empty()) d.at(1).release(d.take_one(d.held().size() - 1).seen.id);
+            d.keep_arrivals = false;
+            if (!d.run()) return d.fault();
+            d.keep_arrivals = true;
+        }
+        return {};
+    }
+
+    // T9. A message is taken back before its peer has polled, when it has been seen, and when it has been claimed.
+    transport_fault cancellation() {
+        for (int when = 0; when != 3; ++when) {
+            driver d = fresh(std::max<rank_t>(2, options_.ranks));
+            d.streams().push_back({0, 1, 0, 0, 0, options_.longest});
+            d.keep_arrivals = true;
+            posted result{};
+            d.offer(0, result);
+            if (result != posted::pending) return {}; // there is nothing to cancel
+            if (const transport_fault bad = cancel_one(d, when)) return bad;
+        }
+        return {};
+    }
+    transport_fault cancel_one(driver& d, int when) {
+        const std::uint64_t id = d.id_of(0);
+        d.posts()[0].may_fail = true;
+        for (std::uint32_t i = 0; when != 0 && d.held().empty() && i != options_.patience_polls; ++i) {
+            bool moved = false;
+            if (!d.poll_all(moved)) return d.fault();
+        }
+        if (d.posts()[0].now != post_state::pending) return {}; // it has gone out, beyond recall
+        if constexpr (InPlaceTransport<end>) {
+            if (when == 2 && !d.held().empty()) d.held()[0].claimed = d.at(1).claim(d.held()[0].seen.id);
+        }
+        if (d.at(0).cancel(id) != errc::ok) return {transport_rule::cancelled, 0, "a pending post cannot be cancelled"};
+        const std::uint64_t since = d.at(0).now_ns();
+        for (std::uint64_t polls = 0; d.posts()[0].now == post_state::pending; ++polls) {
+            bool moved = false; // its memory is overwritten on the event
+            if (!d.poll_all(moved)) return d.fault();
+            if (!d.held().empty() && d.held()[0].claimed && polls >= 16 && !let_go(d)) return d.fault();
+            if (polls >= options_.patience_polls && (d.at(0).now_ns() - since >= options_.patience_ns ||
+                                                     polls >= std::uint64_t{1000} * options_.patience_polls))
+                return {transport_rule::cancelled, 0, "a cancelled post never has an event"};
+        }
+        if (d.posts()[0].code != errc::cancelled && d.posts()[0].code != errc::ok)
+            return {transport_rule::cancelled, 0, "the event of a cancelled post says neither cancelled nor ok"};
+        for (int i = 0; i != 64; ++i) {
+            bool moved = false;
+            if (!d.poll_all(moved)) return d.fault();
+        }
+        while (!d.held().empty())
+            if (!let_go(d)) return d.fault();
+        // It may have arrived or not; what comes after it does.
+        d.streams()[0].arrived = d.streams()[0].posted;
+        d.streams()[0].fixed = 8;
+        d.streams()[0].target = d.streams()[0].posted + 20;
+        d.keep_arrivals = false;
+        d.run();
+        return d.fault();
+    }
+    // The payload of a message that was taken back is right or cannot be had.
+    bool let_go(driver& d) {
+        const auto a = d.take_one(0);
+        const auto& s = d.streams()[a.from];
+        if constexpr (InPlaceTransport<end>) {
+            if (a.claimed || d.at(1).claim(a.seen.id)) {
+                const bool right = d.is_payload(s, a.number, a.seen.data);
+                d.at(1).release(a.seen.id);
+                return right || d.fail(transport_rule::cancelled, 1,
+                                       "a message can be read in place after its sender has its bytes back");
+            }
+            d.at(1).release(a.seen.id);
+            return true;
+        } else {
+            bool taken_back = false;
+            if (d.take(a, &taken_back)) return true;
+            return d.fail(transport_rule::cancelled, 1, "a message is taken after its sender has its bytes back");
+        }
+    }
+
+    // T10. The last rank leaves.
+    transport_fault departure() {
+        driver d = fresh(std::max<rank_t>(3, options_.ranks));
+        const rank_t gone = d.size() - 1;
+        d.streams().push_back({gone, 0, 0, 0, 0, 8});
+        d.streams().push_back({0, gone, 0, 0, 0, options_.longest});
+        d.keep_arrivals = true;
+        posted result = posted::complete;
+        for (std::uint32_t k = 0; k != 3 && result == posted::complete; ++k) d.offer(0, result);
+        d.offer(1, result);
+        const std::size_t long_post = d.posts().size() - 1;
+        d.posts()[long_post].may_fail = true;
+        d.streams()[1].arrived = d.streams()[1].posted; // nobody is there to see it
+        d.may_lose = gone;
+        d.group().pop_back();
+        const std::uint64_t since = d.at(0).now_ns();
+        const auto reported = [&] {
+            for (rank_t r = 0; r != gone; ++r)
+                if (d.lost_reports(r, gone) == 0) return false;
+            return d.posts()[long_post].now != post_state::pending;
+        };
+        for (std::uint64_t polls = 0; !reported(); ++polls) {
+            bool moved = false;
+            if (!d.poll_all(moved)) return d.fault();
+            if (polls < options_.patience_polls || (d.at(0).now_ns() - since < options_.patience_ns &&
+                                                    polls < std::uint64_t{1000} * options_.patience_polls))
+                continue;
+            for (rank_t r = 0; r != gone; ++r)
+                if (d.lost_reports(r, gone) == 0)
+                    return {transport_rule::loss, r, "a peer is gone, but not reported as lost"};
+            return {transport_rule::one_event, 0, "a pending post to a peer that is gone never has an event"};
+        }
+        for (rank_t r = 0; r != gone; ++r)
+            if (d.at(r).post_send(gone, {}, {}, 1) != posted::failed)
+                return {transport_rule::loss, r, "a send to a lost peer does not fail"};
+        while (!d.held().empty()) {
+            const auto a = d.take_one(0);
+            if (!d.take(a)) return d.fault();
+        }
+        d.streams().push_back({0, 1, 100}); // life goes on
+        d.streams().push_back({1, 0, 100});
+        d.streams()[0].target = d.streams()[0].posted;
+        d.streams()[1].target = d.streams()[1].posted;
+        d.keep_arrivals = false;
+        d.run();
+        return d.fault();
+    }
+
+    Make& make_;
+    transport_check options_;
+};
+
+} // namespace detail
+
+// The first rule that is broken, if one is.
+template <class Make>
+transport_fault check_transport(Make&& make, const transport_check& options = {}) {
+    return detail::transport_checker<std::remove_reference_t<Make>>(make, options).run();
+}
+
+} // namespace bough::testing
+
+#endif
