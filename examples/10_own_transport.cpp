@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 struct message {
@@ -21,10 +22,12 @@ struct mailbox {
     std::mutex guard;
     std::map<std::uint64_t, message> messages; // by number of arrival; each stays until it is released
     std::uint64_t last = 0;
+    bool closed = false;
 
     bough::posted put(const bough::event& head, std::span<const std::byte> bytes) {
         const std::scoped_lock lock(guard);
         const auto from_sender = [&](const auto& m) { return m.second.head.peer == head.peer; };
+        if (closed) return bough::posted::failed;
         if (head.what == bough::event::kind::arrived &&
             std::count_if(messages.begin(), messages.end(), from_sender) == 16)
             return bough::posted::would_block; // a slow receiver slows its sender down: nothing piles up
@@ -34,37 +37,45 @@ struct mailbox {
         m.head.data = m.payload.data();
         return bough::posted::complete; // copied: the sender may reuse its bytes at once
     }
+    void close() {
+        const std::scoped_lock lock(guard);
+        closed = true;
+    }
 };
 
-struct mailboxes { // of all ranks, as one rank sees them
-    std::span<mailbox> all;
-    bough::rank_t me;
-    std::uint64_t polled = 0;
-
-    bough::rank_t rank() const { return me; }
-    bough::rank_t size() const { return static_cast<bough::rank_t>(all.size()); }
+class mailboxes { // of all ranks, as one rank sees them
+public:
+    mailboxes(std::span<mailbox> of_all, bough::rank_t rank) : all_(of_all), me_(rank) {}
+    mailboxes(mailboxes&& other) noexcept : all_(std::exchange(other.all_, {})), me_(other.me_) {}
+    ~mailboxes() { // whoever waits for this rank must learn that it has left
+        if (!all_.empty()) all_[me_].close();
+        for (mailbox& box : all_) (void)box.put({.what = bough::event::kind::lost, .peer = me_}, {});
+    }
+    bough::rank_t rank() const { return me_; }
+    bough::rank_t size() const { return static_cast<bough::rank_t>(all_.size()); }
     bough::posted post_send(bough::rank_t to, const bough::envelope& tag, std::span<const std::byte> bytes,
                             std::uint64_t) {
-        return all[to].put({.peer = me, .envelope = tag}, bytes);
+        return to < size() && to != me_ ? all_[to].put({.peer = me_, .envelope = tag}, bytes) : bough::posted::failed;
     }
     std::size_t poll(std::span<bough::event> events) {
-        const std::scoped_lock lock(all[me].guard);
+        const std::scoped_lock lock(all_[me_].guard);
+        const auto& messages = all_[me_].messages;
         std::size_t found = 0;
-        for (auto m = all[me].messages.upper_bound(polled); m != all[me].messages.end() && found != events.size(); ++m)
-            events[found++] = m->second.head, polled = m->first;
+        for (auto m = messages.upper_bound(polled_); m != messages.end() && found != events.size(); ++m)
+            events[found++] = m->second.head, polled_ = m->first;
         return found;
     }
     bough::posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t) {
-        const std::scoped_lock lock(all[me].guard);
-        const auto m = all[me].messages.find(handle);
+        const std::scoped_lock lock(all_[me_].guard);
+        const auto m = all_[me_].messages.find(handle);
         if (m->second.payload.size() != into.size()) return bough::posted::failed;
         std::copy(m->second.payload.begin(), m->second.payload.end(), into.begin());
-        all[me].messages.erase(m);
+        all_[me_].messages.erase(m);
         return bough::posted::complete;
     }
     void release(std::uint64_t handle) {
-        const std::scoped_lock lock(all[me].guard);
-        all[me].messages.erase(handle);
+        const std::scoped_lock lock(all_[me_].guard);
+        all_[me_].messages.erase(handle);
     }
     bough::errc cancel(std::uint64_t) { return bough::errc::invalid_argument; } // no post is ever pending
     std::uint64_t now_ns() const {
@@ -72,6 +83,11 @@ struct mailboxes { // of all ranks, as one rank sees them
         return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
     }
     void wait(std::uint32_t, std::uint64_t) const { std::this_thread::yield(); } // optional: else bough spins
+
+private:
+    std::span<mailbox> all_;
+    bough::rank_t me_;
+    std::uint64_t polled_ = 0;
 };
 static_assert(bough::explain_transport<mailboxes>()); // true, or an error that says what is missing
 
@@ -80,13 +96,10 @@ int main() {
     std::vector<std::thread> ranks;
     for (bough::rank_t r = 0; r != all.size(); ++r)
         ranks.emplace_back([&all, r] {
-            {
-                bough::communicator comm{mailboxes{all, r}};
-                std::vector<double> x(1000, r);
-                bough::allreduce(comm, std::span(x), bough::plus{});
-                if (r == 2) std::printf("rank 2 has %g, over a transport of its own\n", x[999]);
-            }
-            for (mailbox& box : all) (void)box.put({.what = bough::event::kind::lost, .peer = r}, {}); // r has left
+            bough::communicator comm{mailboxes{all, r}};
+            std::vector<double> x(1000, r);
+            bough::allreduce(comm, std::span(x), bough::plus{});
+            if (r == 2) std::printf("rank 2 has %g, over a transport of its own\n", x[999]);
         });
     for (std::thread& t : ranks) t.join();
 }

@@ -75,6 +75,8 @@ public:
         prepared& work = find(plan);
         envelope tag = next_tag();
         tag.plan = work.bound().plan_id;
+        if (!c.offsets.empty())
+            tag.plan ^= detail::hash_offsets(c.offsets); // how the vector is cut is the plan's affair
         tag.signature = signature;
         tag.signature.kind = decltype(plan.goal())::kind;
         if (epoch_ != session_->epoch()) return {.code = errc::group_poisoned, .operation = tag.operation};
@@ -96,6 +98,7 @@ public:
         bool commutative = false;
         std::uint8_t size_class = 0; // log2 of the bytes
         rank_t root = 0;
+        rank_t ranks = 0; // that take part, where it need not be all; else 0
         friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
     };
     template <class F>

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,14 @@ verdict prove(const P& plan) {
         REQUIRE(buffered);
         buffered.traits.rounds = proof.traits.rounds;
         REQUIRE(buffered == proof);
+    }
+    // What an algorithm claims is true: rank order, and that its messages may stay with their senders until combined.
+    if (keeps_rank_order(plan.algorithm(), plan.at())) REQUIRE_FALSE(proof.traits.needs_commutative);
+    if constexpr (may_hold_v<std::remove_cvref_t<decltype(plan.algorithm())>>) {
+        verdict held = verify(plan, {.hold = true});
+        REQUIRE(held);
+        held.traits.rounds = proof.traits.rounds;
+        REQUIRE(held == proof);
     }
     // Scratch is what is declared, on every rank: no more (or verify fails), no less.
     if (plan.size() * plan.blocks() < 5'000) {
@@ -120,6 +129,8 @@ void check_source(const dimensions& at, const S& source, bool keeps_order) {
     const std::uint64_t edges = std::uint64_t{at.size - 1} * at.blocks;
     const rank_t hops = at.blocks == 0 ? 0 : depth(tree);
     REQUIRE((!keeps_order || in_order));
+    REQUIRE(keeps_rank_order(tree_reduce{source}, at) == keeps_order);
+    REQUIRE(keeps_rank_order(tree_allreduce{source}, at) == keeps_order);
 
     const plan_traits reduce = prove(plan_reduce(source, at)).traits;
     CHECK(reduce.messages == edges);

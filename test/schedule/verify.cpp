@@ -166,6 +166,18 @@ static_assert(judge(allreduce, two, burst(3), {.eager_slots = 2}).fault == fault
 static_assert(judge(allreduce, two, burst(3), {.eager_slots = 3}));
 static_assert(judge(allreduce, two, burst(3), {.eager_slots = 7}));
 
+// A held message stays with its sender until it is combined. Two ranks that exchange and combine over what they sent wait
+// for each other then; a receiver that combines into memory of its own does not.
+constexpr std::vector<test::steps> exchange_over(slice result) {
+    return {{send_step(1, in(0)), receive_step(1, plane(0)), combine_step(in(0), plane(0), result),
+             copy_step(result, out(0))},
+            {send_step(0, in(0)), receive_step(0, plane(0)), combine_step(plane(0), in(0), result),
+             copy_step(result, out(0))}};
+}
+static_assert(judge(allreduce, two, exchange_over(plane(1)), {.hold = true}));
+static_assert(judge(allreduce, two, exchange_over(out(0))));
+static_assert(says(judge(allreduce, two, exchange_over(out(0)), {.hold = true}), fault::deadlock, 0, 0, 0, 1));
+
 // Traits of a plan that is small enough to count by hand: three ranks, a chain, two blocks, towards rank 0.
 constexpr std::vector<test::steps> chain() {
     return {{receive_step(1, plane(0, 0, 2)), combine_step(in(0, 2), plane(0, 0, 2), out(0, 2))},

@@ -86,6 +86,12 @@ call_signature signature_of(std::size_t count, rank_t root) noexcept {
     return s;
 }
 
+// Some blocks of a vector.
+struct part {
+    block_t first_block = 0;
+    std::size_t count = 0; // elements
+};
+
 // One collective call, typed: what a front door was given besides its choice of plan.
 template <class T>
 struct typed_call {
@@ -96,6 +102,11 @@ struct typed_call {
     any_op op{};
     bool commutative = true;
     call_signature signature{};
+    rank_t ranks = 0; // that take part, if the call says so; else 0
+    // Of gather and scatter: `in` and `out` hold some blocks only.
+    bool in_parts = false;
+    part in_part{}, out_part{};
+    std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
 };
 
 // Runs `plan` on typed memory: as it lies if T travels as bytes, else through its wire form.
@@ -106,20 +117,28 @@ status run_typed(communicator<X>& comm, const P& plan, const typed_call<T>& type
     c.element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
     c.combine = typed.op.function;
     c.combine_state = typed.op.state;
+    c.input_block = typed.in_part.first_block;
+    c.output_block = typed.out_part.first_block;
+    c.offsets = typed.offsets;
     if constexpr (travels_as_bytes_v<T>) {
         c.input = reinterpret_cast<const std::byte*>(typed.in);
         c.output = reinterpret_cast<std::byte*>(typed.out);
         return comm.run(plan, c, typed.signature);
     } else {
         constexpr std::size_t size = wire_size_v<T>;
-        std::vector<std::byte> staged(typed.count * size);
-        for (std::size_t i = 0; typed.in != nullptr && i != typed.count; ++i)
+        // Whole vectors are staged in place, parts one behind the other.
+        const std::size_t in_count = typed.in_parts ? typed.in_part.count : typed.count;
+        const std::size_t out_count = typed.in_parts ? typed.out_part.count : typed.count;
+        const std::size_t out_first = typed.in_parts ? in_count : 0;
+        std::vector<std::byte> staged((out_first + out_count) * size);
+        for (std::size_t i = 0; typed.in != nullptr && i != in_count; ++i)
             wire<T>::encode(typed.in[i], std::span<std::byte, size>(staged.data() + i * size, size));
         c.input = staged.data();
-        c.output = staged.data();
+        c.output = staged.data() + out_first * size;
         const status s = comm.run(plan, c, typed.signature);
-        for (std::size_t i = 0; !s && typed.out != nullptr && i != typed.count; ++i)
-            typed.out[i] = wire<T>::decode(std::span<const std::byte, size>(staged.data() + i * size, size));
+        for (std::size_t i = 0; !s && typed.out != nullptr && i != out_count; ++i)
+            typed.out[i] =
+                wire<T>::decode(std::span<const std::byte, size>(staged.data() + (out_first + i) * size, size));
         return s;
     }
 }
@@ -159,7 +178,7 @@ rank_t cores_of(const X& transport) noexcept {
 template <class Goal, class X, class T, class Offer>
 std::size_t choose_once(communicator<X>& comm, const typed_call<T>& typed, Offer&& offer) {
     const auto size_class = static_cast<std::uint8_t>(std::bit_width(typed.count * wire_size_v<T>));
-    return comm.remember({Goal::kind, typed.commutative, size_class, typed.at.root}, [&] {
+    return comm.remember({Goal::kind, typed.commutative, size_class, typed.at.root, typed.ranks}, [&] {
         // One choice per power of two, priced at its upper end, so that it does not depend on which size came first.
         const problem what{.bytes = size_class == 0 ? 0 : std::uint64_t{1} << size_class,
                            .element_bytes = 1,

@@ -103,6 +103,10 @@ private:
     void read_inbox() {
         std::vector<control_message>& inbox = session_.inbox();
         for (std::size_t i = 0; i < inbox.size() && !done_;) {
+            if (inbox[i].tag.context == context_ && inbox[i].tag.operation < number_) { // of one that has ended
+                inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
+                continue;
+            }
             if (inbox[i].tag.context != context_ || inbox[i].tag.operation != number_ || !is_due(inbox[i])) {
                 ++i;
                 continue;

@@ -60,6 +60,16 @@ constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> ste
     return h;
 }
 
+// A hash of a vector's blocks.
+constexpr std::uint16_t hash_offsets(std::span<const std::uint64_t> offsets) noexcept {
+    std::uint64_t h = offsets.size();
+    for (const std::uint64_t offset : offsets) {
+        h = (h ^ offset) * 0x9e37'79b9'7f4a'7c15u;
+        h ^= h >> 29;
+    }
+    return fold16(h);
+}
+
 class binder {
 public:
     constexpr bound_schedule bind(std::span<const step> steps, block_t blocks) {
@@ -166,11 +176,18 @@ constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks)
 // Binds a rank's part of a plan. `members[r]` is the transport's number of the plan's rank r; empty: the same.
 template <Plan P>
 constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const rank_t> members = {}) {
-    bound_schedule bound = bind_steps(plan.schedule_of(rank).steps, plan.blocks());
+    const auto steps_of = [&plan](rank_t r) {
+        schedule made;
+        plan.emit(r, made);
+        return std::move(made.steps);
+    };
+    bound_schedule bound = bind_steps(steps_of(rank), plan.blocks());
     std::uint64_t id = std::uint64_t{plan.size()} << 32 | plan.root();
-    for (const rank_t r : {rank_t{0}, plan.size() - 1}) id = detail::hash_steps(id, plan.schedule_of(r).steps);
+    for (const rank_t r : {rank_t{0}, plan.size() - 1}) id = detail::hash_steps(id, steps_of(r));
+    if constexpr (requires { plan.algorithm().hash(); }) id ^= plan.algorithm().hash();
     bound.plan_id = detail::fold16(id);
-    bound.may_hold = may_hold_v<std::remove_cvref_t<decltype(plan.algorithm())>>;
+    if constexpr (requires { plan.algorithm(); })
+        bound.may_hold = may_hold_v<std::remove_cvref_t<decltype(plan.algorithm())>>;
     if (!members.empty()) {
         for (bound_step& s : bound.steps)
             if (s.peer != no_rank) s.peer = members[s.peer];

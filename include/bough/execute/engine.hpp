@@ -154,7 +154,7 @@ private:
             break;
         case verb::combine: combine(i, s, port); break;
         case verb::copy:
-            if (at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
+            if (bytes(s.out) != 0 && at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
             complete(i);
             break;
         }
@@ -173,19 +173,19 @@ private:
             complete(i); // the combine reads the message where it is
             return;
         }
-        held.present = false;
         if (here) {
-            if (!port.claim(held)) return fail(errc::peer_aborted, i);
+            if (!port.claim(held)) return fail(errc::peer_aborted, i); // it is released with what else is held
+            held.present = false;
             if (held.bytes != 0) __builtin_memcpy(at(s.out), held.data, held.bytes);
             port.release(held);
             complete(i);
             return;
         }
         const posted result = port.take(held, at(s.out), held.bytes, i);
-        if (result == posted::complete)
-            complete(i);
-        else if (result != posted::pending)
-            fail(errc::protocol_error, i);
+        if (result != posted::complete && result != posted::pending)
+            return fail(errc::peer_aborted, i); // its length is right, so its sender took it back
+        held.present = false;
+        if (result == posted::complete) complete(i);
     }
 
     template <class Port>

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // A prepared operation: a bound schedule with all the memory that running it takes. Made once, run many times; after the
-// first run with a given count and element size, running it again allocates nothing and computes no offsets.
+// first run with a given layout (count, element size, blocks), running it again allocates nothing and computes no offsets.
 #ifndef BOUGH_EXECUTE_PREPARED_HPP
 #define BOUGH_EXECUTE_PREPARED_HPP
 
+#include <bough/core/contract.hpp>
 #include <bough/execute/bound.hpp>
 #include <bough/execute/call.hpp>
 #include <bough/execute/engine.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,8 +43,8 @@ public:
         // The input is only read: no step writes buffer 0 (verify: write_to_input).
         buffers_[0] = const_cast<std::byte*>(c.input);
         buffers_[1] = c.output;
-        if (c.count == count_ && c.element_bytes == element_bytes_) return;
-        lay_out(c.count, c.element_bytes);
+        if (is_laid_out(c)) return;
+        lay_out(c);
     }
 
     bough::engine& engine() noexcept { return engine_; }
@@ -53,9 +56,19 @@ public:
 private:
     static constexpr std::size_t line = 64;
 
-    void lay_out(std::uint64_t count, std::uint32_t element_bytes) {
+    bool is_laid_out(const call& c) const noexcept {
+        return c.count == count_ && c.element_bytes == element_bytes_ && c.input_block == first_block_[0] &&
+               c.output_block == first_block_[1] && c.offsets.size() == offsets_.size() &&
+               (offsets_.empty() || std::equal(offsets_.begin(), offsets_.end(), c.offsets.begin()));
+    }
+
+    void lay_out(const call& c) {
         const block_t blocks = bound_.blocks == 0 ? 1 : bound_.blocks;
-        const auto begin = [&](block_t b) { return block_begin(count, blocks, b) * element_bytes; };
+        BOUGH_EXPECTS(c.offsets.empty() || c.offsets.size() == std::size_t{blocks} + 1,
+                      "offsets: one per block is needed, and the end");
+        const auto begin = [&](block_t b) {
+            return (c.offsets.empty() ? block_begin(c.count, blocks, b) : c.offsets[b]) * c.element_bytes;
+        };
         std::size_t total = 0;
         std::vector<std::size_t> plane_at(bound_.planes.size(), 0);
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) {
@@ -74,13 +87,17 @@ private:
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = base + plane_at[k];
         for (std::size_t i = 0; i != places_.size(); ++i) {
             const bound_place& p = bound_.places[i];
-            const std::uint64_t origin = p.buffer < 2 ? 0 : begin(bound_.planes[p.buffer - 2].first);
+            const std::uint64_t origin = begin(p.buffer == 0   ? c.input_block
+                                               : p.buffer == 1 ? c.output_block
+                                                               : bound_.planes[p.buffer - 2].first);
             places_[i].buffer = p.buffer;
             places_[i].offset = begin(p.first) - origin;
             places_[i].bytes = begin(p.first + p.count) - begin(p.first);
         }
-        count_ = count;
-        element_bytes_ = element_bytes;
+        count_ = c.count;
+        element_bytes_ = c.element_bytes;
+        first_block_ = {c.input_block, c.output_block};
+        offsets_.assign(c.offsets.begin(), c.offsets.end());
     }
 
     bound_schedule bound_;
@@ -93,6 +110,8 @@ private:
     std::size_t scratch_bytes_ = 0;
     std::uint64_t count_ = ~std::uint64_t{0};
     std::uint32_t element_bytes_ = 0;
+    std::array<block_t, 2> first_block_{}; // of input and output
+    std::vector<std::uint64_t> offsets_;
     bough::engine engine_;
 };
 

@@ -223,6 +223,8 @@ private:
     // Not messages of operations.
     static constexpr std::uint32_t abort_segment = 0xffff'ffffu;
     static constexpr std::uint32_t control_segment = 0xffff'fffeu;
+    // Upper half of the ids of takes of such messages.
+    static constexpr std::uint32_t notice_mark = outbox::id_mark - 1;
 
     static bool belongs(const envelope& a, const envelope& b) noexcept {
         return a.operation == b.operation && a.context == b.context;
@@ -269,10 +271,8 @@ private:
             if (before(epoch_, tag.epoch)) return early_.keep(e); // its sender has shrunk already
             ++stale_;
             early_.release(e.id);
-        } else if (tag.segment == abort_segment) {
-            aborted(e);
-        } else if (tag.segment == control_segment) {
-            inbox_.push_back({e.peer, tag, payload_of(e)});
+        } else if (tag.segment == abort_segment || tag.segment == control_segment) {
+            read_notice(e);
         } else if (operation* op = find(tag)) {
             deliver(*op, e);
         } else if (poison_) {
@@ -291,15 +291,36 @@ private:
         }
     }
 
-    // Copies the payload of a short message; the message is released.
-    std::vector<std::byte> payload_of(const event& e) {
-        std::vector<std::byte> bytes(static_cast<std::size_t>(e.bytes));
-        if (e.data != nullptr && early_.claim(e.id))
-            std::memcpy(bytes.data(), e.data, bytes.size());
-        else if (e.data == nullptr && e.bytes != 0 && transport_.take(e.id, bytes, 0) == posted::complete)
-            return bytes;
-        early_.release(e.id);
-        return bytes;
+    // A message of a session, not of an operation: its short payload is copied, and the message released.
+    void read_notice(const event& e) {
+        control_message m{e.peer, e.envelope, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
+        posted result = posted::failed;
+        if (e.data != nullptr && early_.claim(e.id)) {
+            std::memcpy(m.bytes.data(), e.data, m.bytes.size());
+        } else if (e.data == nullptr && e.bytes != 0) {
+            const std::uint64_t id = std::uint64_t{notice_mark} << 32 | next_notice_++;
+            result = transport_.take(e.id, m.bytes, id);
+            if (result == posted::pending) return notices_.emplace_back(id, std::move(m)), void();
+        }
+        if (result != posted::complete) early_.release(e.id);
+        notice(std::move(m));
+    }
+    void notice(control_message&& m) {
+        if (m.tag.segment == abort_segment)
+            break_group(
+                abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation)); // a peer gave up: so does this rank
+        else
+            inbox_.push_back(std::move(m));
+    }
+    // The payload of a notice has come.
+    void taken(const event& e) {
+        for (std::size_t i = 0; i != notices_.size(); ++i) {
+            if (notices_[i].first != e.id) continue;
+            control_message m = std::move(notices_[i].second);
+            notices_.erase(notices_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (e.code == errc::ok && m.tag.epoch == epoch_) notice(std::move(m));
+            return;
+        }
     }
 
     operation* find(const envelope& tag) noexcept {
@@ -364,6 +385,7 @@ private:
     void completed(const event& e) {
         const auto number = static_cast<std::uint32_t>(e.id >> 32);
         if (number == outbox::id_mark) return outbox_.completed(e.id);
+        if (number == notice_mark) return taken(e);
         for (operation* op : active_) {
             if (op->tag_.operation != number) continue;
             --op->pending_;
@@ -390,12 +412,6 @@ private:
             if (lost_[bound.channels[k].peer] != 0 && op.work_->arrived()[k] != bound.channels[k].count)
                 return fail(op,
                             {.code = errc::peer_dead, .peer = bound.channels[k].peer, .operation = op.tag_.operation});
-    }
-
-    // A peer gave up: so does this rank, with the peer's cause.
-    void aborted(const event& e) {
-        const std::vector<std::byte> bytes = payload_of(e);
-        break_group(abort_notice::read(bytes).as_status(e.peer, e.envelope.operation));
     }
 
     // The first failure poisons the group and is told to everybody whose link is alive.
@@ -477,6 +493,8 @@ private:
     std::vector<std::pair<std::uint16_t, std::uint32_t>> agreements_; // context, how many
     std::uint16_t next_context_ = 1;
     outbox outbox_;
+    std::vector<std::pair<std::uint64_t, control_message>> notices_; // whose payload is under way, by id
+    std::uint32_t next_notice_ = 0;
     std::uint64_t stale_ = 0;
     bool blocked_ = false; // an engine has a refused send
     bool any_lost_ = false;

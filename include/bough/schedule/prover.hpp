@@ -27,9 +27,10 @@ class prover {
 public:
     // `schedules[r]` are the steps of rank r; `scratch[r]` the scratch blocks it may touch.
     // `hold`: a message that only one combine reads stays with its sender until that combine is done.
-    constexpr prover(const Goal& goal, const dimensions& at, std::span<const schedule> schedules, std::span<const block_t> scratch,
-                     std::uint32_t eager_slots, bool hold)
-        : goal_(goal), at_(at), slots_(eager_slots), hold_(hold), schedules_(schedules), scratch_(scratch), brackets_(at.size) {}
+    constexpr prover(const Goal& goal, const dimensions& at, std::span<const schedule> schedules,
+                     std::span<const block_t> scratch, std::uint32_t eager_slots, bool hold)
+        : goal_(goal), at_(at), slots_(eager_slots), hold_(hold), schedules_(schedules), scratch_(scratch),
+          brackets_(at.size) {}
 
     constexpr verdict run() {
         if (check_steps() && pair_messages()) {

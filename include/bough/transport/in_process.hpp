@@ -30,7 +30,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
@@ -68,8 +67,8 @@ public:
     // The transport of one rank; to be used by one thread at a time. Each rank's may be taken once.
     endpoint connect(rank_t rank);
 
-    // Runs f(transport) on one thread per rank and waits for all. If ranks throw, the first exception is rethrown here
-    // (the others learn that the rank is gone: their operations end with peer_dead).
+    // Runs f(transport) on one thread per rank and waits for all. If ranks throw, the exception of the one whose end was
+    // gone first is rethrown here: the others learn that it is gone, and their operations end with peer_dead.
     template <class F>
     void run(F&& f);
 
@@ -77,7 +76,7 @@ private:
     // What senders and the receiver of one rank share.
     struct alignas(64) rank_state {
         std::atomic<detail::ring*> incoming{nullptr}; // all rings to this rank, newest first
-        std::atomic<std::uint32_t> gone{0};
+        std::atomic<std::uint32_t> gone{0};           // 0, or that it was the n-th to go
     };
     struct world {
         world(rank_t n, in_process_options o) : options(o), ranks(n) {
@@ -95,7 +94,8 @@ private:
 
         in_process_options options;
         std::vector<rank_state> ranks;
-        alignas(64) std::atomic<std::uint32_t> departures{0};
+        alignas(64) std::atomic<std::uint32_t> departures{0}; // ranks that are gone
+        std::atomic<std::uint32_t> leaving{0};                // ranks that are gone or about to be
     };
 
     std::shared_ptr<world> shared_;
@@ -107,8 +107,10 @@ public:
     endpoint& operator=(endpoint&&) = delete;
     ~endpoint() {
         if (!world_) return;
-        for (detail::ring* ring : open_) ring->cancel_all(); // nobody reads this rank's memory from here on
-        world_->ranks[rank_].gone.store(1, std::memory_order_release);
+        const std::uint32_t order = world_->leaving.fetch_add(1, std::memory_order_relaxed) + 1;
+        for (detail::ring* ring : open_) ring->cancel_all(world_->ranks[ring->to].gone);
+        // Nobody reads this rank's memory from here on.
+        world_->ranks[rank_].gone.store(order, std::memory_order_release);
         world_->departures.fetch_add(1, std::memory_order_release);
     }
 
@@ -184,7 +186,7 @@ private:
         return make_ring(to);
     }
     BOUGH_COLD detail::ring* make_ring(rank_t to) {
-        auto made = std::make_unique<detail::ring>(rank_, world_->options.slots, world_->options.eager_bytes);
+        auto made = std::make_unique<detail::ring>(rank_, to, world_->options.slots, world_->options.eager_bytes);
         std::atomic<detail::ring*>& list = world_->ranks[to].incoming;
         out_.emplace_back(to, made.get());
         made->next = list.load(std::memory_order_relaxed);
@@ -216,6 +218,8 @@ private:
                 continue;
             }
             reported_[r] = 1;
+            for (const auto& [peer, ring] : out_)
+                if (peer == r) ring->desert();
             events[found] = {};
             events[found].what = event::kind::lost;
             events[found++].peer = r;
@@ -251,14 +255,13 @@ void in_process::run(F&& f) {
     std::vector<std::thread> threads;
     threads.reserve(size());
 #if BOUGH_HAS_EXCEPTIONS
-    std::exception_ptr first;
-    std::mutex guard;
+    std::vector<std::exception_ptr> thrown(size());
     const auto body = [&](endpoint end) {
+        const rank_t rank = end.rank();
         try {
             f(std::move(end));
         } catch (...) {
-            const std::scoped_lock lock(guard);
-            if (!first) first = std::current_exception();
+            thrown[rank] = std::current_exception();
         }
     };
 #else
@@ -267,6 +270,12 @@ void in_process::run(F&& f) {
     for (endpoint& end : ends) threads.emplace_back(body, std::move(end));
     for (std::thread& t : threads) t.join();
 #if BOUGH_HAS_EXCEPTIONS
+    std::exception_ptr first;
+    std::uint32_t order = ~std::uint32_t{0};
+    for (rank_t r = 0; r != size(); ++r) {
+        const std::uint32_t left = shared_->ranks[r].gone.load(std::memory_order_acquire) - 1;
+        if (thrown[r] && (!first || left < order)) first = thrown[r], order = left;
+    }
     if (first) std::rethrow_exception(first);
 #endif
 }

@@ -22,20 +22,27 @@
 
 namespace bough {
 
+namespace detail {
+
+constexpr void broadcast_over(const auto& tree, block_t blocks, rank_t rank, StepSink auto& out) {
+    const bool is_root = rank == tree.root();
+    const rank_t children = tree.child_count(rank);
+    const rank_t parent = tree.parent(rank);
+    const buffer data = is_root ? input : output;
+    for (block_t b = 0; b != blocks; ++b) {
+        if (!is_root) out.receive(parent, {data, b, 1});
+        for (rank_t i = 0; i != children; ++i) out.send(tree.child(rank, i), {data, b, 1});
+    }
+}
+
+} // namespace detail
+
 template <TreeSource S>
 struct tree_broadcast {
     S shape{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        const auto& tree = bind_tree(shape, at);
-        const bool is_root = rank == tree.root();
-        const rank_t children = tree.child_count(rank);
-        const rank_t parent = tree.parent(rank);
-        const buffer data = is_root ? input : output;
-        for (block_t b = 0; b != at.blocks; ++b) {
-            if (!is_root) out.receive(parent, {data, b, 1});
-            for (rank_t i = 0; i != children; ++i) out.send(tree.child(rank, i), {data, b, 1});
-        }
+        detail::broadcast_over(bind_tree(shape, at), at.blocks, rank, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }

@@ -5,6 +5,8 @@
 #define BOUGH_TESTING_DETAIL_TRANSPORT_DRIVER_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/testing/detail/transport_traffic.hpp>
+#include <bough/testing/transport_rules.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,68 +18,14 @@
 #include <utility>
 #include <vector>
 
-namespace bough::testing {
-
-enum class transport_rule : std::uint8_t {
-    none,               // all rules hold
-    identity,           // rank() and size() say who the end is; it has only the peers of its group
-    complete_is_silent, // T1: a post that said complete has no event
-    one_event,          // T2: a pending post has exactly one event, a refused or failed one none
-    in_order,           // T3: messages of a peer arrive in the order of their posts, each once
-    borrowed_bytes,     // T4: sent bytes are read before completion only; arrived ones stay until release or take
-    bounded,            // T5: would_block instead of unbounded queueing; room again once the peer has made some
-    poll_returns,       // T6: poll does not wait
-    length,             // T7: a message has its sender's length, and take of another length fails
-    cancelled,          // T9: after the event of a cancelled post its bytes are not touched
-    loss,               // T10: a lost peer is reported once, after everything that it sent; then posts to it fail
-    same_envelope,      // the envelope arrives bit for bit
-    same_payload,       // so does the payload, and nothing beside it is written
-    release,            // a released arrival makes room, in any order of releases
-};
-
-// Names the rule that is broken, the rank that saw it, and what it saw.
-struct transport_fault {
-    transport_rule rule = transport_rule::none;
-    rank_t rank = no_rank;
-    const char* sentence = "";
-    constexpr explicit operator bool() const noexcept { return rule != transport_rule::none; } // true: broken
-};
-
-struct transport_check {
-    rank_t ranks = 3;                          // of the groups that are made
-    std::uint32_t messages = 10'000;           // over one link; the others carry a twentieth of it
-    std::size_t longest = 100 * 1024;          // bytes of the longest message
-    std::uint32_t queue_limit = 1u << 16;      // posts that a link takes unpolled, at most
-    std::uint64_t patience_ns = 2'000'000'000; // of now_ns(): when nothing happens for so long, nothing will
-    std::uint32_t patience_polls = 10'000;     // and for so many polls
-    std::uint64_t poll_limit_ns = 20'000'000;  // a poll that finds nothing takes less, at least now and then
-};
-
-namespace detail {
-
-constexpr std::uint64_t mix(std::uint64_t x) noexcept {
-    x += 0x9e37'79b9'7f4a'7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11ebu;
-    return x ^ (x >> 31);
-}
+namespace bough::testing::detail {
 
 template <Transport T, class Group>
 class transport_driver {
 public:
     transport_driver(Group group, const transport_check& options)
-        : group_(std::move(group)), options_(options), noise_(noise_period + options.longest) {
-        for (std::size_t i = 0; i != noise_.size(); ++i) noise_[i] = static_cast<std::byte>(mix(i));
-    }
+        : group_(std::move(group)), options_(options), traffic_(options.longest) {}
 
-    // Messages of one rank to another.
-    struct stream {
-        rank_t from = 0, to = 0;
-        std::uint32_t target = 0; // how many will be posted
-        std::uint32_t posted = 0; // accepted so far
-        std::uint32_t arrived = 0;
-        std::size_t fixed = ~std::size_t{0}; // length of every message; none: mixed lengths
-    };
     struct post {
         enum class state : std::uint8_t { refused, complete, pending, ended } now = state::refused;
         rank_t owner = no_rank;
@@ -100,6 +48,7 @@ public:
     rank_t size() const { return static_cast<rank_t>(group_.size()); }
     Group& group() { return group_; }
     const transport_fault& fault() const noexcept { return fault_; }
+    const transport_traffic& traffic() const noexcept { return traffic_; }
     std::vector<stream>& streams() noexcept { return streams_; }
     std::vector<post>& posts() noexcept { return posts_; }
     std::vector<arrival>& held() noexcept { return held_; }
@@ -115,47 +64,15 @@ public:
     }
 
     static std::uint64_t id_of(std::size_t index) noexcept { return first_id + index; }
-    std::uint64_t key(const stream& s, std::uint32_t number) const noexcept {
-        return mix(mix(std::uint64_t{s.from} << 32 | s.to) + number);
-    }
-    std::size_t length(const stream& s, std::uint32_t number) const noexcept {
-        if (s.fixed != ~std::size_t{0}) return s.fixed;
-        constexpr std::array<std::size_t, 15> lengths{0, 1, 8, 24, 25, 64, 2048, 2049, 0, 1, 8, 24, 25, 64, 8};
-        const std::uint64_t k = mix(key(s, number));
-        return k % 64 == 0 ? options_.longest : std::min(options_.longest, lengths[(k >> 8) % lengths.size()]);
-    }
-    envelope tag(const stream& s, std::uint32_t number) const noexcept {
-        std::uint64_t k = key(s, number);
-        const auto next = [&k] { return k = mix(k); };
-        envelope e;
-        e.epoch = static_cast<std::uint32_t>(next());
-        e.operation = static_cast<std::uint32_t>(next());
-        e.segment = static_cast<std::uint32_t>(next());
-        e.context = static_cast<std::uint16_t>(next());
-        e.plan = static_cast<std::uint16_t>(next());
-        e.signature.count = next();
-        e.signature.root = static_cast<rank_t>(next());
-        e.signature.op = static_cast<std::uint16_t>(next());
-        e.signature.type = static_cast<std::uint8_t>(next());
-        e.signature.kind = static_cast<std::uint8_t>(next());
-        return e;
-    }
-    std::span<const std::byte> payload(const stream& s, std::uint32_t number) const noexcept {
-        return {noise_.data() + key(s, number) % noise_period, length(s, number)};
-    }
-    bool is_payload(const stream& s, std::uint32_t number, const std::byte* data) const noexcept {
-        const auto expected = payload(s, number);
-        return expected.empty() || std::memcmp(data, expected.data(), expected.size()) == 0;
-    }
-
-    // Posts the next message of a stream. Sets `result`; false: a rule is broken.
-    bool offer(std::size_t index, posted& result) {
+    // Posts the next message of a stream.
+    posted offer(std::size_t index) {
         stream& s = streams_[index];
-        const auto bytes = payload(s, s.posted);
+        const auto bytes = traffic_.payload(s, s.posted);
         const std::size_t memory = borrow(bytes.size());
         if (!bytes.empty()) std::memcpy(data(memory), bytes.data(), bytes.size());
         posts_.push_back({post::state::refused, s.from, errc::ok, false, false, memory, bytes.size()});
-        result = at(s.from).post_send(s.to, tag(s, s.posted), {data(memory), bytes.size()}, id_of(posts_.size() - 1));
+        const posted result = at(s.from).post_send(s.to, traffic_.tag(s, s.posted), {data(memory), bytes.size()},
+                                                   id_of(posts_.size() - 1));
         post& p = posts_.back();
         if (result == posted::pending) {
             p.now = post::state::pending;
@@ -165,7 +82,7 @@ public:
             give_back(p); // from here on a transport that reads it finds something else
         }
         if (result == posted::complete || result == posted::pending) ++s.posted;
-        return true;
+        return result;
     }
 
     // Polls every end once. Sets `moved` if anything happened; false: a rule is broken.
@@ -190,8 +107,7 @@ public:
             bool moved = false;
             for (std::size_t i = 0; i != streams_.size(); ++i) {
                 if (streams_[i].posted == streams_[i].target) continue;
-                posted result{};
-                if (!offer(i, result)) return false;
+                const posted result = offer(i);
                 if (result == posted::failed)
                     return fail(transport_rule::bounded, streams_[i].from, "a send to a rank that is there fails");
                 moved |= result != posted::would_block;
@@ -217,10 +133,10 @@ public:
     // Uses an arrival up, in one of the ways that there are.
     bool use(arrival a) {
         const stream& s = streams_[a.from];
-        const std::uint64_t how = mix(key(s, a.number) + 1);
+        const std::uint64_t how = mix(transport_traffic::key(s, a.number) + 1);
         T& end = at(a.at);
         if (a.claimed) {
-            if (!is_payload(s, a.number, a.seen.data))
+            if (!traffic_.is_payload(s, a.number, a.seen.data))
                 return fail(transport_rule::borrowed_bytes, a.at, "an arrived payload changes before it is released");
             end.release(a.seen.id);
             return true;
@@ -255,6 +171,15 @@ public:
         at(a.at).release(a.seen.id);
         return true;
     }
+    // The posts of a rank that goes away end with it.
+    void forget(rank_t r) {
+        for (post& p : posts_) {
+            if (p.owner != r || p.now != post::state::pending) continue;
+            p.now = post::state::ended;
+            --pending_;
+            give_back(p);
+        }
+    }
     bool settled() const noexcept {
         for (const stream& s : streams_)
             if (s.posted != s.target || s.arrived != s.target) return false;
@@ -269,9 +194,9 @@ public:
 
 private:
     static constexpr std::uint64_t first_id = 0x0123'4567'0000'0000u;
-    static constexpr std::size_t noise_period = 4093;
     static constexpr std::size_t guard = 64;
     static constexpr std::byte guard_byte{0xa5};
+    static constexpr std::byte used_byte{0xdd};
 
     // Memory is kept to the end and overwritten when it is given back: who touches it too late is seen.
     std::size_t borrow(std::size_t bytes) {
@@ -286,7 +211,7 @@ private:
         return memory;
     }
     void give_back(const post& p) {
-        std::memset(data(p.memory), 0xdd, p.bytes);
+        std::memset(data(p.memory), static_cast<int>(used_byte), p.bytes);
         free_.insert(free_.begin(), p.memory); // the longest ago is used next
     }
     bool guards_hold(const post& p) {
@@ -306,7 +231,7 @@ private:
         lost_.emplace_back(r, e.peer);
         if (lost_reports(r, e.peer) != 1) return fail(transport_rule::loss, r, "the loss of a peer is reported twice");
         for (const stream& s : streams_)
-            if (s.from == e.peer && s.to == r && s.arrived != s.posted)
+            if (s.from == e.peer && s.to == r && s.arrived + s.uncertain < s.posted)
                 return fail(transport_rule::loss, r,
                             "a peer is reported as lost before everything that it sent has come");
         return true;
@@ -340,12 +265,20 @@ private:
         return true;
     }
     bool check_taken(const post& p, const stream& s, const arrival& a) {
-        if (!is_payload(s, a.number, data(p.memory)))
-            return fail(transport_rule::same_payload, a.at, "a payload arrives with other bytes than it was sent with");
+        if (!traffic_.is_payload(s, a.number, data(p.memory)))
+            return wrong_payload(a.at, {data(p.memory), p.bytes}, p.may_fail);
         if (!guards_hold(p))
             return fail(transport_rule::same_payload, a.at, "a take writes beside the memory that it was given");
         give_back(p);
         return true;
+    }
+    // Other bytes than were sent: those, perhaps, that were written over them when the sender had them back.
+    bool wrong_payload(rank_t r, std::span<const std::byte> bytes, bool cancelled) {
+        if (cancelled)
+            return fail(transport_rule::cancelled, r, "a message can be taken after its sender has its bytes back");
+        if (bytes.size() >= 8 && std::count(bytes.begin(), bytes.end(), used_byte) == std::ssize(bytes))
+            return fail(transport_rule::borrowed_bytes, r, "the bytes of a send are read after it was complete");
+        return fail(transport_rule::same_payload, r, "a payload arrives with other bytes than it was sent with");
     }
 
     bool handle_arrival(rank_t r, const event& e) {
@@ -354,27 +287,26 @@ private:
         if (from == streams_.size())
             return fail(transport_rule::identity, r, "a message arrives from a rank that has sent none");
         stream& s = streams_[from];
-        if (!(e.envelope == tag(s, s.arrived))) {
+        if (!(e.envelope == traffic_.tag(s, s.arrived))) {
             for (std::uint32_t k = s.arrived < 64 ? 0 : s.arrived - 64; k != s.arrived + 64; ++k)
-                if (e.envelope == tag(s, k))
+                if (e.envelope == traffic_.tag(s, k))
                     return fail(transport_rule::in_order, r,
                                 k < s.arrived ? "a message arrives twice, or too late" : "a message overtakes another");
             return fail(transport_rule::same_envelope, r, "an envelope arrives with other bits than it was sent with");
         }
         if (s.arrived == s.posted) return fail(transport_rule::in_order, r, "a message arrives twice");
-        if (e.bytes != length(s, s.arrived))
+        if (e.bytes != traffic_.length(s, s.arrived))
             return fail(transport_rule::length, r, "a message has another length than it was sent with");
         arrival a{r, e, from, s.arrived++, false};
         if constexpr (InPlaceTransport<T>) {
             if (e.bytes != 0 && e.data == nullptr)
                 return fail(transport_rule::same_payload, r, "an InPlaceTransport says nowhere that its payload lies");
-            if (!keep_arrivals && mix(key(s, a.number) + 2) % 2 == 0) {
+            if (!keep_arrivals && mix(transport_traffic::key(s, a.number) + 2) % 2 == 0) {
                 if (!at(r).claim(e.id))
                     return fail(transport_rule::same_payload, r, "a message that was not taken back cannot be claimed");
                 a.claimed = true;
-                if (!is_payload(s, a.number, e.data))
-                    return fail(transport_rule::same_payload, r,
-                                "a payload arrives with other bytes than it was sent with");
+                if (!traffic_.is_payload(s, a.number, e.data))
+                    return wrong_payload(r, {e.data, static_cast<std::size_t>(e.bytes)}, false);
             }
         }
         held_.push_back(a);
@@ -413,7 +345,7 @@ private:
 
     Group group_;
     transport_check options_;
-    std::vector<std::byte> noise_;
+    transport_traffic traffic_;
     std::vector<stream> streams_;
     std::vector<post> posts_;
     std::vector<arrival> held_;
@@ -426,7 +358,6 @@ private:
     transport_fault fault_{};
 };
 
-} // namespace detail
-} // namespace bough::testing
+} // namespace bough::testing::detail
 
 #endif

@@ -24,9 +24,10 @@ public:
     static constexpr std::uint32_t short_bytes = 24; // payload that shares the line of its envelope
 
     // Pre: slots is a power of two, 1 to 64.
-    ring(rank_t sender, std::uint32_t slots, std::uint32_t eager_bytes)
-        : from(sender), mask_(slots - 1), stride_((eager_bytes + 63) / 64 * 64), eager_bytes_(eager_bytes),
-          slots_(new slot[slots]), long_(new long_message[slots]), area_(new line[slots * (stride_ / 64)]) {}
+    ring(rank_t sender, rank_t receiver, std::uint32_t slots, std::uint32_t eager_bytes)
+        : from(sender), to(receiver), mask_(slots - 1), stride_((eager_bytes + 63) / 64 * 64),
+          eager_bytes_(eager_bytes), slots_(new slot[slots]), long_(new long_message[slots]),
+          area_(new line[slots * (stride_ / 64)]) {}
 
     // --- the sender's side ---
 
@@ -63,18 +64,19 @@ public:
         return result;
     }
 
-    // Long messages of which the receiver is done, or that were taken back: their events.
+    // Long messages of which the receiver is done, that were taken back or that lost their receiver: their events.
     std::size_t acknowledged(std::span<event> events) {
         std::size_t found = 0;
         for (std::uint64_t open = open_; open != 0 && found != events.size(); open &= open - 1) {
             const auto index = static_cast<std::uint32_t>(std::countr_zero(open));
             const std::uint32_t state = long_[index].state.load(std::memory_order_acquire);
-            if (state != state_done && state != state_taken_back) continue;
+            if (state == state_open || state == state_claimed) continue;
             open_ &= ~(std::uint64_t{1} << index);
             event& e = events[found++];
             e = {};
             e.what = event::kind::complete;
-            e.code = state == state_done ? errc::ok : errc::cancelled;
+            e.code = state == state_done ? errc::ok : state == state_deserted ? errc::peer_dead : errc::cancelled;
+            e.peer = to;
             e.id = long_[index].id;
         }
         return found;
@@ -92,14 +94,24 @@ public:
         }
         return false;
     }
-    // All that are open: the sender goes away.
-    void cancel_all() noexcept {
+    // All that are open: the sender goes away. `receiver_gone` is not 0 if there is nobody left who reads them.
+    void cancel_all(const std::atomic<std::uint32_t>& receiver_gone) noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             std::uint32_t expected = state_open;
             std::atomic<std::uint32_t>& state = long_[static_cast<std::uint32_t>(std::countr_zero(open))].state;
             if (state.compare_exchange_strong(expected, state_taken_back, std::memory_order_acq_rel)) continue;
-            while (state.load(std::memory_order_acquire) == state_claimed) {
+            while (state.load(std::memory_order_acquire) == state_claimed &&
+                   receiver_gone.load(std::memory_order_acquire) == 0) {
             } // a copy or a combine, no more
+        }
+    }
+
+    // The receiver is gone: what it has not read, nobody will.
+    void desert() noexcept {
+        for (std::uint64_t open = open_; open != 0; open &= open - 1) {
+            std::atomic<std::uint32_t>& state = long_[static_cast<std::uint32_t>(std::countr_zero(open))].state;
+            const std::uint32_t now = state.load(std::memory_order_acquire);
+            if (now == state_open || now == state_claimed) state.store(state_deserted, std::memory_order_relaxed);
         }
     }
 
@@ -161,7 +173,7 @@ public:
     }
 
     ring* next = nullptr; // in the receiver's list
-    const rank_t from;
+    const rank_t from, to;
 
 private:
     static constexpr std::uint32_t long_mark = 0xffff'ffffu;
@@ -169,6 +181,7 @@ private:
     static constexpr std::uint32_t state_claimed = 2;    // the receiver reads it
     static constexpr std::uint32_t state_done = 3;       // the bytes are the sender's again
     static constexpr std::uint32_t state_taken_back = 4; // the receiver must not read it
+    static constexpr std::uint32_t state_deserted = 5;   // there is no receiver any more
 
     struct alignas(64) slot {
         std::atomic<std::uint32_t> sequence{0};

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// Scatter over any tree: a rank gets the blocks of its whole subtree from its parent, keeps its own and passes on the rest.
+//
+// Ranks       any
+// Rounds      over a binomial tree: ceil(log2 p); over a flat tree p - 1
+// Traffic     a block travels as many times as its rank is deep: (p / 2) log2 p blocks in all over a binomial tree of
+//             p = 2^k, p - 1 over a flat one. One message an edge if subtrees are intervals of ranks: a rank_ordered()
+//             shape with root 0, or ordered{shape} with any root; else one for each interval
+// Scratch     the blocks of the own subtree on an inner rank; none at the root and on leaves
+// Determinism nothing is combined
+// Pre         the tree's root is the plan's root; blocks may differ in length, also be empty
+// Errors      check(): blocks must be the number of ranks; names the shape's parameter that is out of range
+// Source      Thakur, Rabenseifner, Gropp 2005, section 3 (minimum spanning tree scatter)
+//
+// Picture, p = 7, binomial, root 0 (x-y: blocks x to y):
+//   round 1  0->4 4-6       round 2  0->2 2-3  4->6 6       round 3  0->1 1  2->3 3  4->5 5
+#ifndef BOUGH_ALGORITHM_SCATTER_TREE_HPP
+#define BOUGH_ALGORITHM_SCATTER_TREE_HPP
+
+#include <bough/algorithm/subtree.hpp>
+#include <bough/algorithm/tree_source.hpp>
+#include <bough/schedule/plan.hpp>
+
+namespace bough {
+
+namespace detail {
+
+constexpr void scatter_over(const auto& tree, rank_t rank, StepSink auto& out) {
+    const slice own{output, rank, 1};
+    const rank_t children = tree.child_count(rank);
+    const bool is_root = rank == tree.root();
+    if (children == 0 && !is_root) return out.receive(tree.parent(rank), own);
+    subtree_slices mine = slices_below(tree, rank);
+    for (slice& s : mine) {
+        if (is_root)
+            s = s.in(input);
+        else
+            out.receive(tree.parent(rank), s);
+    }
+    for (rank_t i = 0; i != children; ++i) {
+        const rank_t child = tree.child(rank, i);
+        for (const slice& s : slices_below(tree, child)) out.send(child, within(mine, s));
+    }
+    out.copy(within(mine, own), own);
+}
+
+// How many blocks an inner rank keeps for its subtree.
+constexpr block_t subtree_scratch(const auto& tree, rank_t rank) {
+    if (rank == tree.root() || tree.child_count(rank) == 0) return 0;
+    block_t blocks = 0;
+    for (const slice& s : slices_below(tree, rank)) blocks += s.count;
+    return blocks;
+}
+
+constexpr status check_block_per_rank(const dimensions& at) noexcept {
+    return at.blocks == at.size || at.blocks == natural_blocks
+               ? status{}
+               : invalid_argument("blocks: must be as many as ranks, one each");
+}
+
+} // namespace detail
+
+template <TreeSource S>
+struct tree_scatter {
+    S shape{};
+
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        detail::scatter_over(bind_tree(shape, at), rank, out);
+    }
+    constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    constexpr block_t scratch(const dimensions& at, rank_t rank) const {
+        return detail::subtree_scratch(bind_tree(shape, at), rank);
+    }
+    constexpr status check(const dimensions& at) const {
+        if (const status bad = detail::check_block_per_rank(at)) return bad;
+        return check_tree(shape, at);
+    }
+    friend constexpr bool operator==(const tree_scatter&, const tree_scatter&) = default;
+};
+template <class S>
+tree_scatter(S) -> tree_scatter<S>;
+
+// A tree source is an algorithm by itself: plan_scatter(fnomial{.degree = 4}, {.size = 16}).
+template <TreeSource S>
+constexpr plan<goal::scatter, tree_scatter<S>> plan_scatter(const S& source, dimensions at) {
+    return {tree_scatter<S>{source}, at};
+}
+
+} // namespace bough
+
+#endif

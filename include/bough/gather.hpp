@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+// gather: the root gets the blocks of all ranks, one behind the other in the order of ranks.
+//
+//   gather(comm, in, out, root{r} [, choice])            out is used at the root only: size() times as long as in
+//   gather(comm, data, root{r} [, choice])               in place: at the root, data is the whole vector, its own block
+//                                                        already in its place; at other ranks, data is the block
+//   gatherv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has counts[r] elements
+//   gatherv(comm, data, counts, root{r} [, choice])      the same in place
+//   (..., ec)                                            never throws; ec is a std::error_code or a bough::status
+// `choice` is a plan, an algorithm (tree_gather{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
+// Every rank gives the same type, root and choice. gather: every block has the same length. gatherv: every rank gives the
+// same counts, all of them, since inner ranks of the tree pass on the blocks of others; a count may be 0. A gather and a
+// gatherv do not match. On error `out` is unspecified, `in` is unchanged; but at other ranks than the root nothing is
+// ever written.
+#ifndef BOUGH_GATHER_HPP
+#define BOUGH_GATHER_HPP
+
+#include <bough/algorithm/gather/tree.hpp>
+#include <bough/detail/blocks.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace bough {
+
+namespace detail {
+
+// `own`: this rank's block; `whole`: all blocks, looked at where this rank is the root.
+template <class X, class T, class Choice>
+status gather_blocks(communicator<X>& comm, std::span<const T> own, std::span<T> whole, const rank_blocks& blocks,
+                     root to, const Choice& choice) {
+    static_assert(explain_wire<T>());
+    if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    const bool is_root = comm.rank() == to.rank;
+    if (const status bad = check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(),
+                                        is_root, block_element_bytes<T>, "out: must hold one block for every rank"))
+        return comm.refuse(bad);
+    typed_call<T> typed{.at = {.size = comm.size(), .root = to.rank}, .count = blocks.total()};
+    typed.in_parts = true;
+    typed.in = own.data();
+    typed.in_part = {comm.rank(), own.size()};
+    if (is_root) {
+        typed.out = whole.data();
+        typed.out_part = {0, whole.size()};
+    }
+    typed.offsets = blocks.offsets();
+    typed.signature = signature_of<T, void>(blocks.signature_count(), to.rank);
+    return run_blocks<goal::gather, tree_gather>(comm, typed, choice);
+}
+
+template <class X, class T, class Choice>
+status gather(communicator<X>& comm, std::span<const T> in, std::span<T> out, root to, const Choice& choice) {
+    const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
+    return gather_blocks<X, T>(comm, in, out, blocks, to, choice);
+}
+template <class X, class T, class Choice>
+status gatherv(communicator<X>& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
+               root to, const Choice& choice) {
+    const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
+    return gather_blocks<X, T>(comm, in, out, blocks, to, choice);
+}
+template <class X, class T, class Choice>
+status gather_in_place(communicator<X>& comm, std::span<T> data, root to, const Choice& choice) {
+    const bool is_root = comm.rank() == to.rank;
+    if (is_root && data.size() % comm.size() != 0)
+        return comm.refuse(invalid_argument("data: at the root, its length is not a multiple of the number of ranks"));
+    const std::size_t each = is_root ? data.size() / comm.size() : data.size();
+    const auto blocks = rank_blocks::equal(comm.size(), each, block_element_bytes<T>);
+    return gather_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
+}
+template <class X, class T, class Choice>
+status gatherv_in_place(communicator<X>& comm, std::span<T> data, std::span<const std::size_t> counts, root to,
+                        const Choice& choice) {
+    const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
+    const bool is_root = comm.rank() == to.rank;
+    if (is_root && !blocks.bad() && data.size() != blocks.total())
+        return comm.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
+    return gather_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice = {}) {
+    detail::throw_if(detail::gather<X, T>(comm, in, out, to, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, E& ec) {
+    detail::report(detail::gather<X, T>(comm, in, out, to, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice, E& ec) {
+    detail::report(detail::gather<X, T>(comm, in, out, to, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class Choice = automatic>
+void gather(communicator<X>& comm, std::span<T, N> data, root to, const Choice& choice = {}) {
+    detail::throw_if(detail::gather_in_place<X, T>(comm, data, to, choice));
+}
+template <class X, class T, std::size_t N, ErrorResult E>
+void gather(communicator<X>& comm, std::span<T, N> data, root to, E& ec) {
+    detail::report(detail::gather_in_place<X, T>(comm, data, to, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class Choice, ErrorResult E>
+void gather(communicator<X>& comm, std::span<T, N> data, root to, const Choice& choice, E& ec) {
+    detail::report(detail::gather_in_place<X, T>(comm, data, to, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+             root to, const Choice& choice = {}) {
+    detail::throw_if(detail::gatherv<X, T>(comm, in, out, counts, to, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+             root to, E& ec) {
+    detail::report(detail::gatherv<X, T>(comm, in, out, counts, to, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+             root to, const Choice& choice, E& ec) {
+    detail::report(detail::gatherv<X, T>(comm, in, out, counts, to, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class Choice = automatic>
+void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to,
+             const Choice& choice = {}) {
+    detail::throw_if(detail::gatherv_in_place<X, T>(comm, data, counts, to, choice));
+}
+template <class X, class T, std::size_t N, ErrorResult E>
+void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to, E& ec) {
+    detail::report(detail::gatherv_in_place<X, T>(comm, data, counts, to, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class Choice, ErrorResult E>
+void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to,
+             const Choice& choice, E& ec) {
+    detail::report(detail::gatherv_in_place<X, T>(comm, data, counts, to, choice), ec);
+}
+
+} // namespace bough
+
+#endif

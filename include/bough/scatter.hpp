@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+// scatter: the root's vector is cut into one block a rank, in the order of ranks, and every rank gets its own.
+//
+//   scatter(comm, in, out, root{r} [, choice])            in is used at the root only: size() times as long as out
+//   scatter(comm, data, root{r} [, choice])               in place: at the root, data is the whole vector and stays as it
+//                                                         is, its own block in its place; at other ranks, data is the block
+//   scatterv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has counts[r] elements
+//   scatterv(comm, data, counts, root{r} [, choice])      the same in place
+//   (..., ec)                                             never throws; ec is a std::error_code or a bough::status
+// `choice` is a plan, an algorithm (tree_scatter{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
+// Every rank gives the same type, root and choice. scatter: every block has the same length. scatterv: every rank gives
+// the same counts, all of them, since inner ranks of the tree pass on the blocks of others; a count may be 0. A scatter
+// and a scatterv do not match. On error `out` is unspecified, `in` is unchanged.
+#ifndef BOUGH_SCATTER_HPP
+#define BOUGH_SCATTER_HPP
+
+#include <bough/algorithm/scatter/tree.hpp>
+#include <bough/detail/blocks.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace bough {
+
+namespace detail {
+
+// `own`: this rank's block; `whole`: all blocks, looked at where this rank is the root.
+template <class X, class T, class Choice>
+status scatter_blocks(communicator<X>& comm, std::span<T> own, std::span<const T> whole, const rank_blocks& blocks,
+                      root from, const Choice& choice) {
+    static_assert(explain_wire<T>());
+    if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    const bool is_root = comm.rank() == from.rank;
+    if (const status bad = check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(),
+                                        is_root, block_element_bytes<T>, "in: must hold one block for every rank"))
+        return comm.refuse(bad);
+    typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank}, .count = blocks.total()};
+    typed.in_parts = true;
+    typed.out = own.data();
+    typed.out_part = {comm.rank(), own.size()};
+    if (is_root) {
+        typed.in = whole.data();
+        typed.in_part = {0, whole.size()};
+    }
+    typed.offsets = blocks.offsets();
+    typed.signature = signature_of<T, void>(blocks.signature_count(), from.rank);
+    return run_blocks<goal::scatter, tree_scatter>(comm, typed, choice);
+}
+
+template <class X, class T, class Choice>
+status scatter(communicator<X>& comm, std::span<const T> in, std::span<T> out, root from, const Choice& choice) {
+    const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
+    return scatter_blocks<X, T>(comm, out, in, blocks, from, choice);
+}
+template <class X, class T, class Choice>
+status scatterv(communicator<X>& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
+                root from, const Choice& choice) {
+    const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
+    return scatter_blocks<X, T>(comm, out, in, blocks, from, choice);
+}
+template <class X, class T, class Choice>
+status scatter_in_place(communicator<X>& comm, std::span<T> data, root from, const Choice& choice) {
+    const bool is_root = comm.rank() == from.rank;
+    if (is_root && data.size() % comm.size() != 0)
+        return comm.refuse(invalid_argument("data: at the root, its length is not a multiple of the number of ranks"));
+    const std::size_t each = is_root ? data.size() / comm.size() : data.size();
+    const auto blocks = rank_blocks::equal(comm.size(), each, block_element_bytes<T>);
+    return scatter_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
+}
+template <class X, class T, class Choice>
+status scatterv_in_place(communicator<X>& comm, std::span<T> data, std::span<const std::size_t> counts, root from,
+                         const Choice& choice) {
+    const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
+    const bool is_root = comm.rank() == from.rank;
+    if (is_root && !blocks.bad() && data.size() != blocks.total())
+        return comm.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
+    return scatter_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice = {}) {
+    detail::throw_if(detail::scatter<X, T>(comm, in, out, from, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, E& ec) {
+    detail::report(detail::scatter<X, T>(comm, in, out, from, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice, E& ec) {
+    detail::report(detail::scatter<X, T>(comm, in, out, from, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class Choice = automatic>
+void scatter(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice = {}) {
+    detail::throw_if(detail::scatter_in_place<X, T>(comm, data, from, choice));
+}
+template <class X, class T, std::size_t N, ErrorResult E>
+void scatter(communicator<X>& comm, std::span<T, N> data, root from, E& ec) {
+    detail::report(detail::scatter_in_place<X, T>(comm, data, from, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class Choice, ErrorResult E>
+void scatter(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice, E& ec) {
+    detail::report(detail::scatter_in_place<X, T>(comm, data, from, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+              root from, const Choice& choice = {}) {
+    detail::throw_if(detail::scatterv<X, T>(comm, in, out, counts, from, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+              root from, E& ec) {
+    detail::report(detail::scatterv<X, T>(comm, in, out, counts, from, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+              root from, const Choice& choice, E& ec) {
+    detail::report(detail::scatterv<X, T>(comm, in, out, counts, from, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class Choice = automatic>
+void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from,
+              const Choice& choice = {}) {
+    detail::throw_if(detail::scatterv_in_place<X, T>(comm, data, counts, from, choice));
+}
+template <class X, class T, std::size_t N, ErrorResult E>
+void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from, E& ec) {
+    detail::report(detail::scatterv_in_place<X, T>(comm, data, counts, from, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class Choice, ErrorResult E>
+void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from,
+              const Choice& choice, E& ec) {
+    detail::report(detail::scatterv_in_place<X, T>(comm, data, counts, from, choice), ec);
+}
+
+} // namespace bough
+
+#endif

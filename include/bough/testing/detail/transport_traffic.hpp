@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the conformance suite sends: message n of one rank to another has an envelope, a length and a payload that
+// anybody can compute.
+#ifndef BOUGH_TESTING_DETAIL_TRANSPORT_TRAFFIC_HPP
+#define BOUGH_TESTING_DETAIL_TRANSPORT_TRAFFIC_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace bough::testing::detail {
+
+constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+    x += 0x9e37'79b9'7f4a'7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11ebu;
+    return x ^ (x >> 31);
+}
+
+// Messages of one rank to another.
+struct stream {
+    rank_t from = 0, to = 0;
+    std::uint32_t target = 0; // how many will be posted
+    std::uint32_t posted = 0; // accepted so far
+    std::uint32_t arrived = 0;
+    std::uint32_t uncertain = 0;         // of the last ones: were not complete when their sender went away
+    std::size_t fixed = ~std::size_t{0}; // length of every message; none: mixed lengths
+};
+class transport_traffic {
+public:
+    explicit transport_traffic(std::size_t longest) : longest_(longest), noise_(period + longest) {
+        for (std::size_t i = 0; i != noise_.size(); ++i) noise_[i] = static_cast<std::byte>(mix(i));
+    }
+
+    static std::uint64_t key(const stream& s, std::uint32_t number) noexcept {
+        return mix(mix(std::uint64_t{s.from} << 32 | s.to) + number);
+    }
+    std::size_t length(const stream& s, std::uint32_t number) const noexcept {
+        if (s.fixed != ~std::size_t{0}) return s.fixed;
+        constexpr std::array<std::size_t, 15> lengths{0, 1, 8, 24, 25, 64, 2048, 2049, 0, 1, 8, 24, 25, 64, 8};
+        const std::uint64_t k = mix(key(s, number));
+        return k % 64 == 0 ? longest_ : std::min(longest_, lengths[(k >> 8) % lengths.size()]);
+    }
+    static envelope tag(const stream& s, std::uint32_t number) noexcept {
+        std::uint64_t k = key(s, number);
+        const auto next = [&k] { return k = mix(k); };
+        envelope e;
+        e.epoch = static_cast<std::uint32_t>(next());
+        e.operation = static_cast<std::uint32_t>(next());
+        e.segment = static_cast<std::uint32_t>(next());
+        e.context = static_cast<std::uint16_t>(next());
+        e.plan = static_cast<std::uint16_t>(next());
+        e.signature.count = next();
+        e.signature.root = static_cast<rank_t>(next());
+        e.signature.op = static_cast<std::uint16_t>(next());
+        e.signature.type = static_cast<std::uint8_t>(next());
+        e.signature.kind = static_cast<std::uint8_t>(next());
+        return e;
+    }
+    std::span<const std::byte> payload(const stream& s, std::uint32_t number) const noexcept {
+        return {noise_.data() + key(s, number) % period, length(s, number)};
+    }
+    bool is_payload(const stream& s, std::uint32_t number, const std::byte* data) const noexcept {
+        const auto expected = payload(s, number);
+        return expected.empty() || std::memcmp(data, expected.data(), expected.size()) == 0;
+    }
+
+private:
+    static constexpr std::size_t period = 4093;
+    std::size_t longest_;
+    std::vector<std::byte> noise_;
+};
+
+} // namespace bough::testing::detail
+
+#endif

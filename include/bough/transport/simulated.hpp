@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+// simulated: ranks in virtual time, all driven by one thread, with faults where the test wants them.
+//
+//   bough::simulated world{4, {.seed = 7}};
+//   bough::session group{world.connect(r)};                  // one for each rank
+//   world.inject({.what = bough::simulated_fault::kind::crash, .at = 12, .rank = 3});
+//   for (;;) {
+//       bool moved = false;
+//       for (each rank r that is alive, in any order) moved |= group[r].progress();
+//       if (!moved && !world.advance()) break;               // nothing is due: done, or stuck until a deadline
+//   }
+//
+// Everything that is left to chance comes from the seed: the same calls see the same world on every machine. Messages on
+// one edge keep their order (T3), those on different edges do not. `simulated` reads arrivals where they landed;
+// `simulated_taking` is a transport that cannot: every payload is taken, and the take may be pending.
+// The world watches its users: see violations().
+#ifndef BOUGH_TRANSPORT_SIMULATED_HPP
+#define BOUGH_TRANSPORT_SIMULATED_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/transport/detail/simulated_world.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace bough {
+
+template <bool InPlace>
+class basic_simulated {
+public:
+    class endpoint;
+
+    explicit basic_simulated(rank_t ranks, const simulated_options& options = {})
+        : world_(std::make_shared<detail::simulated_world>(ranks, options)) {}
+
+    // The transport of one rank. When it is destroyed, the rank has left: what it sent arrives, the others are told.
+    endpoint connect(rank_t r) {
+        BOUGH_EXPECTS(r < size(), "rank: not a rank of this group");
+        return endpoint(world_, r);
+    }
+    // Begins anew, without allocating. Pre: no endpoint is connected.
+    void reset(rank_t ranks, const simulated_options& options) { world_->reset(ranks, options); }
+
+    rank_t size() const noexcept { return world_->size(); }
+    std::uint64_t now_ns() const noexcept { return world_->now(); }
+    // How many events there were: what a fault's `at` counts.
+    std::uint64_t events() const noexcept { return world_->events(); }
+    // Neither crashed nor stopped nor left. Others must not be driven: what they call does nothing.
+    bool is_alive(rank_t r) const noexcept { return world_->alive(r); }
+
+    // Jumps to the next thing that is due. False: there is none; only deadlines can move anything.
+    bool advance() { return world_->advance(); }
+    void advance_to(std::uint64_t ns) { world_->advance_to(ns); }
+    // advance() will stop at this time, too.
+    void wake_at(std::uint64_t ns) { world_->wake_at(ns); }
+
+    // At event fault.at, or now.
+    void inject(const simulated_fault& fault) { world_->inject(fault); }
+    void happen(const simulated_fault& fault) { world_->happen(fault); }
+    // Ends all chaos. The dead stay dead; messages that are late stay late.
+    void heal() { world_->heal(); }
+    // Envelopes that a fault has changed.
+    std::uint64_t corrupted() const noexcept { return world_->corrupted(); }
+
+    // How often a rank, or this world, broke a rule of Transport, and the first of them.
+    std::uint64_t violations() const noexcept { return world_->violations(); }
+    const char* first_violation() const noexcept { return world_->first_violation(); }
+    // Posts of a rank whose event has not been polled; arrivals that it has seen and still keeps.
+    std::size_t pending(rank_t r) const noexcept { return world_->pending(r); }
+    std::size_t unreleased(rank_t r) const noexcept { return world_->unreleased(r); }
+
+private:
+    std::shared_ptr<detail::simulated_world> world_;
+};
+
+using simulated = basic_simulated<true>;
+using simulated_taking = basic_simulated<false>;
+
+template <bool InPlace>
+class basic_simulated<InPlace>::endpoint {
+public:
+    endpoint(endpoint&&) = default;
+    endpoint& operator=(endpoint&&) = delete;
+    ~endpoint() {
+        if (world_) world_->leave(rank_);
+    }
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return world_->size(); }
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        return world_->post_send(rank_, to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) { return world_->poll(rank_, events, InPlace); }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return world_->take(rank_, handle, into, id, InPlace);
+    }
+    bool claim(std::uint64_t handle) requires InPlace { return world_->claim(rank_, handle); }
+    void release(std::uint64_t handle) { world_->release(rank_, handle); }
+    errc cancel(std::uint64_t id) { return world_->cancel(rank_, id); }
+    std::uint64_t now_ns() const noexcept { return world_->now(); }
+
+    // Nothing else runs while this rank waits: time passes, or is at its deadline.
+    void wait(std::uint32_t, std::uint64_t deadline_ns) {
+        if (!world_->advance()) world_->advance_to(std::max(world_->now() + 1'000, deadline_ns));
+    }
+
+private:
+    friend class basic_simulated;
+    endpoint(std::shared_ptr<detail::simulated_world> world, rank_t rank) : world_(std::move(world)), rank_(rank) {}
+
+    std::shared_ptr<detail::simulated_world> world_;
+    rank_t rank_;
+};
+
+static_assert(InPlaceTransport<simulated::endpoint> && WaitableTransport<simulated::endpoint>);
+static_assert(Transport<simulated_taking::endpoint> && !InPlaceTransport<simulated_taking::endpoint>);
+
+} // namespace bough
+
+#endif

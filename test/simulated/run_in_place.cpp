@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "simulated/runner.hpp"
+
+namespace test {
+
+outcome run_in_place(const history& h, sabotage how) {
+    static runner<bough::simulated> reused;
+    return reused.run(h, how);
+}
+
+} // namespace test
