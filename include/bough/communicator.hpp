@@ -87,7 +87,7 @@ public:
 
     // Ends a call that broke a rule before it started: it still counts as one, so that the ranks stay in step.
     status refuse(const status& why) {
-        session_->refuse(next_tag());
+        session_->refuse(next_tag(), members_);
         return why;
     }
 

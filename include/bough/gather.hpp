@@ -10,8 +10,7 @@
 // `choice` is a plan, an algorithm (tree_gather{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
 // Every rank gives the same type, root and choice. gather: every block has the same length. gatherv: every rank gives the
 // same counts, all of them, since inner ranks of the tree pass on the blocks of others; a count may be 0. A gather and a
-// gatherv do not match. On error `out` is unspecified, `in` is unchanged; but at other ranks than the root nothing is
-// ever written.
+// gatherv do not match. On error the root's `out` is unspecified; the memory of other ranks is only read.
 #ifndef BOUGH_GATHER_HPP
 #define BOUGH_GATHER_HPP
 
@@ -35,7 +34,7 @@ status gather_blocks(communicator<X>& comm, std::span<const T> own, std::span<T>
     if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
     const bool is_root = comm.rank() == to.rank;
     if (const status bad = check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(),
-                                        is_root, block_element_bytes<T>, "out: must hold one block for every rank"))
+                                        is_root, sizeof(T), "out: must hold one block for every rank"))
         return comm.refuse(bad);
     typed_call<T> typed{.at = {.size = comm.size(), .root = to.rank}, .count = blocks.total()};
     typed.in_parts = true;

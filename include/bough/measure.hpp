@@ -4,9 +4,10 @@
 //   const auto found = bough::measure(comm);      // every rank calls it, every rank gets the same values
 //   if (!found.fit.error) comm.set_costs(found.fit.model);
 //
-// Serial reductions, in which some ranks send to rank 0 at once, are timed at rank 0 after a barrier, with and without
-// an op, over several numbers of ranks and two sizes; medians go into model::fit_lrc. Where ranks share cores the values
-// say what that costs. Takes some tens of milliseconds.
+// Serial reductions, in which some ranks send to rank 0 at once, are timed at rank 0 from the moment it says go, with and
+// without an op, over several numbers of ranks and two sizes. The way of the go is half a round trip of two ranks, and is
+// taken off; medians go into model::fit_lrc. Where ranks share cores the values say what that costs. Takes some tens of
+// milliseconds.
 // *Source* Moody et al. 2003, sections 4.1 and 5.1: the "serial reduction" method.
 #ifndef BOUGH_MEASURE_HPP
 #define BOUGH_MEASURE_HPP
@@ -16,6 +17,7 @@
 #include <bough/communicator.hpp>
 #include <bough/model/fit.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/tree/flat.hpp>
 
 #include <algorithm>
 #include <span>
@@ -74,9 +76,11 @@ status time_serial(communicator<X>& comm, const serial_reduction& how, std::span
                              .op = make_any_op<double>(plus{})};
     typed.signature = signature_of<double, plus>(data.size(), 0);
     std::vector<double> times;
+    std::byte go{};
     for (std::uint32_t i = 0; i != repetitions + repetitions / 4 + 1; ++i) { // the first quarter warms up
         if (const status bad = detail::barrier(comm, dissemination{})) return bad;
         const std::uint64_t begin = comm.transport().now_ns();
+        if (const status bad = detail::broadcast(comm, std::span(&go, 1), root{0}, flat{})) return bad;
         if (const status bad = run_typed(comm, timed, typed)) return bad;
         const std::uint64_t end = comm.transport().now_ns();
         if (i > repetitions / 4) times.push_back(static_cast<double>(end - begin));
@@ -107,6 +111,12 @@ measurement measure(communicator<X>& comm, const measure_options& options = {}) 
     for (const model::reduction_sample& s : found.samples) times.push_back(s.ns);
     broadcast(comm, std::span(times), root{0}); // rank 0's clock is the only one that counts
     for (std::size_t i = 0; i != times.size(); ++i) found.samples[i].ns = times[i];
+    double there_and_back_ns = 0;
+    for (const model::reduction_sample& s : found.samples)
+        if (s.ranks == 2 && !s.with_op && (there_and_back_ns == 0 || s.ns < there_and_back_ns))
+            there_and_back_ns = s.ns;
+    for (model::reduction_sample& s : found.samples)
+        if (s.ranks > 1) s.ns = std::max(0.0, s.ns - there_and_back_ns / 2);
     found.fit = model::fit_lrc(found.samples);
     return found;
 }

@@ -34,7 +34,7 @@ status scatter_blocks(communicator<X>& comm, std::span<T> own, std::span<const T
     if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
     const bool is_root = comm.rank() == from.rank;
     if (const status bad = check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(),
-                                        is_root, block_element_bytes<T>, "in: must hold one block for every rank"))
+                                        is_root, sizeof(T), "in: must hold one block for every rank"))
         return comm.refuse(bad);
     typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank}, .count = blocks.total()};
     typed.in_parts = true;

@@ -35,7 +35,7 @@ void for_each_case(F f) {
         for (const rank_t root : roots)
             for (const block_t blocks : {0u, 1u, size - 1, size, size + 1, 101u}) {
                 const std::uint64_t weight = std::uint64_t{size} * (blocks + 1);
-                const std::uint64_t keep_one_in = 1 + weight / (bough_test::all() ? 1'000 : 10);
+                const std::uint64_t keep_one_in = 1 + weight / (bough_test::all() ? 200 : 10);
                 if (bough_test::mixed(bough_test::seed() ^ bough_test::mixed(++number)) % keep_one_in == 0)
                     f(dimensions{.size = size, .root = root, .blocks = blocks}, number);
             }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <bough/gather.hpp>
-
 #include "support/catch.hpp"
 #include "support/guarded.hpp"
+#include <bough/gather.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/tree/binomial.hpp>
@@ -26,7 +25,9 @@ constexpr long guard = -77;
 constexpr rank_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 13};
 
 // Element i of what rank r gives in call number `call`.
-constexpr long value(rank_t r, std::size_t i, long call) { return static_cast<long>(r) * 100'000 + static_cast<long>(i) * 7 + call; }
+constexpr long value(rank_t r, std::size_t i, long call) {
+    return static_cast<long>(r) * 100'000 + static_cast<long>(i) * 7 + call;
+}
 
 void fill(std::span<long> block, rank_t r, long call) {
     for (std::size_t i = 0; i != block.size(); ++i) block[i] = value(r, i, call);
@@ -90,7 +91,7 @@ void check_all(const Choice& choice) {
             communicator comm{std::move(transport)};
             for (rank_t r = 0; r != size; ++r) {
                 const root to{r};
-                for (const std::size_t count : {0, 1, 5, 1000})
+                for (const std::size_t count : {0u, 1u, 5u, 1000u})
                     check(comm, std::vector<std::size_t>(size, count), to, choice, true, faults);
                 // The same total, cut twice in different ways; and then cut evenly again.
                 std::vector<std::size_t> counts(size);

@@ -2,24 +2,29 @@
 // bough/execute/agreement.hpp and the epochs of bough/execute/session.hpp: N ranks agree on who has failed and on a word
 // (one bit, combined by and), begin the next epoch, and exchange one call in it.
 //
-//   N=3           ranks                         CRASHES=2     how many may crash, anywhere, in a broadcast too
+//   N=3           ranks
+//   CRASHES=2     how many may crash, each in a broadcast of which any part, none or all is sent. Between two broadcasts a
+//                 rank only reads: a crash there looks like one at the end of the former
 //   SUSPECT       time may be up at any moment, however alive the others are; without it all reports of loss are true
 //   CALLS         the call in the next epoch is part of the model
-//   LATE          one scenario of 5 ranks: a passed-on decision is still on its way when its sender is held for failed
+//   LATE          one scenario of 5 ranks: a decision is still on its way when its sender is already held for failed
+//   ONE_WORD      all words are alike: a round less
 //   WRONG_...     mutants: one rule is broken
+//   WITNESS_OUT   an error that must be found: some run ends with a slow rank that has learned that it is out
 //
-// Links are first in, first out; a loss is reported after all that the lost rank sent. A broadcast is one step here: its
-// sender reads nothing in between, and a receiver may be as late as it likes. A crash in it loses any part of it.
+// Links are first in, first out; a loss is reported after all that the lost rank sent. A broadcast is one step: its sender
+// reads nothing in between, and receivers may be as late as they like. So is the end of a round, in which all that the
+// rank has heard in it is read: the order within a round makes no difference.
 #ifndef N
 #define N 3
 #endif
 #ifndef CRASHES
 #define CRASHES 2
 #endif
-#define LENGTH 5
 
 #define one(r) (1 << (r))
 #define ALL (one(N) - 1)
+
 #define RUNNING 0
 #define DECIDED 1
 #define OUT 2     // learned that it was taken for dead: its agreement ended with an error
@@ -28,48 +33,47 @@
 
 // What a message is: 0, 1, ...: of that round. Its other fields: the failed ranks, the word.
 #define DECISION 100
-#define CALL 200  // of the next epoch; the failed ranks are those of the epoch that its sender lives in
+#define CALL 101  // of the next epoch; the failed ranks are those that its sender left behind
 
-chan link[N * N] = [LENGTH] of { byte, byte, bit };
+chan link[N * N] = [6] of { byte, byte, bit };
 #define from_to(a, b) link[(a) * N + (b)]
 
 byte state[N];
-byte failed_of[N], lost_of[N];
-#define failed failed_of[me]
-#define lost lost_of[me]
+byte failed_of[N];     // what the agreement knows: told to the others
+byte lost_of[N];       // what the session knows: lost links, suspects
 byte decided_failed[N];
 bit decided_word[N];
 byte crashes;
+#define failed failed_of[me]
+#define lost lost_of[me]
 
-#ifdef LATE
-#define word_of(r) 1
+#if defined(LATE) || defined(ONE_WORD)
+#define first_word(r) 1
 #else
-#define word_of(r) ((r) != N - 1)
+#define first_word(r) ((r) != N - 1)
 #endif
 
-// Whom a message of this rank does not concern any more: it is not sent, which keeps the number of states small.
+// Whose messages say nothing to rank r any more. They are not even sent here: fewer states.
+#if defined(WRONG_DECISION_FROM_FAILED)
+#define is_ignored_by(r, sender, what) (what != DECISION && (failed_of[r] & one(sender)))
+#elif defined(WRONG_SUSPECT_HEARD)
+#define is_ignored_by(r, sender, what) (what != CALL && ((lost_of[r] | failed_of[r]) & one(sender)))
+#else
+#define is_ignored_by(r, sender, what) ((lost_of[r] & one(sender)) || (what != CALL && (failed_of[r] & one(sender))))
+#endif
 #ifdef CALLS
-#define reads_no_more(r) (state[r] == CRASHED || state[r] == ENDED || state[r] == OUT)
+#define has_left(r) (state[r] >= OUT)
 #else
-#define reads_no_more(r) (state[r] != RUNNING)
-#endif
-#ifdef WRONG_DECISION_FROM_FAILED
-#define is_ignored(r) false
-#define is_deaf(r, what) reads_no_more(r)
-#else
-#define is_ignored(r) (failed & one(r))
-#define is_deaf(r, what) (reads_no_more(r) || (lost_of[r] & one(me)) || (what <= DECISION && (failed_of[r] & one(me))))
+#define has_left(r) (state[r] != RUNNING)
 #endif
 
-// Sends to `targets`; may crash there, with any part of it sent.
-inline broadcast(what, failed_ranks, the_word, targets) {
-    dying = false;
+inline broadcast(kind, targets) {
 #ifdef LATE
     reached = targets;
     if
-    :: me == 4 && what == 0 -> dying = true; reached = one(0)
-    :: me == 0 && what == DECISION -> dying = true; reached = one(1)
-    :: me == 1 && what == DECISION -> dying = true; reached = one(0) | one(2)
+    :: me == 4 && kind == 0 -> dying = true; reached = one(0)
+    :: me == 0 && kind == DECISION -> dying = true; reached = one(1)
+    :: me == 1 && kind == DECISION -> dying = true; reached = one(0) | one(2)
     :: else
     fi;
 #else
@@ -82,18 +86,14 @@ inline broadcast(what, failed_ranks, the_word, targets) {
     do
     :: k < N ->
         if
-        :: ((targets) & one(k)) == 0 || is_deaf(k, what)
+        :: ((targets) & one(k)) == 0 || has_left(k) || is_ignored_by(k, me, kind)
 #ifdef LATE
-        :: else ->
-            if
-            :: reached & one(k) -> from_to(me, k) ! what, failed_ranks, the_word
-            :: else
-            fi
+        :: else -> if :: reached & one(k) -> from_to(me, k) ! kind, failed, word :: else fi
 #else
         :: else ->
             assert(nfull(from_to(me, k)));
             if
-            :: from_to(me, k) ! what, failed_ranks, the_word
+            :: from_to(me, k) ! kind, failed, word
             :: dying
             fi
 #endif
@@ -108,48 +108,72 @@ inline broadcast(what, failed_ranks, the_word, targets) {
     fi
 }
 
-// A message of this round.
-inline count(sender, its_failed, its_word) {
-    heard = heard | one(sender);
-    same = same && its_word == word && its_failed == failed;
-    next_word = next_word & its_word;
-#ifndef WRONG_FAILED_NOT_MERGED
-    next_failed = next_failed | its_failed
-#endif
+inline drain(sender) {
+    do
+    :: nempty(from_to(sender, me)) -> from_to(sender, me) ? _, _, _
+    :: empty(from_to(sender, me)) -> break
+    od
 }
 
 inline begin_round() {
     failed = failed | lost;
-    next_failed = failed;
-    next_word = word;
-    heard = one(me);
-    same = true;
-    broadcast(round, failed, word, ALL & ~failed & ~one(me));
-    k = 0;
-    do // messages of this round that came before it
+    broadcast(round, ALL & ~failed & ~one(me))
+}
+
+#define has_decision(r) (r != me && !is_ignored_by(me, r, DECISION) && from_to(r, me) ?? [DECISION, _, _])
+#define has_message(r) (from_to(r, me) ? [eval(round), _, _])
+#define is_reported_lost(r) (state[r] == CRASHED && empty(from_to(r, me)))
+#ifdef SUSPECT
+#define is_given_up(r) true
+#else
+#define is_given_up(r) is_reported_lost(r)
+#endif
+#define is_settled(r) (r == me || (failed & one(r)) || (lost & one(r)) || has_message(r) || is_given_up(r))
+
+#if N == 3
+#define all_settled (is_settled(0) && is_settled(1) && is_settled(2))
+#elif N == 4
+#define all_settled (is_settled(0) && is_settled(1) && is_settled(2) && is_settled(3))
+#else
+#define all_settled (is_settled(0) && is_settled(1) && is_settled(2) && is_settled(3) && is_settled(4))
+#endif
+
+// Everybody not failed has said something in this round, or is lost.
+inline end_round() {
+    next_failed = failed; next_word = word; same = true; k = 0;
+    do
     :: k < N ->
         if
-        :: ahead & one(k) ->
-            ahead = ahead & ~one(k);
-            if
-            :: (failed & one(k)) == 0 -> count(k, ahead_failed[k], ahead_word[k])
-            :: else
-            fi;
-            ahead_failed[k] = 0; ahead_word[k] = 0
-        :: else
+        :: k == me || (failed & one(k))
+        :: k != me && (failed & one(k)) == 0 && has_message(k) ->
+            from_to(k, me) ? _, said, its_word;
+#ifdef WRONG_FAILED_NOT_MERGED
+            same = same && its_word == word;
+#else
+            same = same && said == failed && its_word == word;
+            next_failed = next_failed | said;
+#endif
+            next_word = next_word & its_word;
+            if // its loss may be known already, and what it sent for the next round is read in vain
+            :: true
+            :: state[k] == CRASHED && !(from_to(k, me) ?? [DECISION, _, _]) -> lost = lost | one(k); drain(k)
+            fi
+        :: k != me && (failed & one(k)) == 0 && is_given_up(k) -> // SUSPECT: whatever is on its way
+            next_failed = next_failed | one(k);
+            lost = lost | one(k);
+#ifndef WRONG_DECISION_FROM_FAILED
+            drain(k)
+#endif
         fi;
         k++
     :: else -> break
     od;
-    k = 0
+    k = 0; said = 0; its_word = 0
 }
 
-// The property: whoever ends with a decision has the same one, unless it holds the other for failed (or is held by it).
+// Who ends with a decision has the same one as anybody else who did, unless one of the two holds the other for failed.
 inline check_decision() {
-    assert(!word || (failed & one(N - 1)) || word_of(N - 1)); // the right value: no survivor's word is missing
-#ifdef LATE
-    assert(word == 1);
-#endif
+    assert(!word || (failed & one(N - 1)) || first_word(N - 1)); // no survivor's word is missing
     k = 0;
     do
     :: k < N ->
@@ -174,178 +198,113 @@ inline check_decision() {
     state[me] = DECIDED
 }
 
-// What session::handle() and arrived() do with a message of the next epoch, once that has begun.
-inline take_call(sender, its_failed) {
-    assert(its_failed == failed); // its sender lives in the same group
-    heard = heard | one(sender)
-}
+#define adopt(r) \
+    :: atomic { \
+            has_decision(r) -> from_to(r, me) ?? DECISION, said, its_word; \
+            if \
+            :: said & one(me) -> said = 0; its_word = 0; goto out \
+            :: else -> failed = said; word = its_word; said = 0; its_word = 0 \
+            fi; \
+            goto adopted \
+       }
+#ifdef WRONG_NEWER_EPOCH_DROPPED
+#define drop_newer(r) :: atomic { r != me && from_to(r, me) ?? [CALL, _, _] -> from_to(r, me) ?? CALL, _, _ }
+#else
+#define drop_newer(r) // kept on its link until the epoch begins here
+#endif
 
-#define receive(r) :: r != me && nempty(from_to(r, me)) -> from_to(r, me) ? what, said, its_word; sender = r
-// The transport reports a loss, after everything that came from there.
-#define notice(r) \
-    :: atomic { r != me && (lost & one(r)) == 0 && state[r] == CRASHED && empty(from_to(r, me)) -> \
-                lost = lost | one(r) }
+#define has_call(r) (from_to(r, me) ?? [CALL, _, _])
 
 proctype rank(byte me) {
-    byte next_failed, heard, round, ahead;
-    byte ahead_failed[N];
-    bit ahead_word[N];
-#ifdef CALLS
-    byte kept, kept_failed[N];
-#endif
+    byte next_failed, round, said, what, k;
     bit word, next_word, same, dying, its_word;
-    byte what, said, sender, k;
 #ifdef LATE
     byte reached;
 #endif
 
-    atomic { word = word_of(me); begin_round() }
+    atomic { word = first_word(me); begin_round() }
     do
-    :: atomic {
-            if
-            receive(0)
-            receive(1)
-            receive(2)
+    adopt(0)
+    adopt(1)
+    adopt(2)
+    drop_newer(0)
+    drop_newer(1)
+    drop_newer(2)
 #if N > 3
-            receive(3)
+    adopt(3)
+    drop_newer(3)
 #endif
 #if N > 4
-            receive(4)
-#endif
-            fi;
-            if
-#ifdef CALLS
-            :: what == CALL ->
-#ifndef WRONG_NEWER_EPOCH_DROPPED
-                kept = kept | one(sender); kept_failed[sender] = said
-#else
-                skip
-#endif
-#endif
-            :: what != CALL && is_ignored(sender)
-            :: what == DECISION && !is_ignored(sender) ->
-                if
-                :: said & one(me) -> said = 0; what = 0; sender = 0; goto out
-                :: else -> failed = said; word = its_word; said = 0; what = 0; sender = 0; goto adopt
-                fi
-            :: what < round && !is_ignored(sender)
-            :: what == round && !is_ignored(sender) ->
-                if
-                :: failed & one(sender)
-                :: else -> count(sender, said, its_word)
-                fi
-            :: what > round && what < DECISION && !is_ignored(sender) ->
-                assert(what == round + 1 && (ahead & one(sender)) == 0);
-                ahead = ahead | one(sender); ahead_failed[sender] = said; ahead_word[sender] = its_word
-            fi;
-            what = 0; said = 0; sender = 0; its_word = 0
-       }
-    notice(0)
-    notice(1)
-    notice(2)
-#if N > 3
-    notice(3)
-#endif
-#if N > 4
-    notice(4)
-#endif
-#ifdef SUSPECT
-    :: atomic { ((heard | failed | lost) & ALL) != ALL -> lost = lost | (ALL & ~heard & ~failed) }
+    adopt(4)
 #endif
     :: atomic {
-            ((heard | failed | lost) & ALL) == ALL ->
-            next_failed = next_failed | (lost & ~heard);
+            all_settled -> end_round();
             if
 #ifdef WRONG_NEWLY_LOST
             :: same && next_word == word -> goto decide
-            :: else ->
 #else
-            :: same && next_failed == failed && next_word == word -> goto decide
-            :: else ->
+            :: same && next_word == word && next_failed == failed -> goto decide
 #endif
-                failed = next_failed; word = next_word; round++;
-                begin_round()
-            fi
+            :: else
+            fi;
+            failed = next_failed; word = next_word; next_failed = 0; next_word = 0; same = 0;
+            round++;
+            begin_round()
        }
-#if !defined(LATE)
-    :: atomic { crashes < CRASHES -> crashes++; goto crash }
-#endif
     od;
 
-adopt:
+adopted:
 #ifdef WRONG_NOT_PASSED_ON
     atomic { goto decided }
 #endif
 decide:
     atomic {
-#ifndef WRONG_DECIDES_WITHOUT_TELLING
-#ifdef WRONG_SLOW_NOT_TOLD
-        broadcast(DECISION, failed, word, ALL & ~failed & ~one(me));
+        next_failed = 0; next_word = 0; same = 0; round = 0;
+#if defined(WRONG_DECIDES_WITHOUT_TELLING)
+        skip;
+#elif defined(WRONG_SLOW_NOT_TOLD)
+        broadcast(DECISION, ALL & ~failed & ~one(me));
 #else
-        broadcast(DECISION, failed, word, ALL & ~one(me));
-#endif
+        broadcast(DECISION, ALL & ~one(me)); // the failed, too: one that was only slow learns that it is out
 #endif
 decided:
-        check_decision();
-        next_failed = 0; next_word = 0; same = 0; ahead = 0; round = 0; heard = one(me)
+        check_decision()
     }
 #ifdef CALLS
     atomic {
-#ifndef WRONG_SUSPECT_HEARD
+#ifdef WRONG_SUSPECT_HEARD
+        lost = 0;
+#else
         lost = lost | failed;
 #endif
-        broadcast(CALL, failed, 0, ALL & ~failed & ~one(me));
-        k = 0;
-        do
-        :: k < N ->
-            if
-            :: (kept & one(k)) && (lost & one(k)) == 0 -> take_call(k, kept_failed[k])
-            :: else
-            fi;
-            kept_failed[k] = 0;
-            k++
-        :: else -> break
-        od;
-        k = 0; kept = 0
+        broadcast(CALL, ALL & ~failed & ~one(me));
     }
     do
-    :: atomic {
+    :: atomic { // one that is in this epoch here has called, or is lost
+            k != me && k < N && (lost & one(k)) == 0 && nempty(from_to(k, me)) ->
+            from_to(k, me) ? what, said, _;
             if
-            receive(0)
-            receive(1)
-            receive(2)
-#if N > 3
-            receive(3)
-#endif
-            fi;
-            if
-            :: (lost & one(sender))
-            :: (lost & one(sender)) == 0 && what == CALL -> take_call(sender, said)
-            :: (lost & one(sender)) == 0 && what != CALL ->
+            :: what == CALL -> assert(said == failed); k++ // its sender left the same ranks behind
 #ifdef WRONG_OLD_EPOCH_ACCEPTED
-                take_call(sender, said); assert(what == CALL)
+            :: what != CALL -> assert(what == CALL)
 #else
-                skip
+            :: what != CALL // of the old epoch
 #endif
             fi;
-            what = 0; said = 0; sender = 0; its_word = 0
+            what = 0; said = 0
        }
-    notice(0)
-    notice(1)
-    notice(2)
-#if N > 3
-    notice(3)
-#endif
-#ifdef SUSPECT
-    :: atomic { ((heard | failed | lost) & ALL) != ALL -> lost = ALL & ~one(me) }
-#endif
-    :: atomic { ((heard | failed | lost) & ALL) == ALL -> break }
-    :: atomic { crashes < CRASHES -> crashes++; goto crash }
+    :: atomic { k < N && (k == me || (lost & one(k)) || (failed & one(k)) && empty(from_to(k, me)) || is_given_up(k)) -> k++ }
+    :: k == N -> break
     od;
 #endif
     atomic { state[me] = ENDED; goto gone }
 out:
-    atomic { state[me] = OUT; goto gone }
+    atomic {
+#ifdef WITNESS_OUT
+        assert(false);
+#endif
+        state[me] = OUT; goto gone
+    }
 crash:
     atomic { state[me] = CRASHED }
 gone:
@@ -353,15 +312,10 @@ gone:
     d_step { // what is still on its way to this rank concerns nobody
         k = 0;
         do
-        :: k < N ->
-            do
-            :: nempty(from_to(k, me)) -> from_to(k, me) ? _, _, _
-            :: empty(from_to(k, me)) -> break
-            od;
-            k++
+        :: k < N -> drain(k); k++
         :: else -> break
         od;
-        k = 0; failed = 0; lost = 0
+        k = 0; failed = 0; lost = 0; word = 0; dying = 0
     }
 }
 

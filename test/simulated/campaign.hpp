@@ -13,7 +13,6 @@
 #define BOUGH_TEST_SIMULATED_CAMPAIGN_HPP
 
 #include "simulated/catalogue.hpp"
-
 #include <bough/execute/agreement.hpp>
 #include <bough/execute/session.hpp>
 #include <bough/transport/simulated.hpp>
@@ -44,9 +43,9 @@ struct history {
     rank_t size = 2;
     bough::simulated_options world{};
     std::vector<operation_setup> operations;
-    std::uint32_t window = 1;      // operations in flight on one rank
-    bool two_contexts = false;     // every other operation belongs to a second communicator
-    std::uint64_t skew_ns = 0;     // how late a rank may start an operation
+    std::uint32_t window = 1;  // operations in flight on one rank
+    bool two_contexts = false; // every other operation belongs to a second communicator
+    std::uint64_t skew_ns = 0; // how late a rank may start an operation
     std::vector<simulated_fault> faults;
     bool may_time_out = false; // a fault is such that nobody can know of it before the deadline
     std::uint64_t timeout_ns = 20'000'000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulated/catalogue.hpp"
-#include "support/plans.hpp"
 
+#include "support/plans.hpp"
 #include <bough/execute/bound.hpp>
 
 #include <algorithm>
@@ -65,16 +65,16 @@ std::vector<bound_plan> make_plans(rank_t size) {
         }
     for (int i = 0; i != 12; ++i) {
         const bool keeps_order = i % 3 != 0;
-        const bough::dimensions at{.size = size,
-                                   .root = static_cast<rank_t>(random.below(size)),
-                                   .blocks = i % 4 == 3 ? 5u : 1u};
+        const bough::dimensions at{
+            .size = size, .root = static_cast<rank_t>(random.below(size)), .blocks = i % 4 == 3 ? 5u : 1u};
         of_source("random tree", random_tree(size, at.root, keeps_order, random), at, keeps_order);
     }
     for (int copies = 0; copies != 8; ++copies) // no rarer than trees
         add(plans, "recursive doubling", collective::allreduce, true,
             bough::plan_allreduce(bough::recursive_doubling{}, {.size = size, .blocks = copies % 2 == 0 ? 1u : 2u}));
     for (int copies = 0; copies != 4; ++copies)
-        add(plans, "dissemination", collective::barrier, true, bough::plan_barrier(bough::dissemination{}, {.size = size}));
+        add(plans, "dissemination", collective::barrier, true,
+            bough::plan_barrier(bough::dissemination{}, {.size = size}));
     return plans;
 }
 

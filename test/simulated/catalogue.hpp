@@ -5,9 +5,8 @@
 
 #include <bough/core/rank.hpp>
 #include <bough/execute/prepared.hpp>
-#include <bough/tree/table.hpp>
-
 #include <bough/transport/detail/simulated_world.hpp>
+#include <bough/tree/table.hpp>
 
 #include <array>
 #include <cstdint>

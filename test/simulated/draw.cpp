@@ -40,7 +40,10 @@ void draw_faults(random_bits& random, history& h) {
         for (std::uint64_t n = 1 + random.below(h.size); n != 0; --n) add(kind::cut, random.below(40'000'000));
         h.may_time_out = true;
         break;
-    case 3: add(kind::corrupt), h.may_time_out = true; break;
+    case 3:
+        add(kind::corrupt), h.may_time_out = true;
+        h.world.slots = 8; // a message that belongs to nothing stays in its slot: that edge needs another
+        break;
     case 4: add(kind::crash), add(kind::crash); break;
     case 5: add(kind::crash), add(kind::cut, random.below(10'000'000)), h.may_time_out = true; break;
     case 6: add(kind::crash), add(kind::stop), h.may_time_out = true; break;

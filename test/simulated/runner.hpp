@@ -261,9 +261,11 @@ private:
             if (problem != nullptr) return problem;
             if (moved || all_ended()) continue;
             check_deadlines();
-            if (!world_.advance()) return "an operation never ends";
+            for (rank_t r = 0; r != h_->size && problem == nullptr; ++r)
+                if (alive(r)) problem = look(r);
+            if (problem == nullptr && !all_ended() && !world_.advance()) return "an operation never ends";
         }
-        return nullptr;
+        return problem;
     }
     // What is under way arrives. Nothing may be left over then.
     const char* settled() {

@@ -7,8 +7,10 @@
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/gather/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/reverse.hpp>
+#include <bough/algorithm/scatter/tree.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/chain.hpp>
@@ -52,6 +54,10 @@ constexpr void for_each_plan(const bough::dimensions& at, F f) {
         f(name, plan_reduce(reverse(tree_broadcast{source}), at));
         f(name, plan_reduce(tree_reduce{source, 1}, at));
         f(name, plan_allreduce(tree_allreduce{source, 2}, at));
+        if (at.blocks == at.size || at.blocks == natural_blocks) {
+            f(name, plan_gather(source, at));
+            f(name, plan_scatter(source, at));
+        }
     });
     f("recursive doubling", plan_allreduce(recursive_doubling{}, at));
     if (at.blocks == 1 || at.blocks == natural_blocks) f("dissemination", plan_barrier(dissemination{}, at));

@@ -8,7 +8,7 @@
 // Ranks, Rounds, Traffic, Scratch: those of the original
 // Pre         every block is sent on, kept or both received and copied once: no rank gives the same block to two
 // Errors      those of the original's check()
-// Source      duality of scatter and gather, see Traeff 2022
+// Source      the duality of scatter and gather: Chan, Heimlich, Purkayastha, van de Geijn 2007
 #ifndef BOUGH_ALGORITHM_MIRROR_HPP
 #define BOUGH_ALGORITHM_MIRROR_HPP
 

@@ -131,6 +131,12 @@ status run_blocks(communicator<X>& comm, const typed_call<T>& typed, const Choic
             choose_once<Goal>(comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
         return run_choice<Goal>(comm, typed, source(winner), wrap);
     } else {
+        bool fits = true; // trees do, see their check()
+        if constexpr (is_plan<Choice>::value)
+            fits = choice.blocks() == choice.size();
+        else if constexpr (!TreeSource<Choice>)
+            fits = choice.natural_blocks(comm.size()) == comm.size();
+        if (!fits) return comm.refuse(invalid_argument("plan: must have one block for every rank"));
         return run_choice<Goal>(comm, typed, choice, wrap);
     }
 }

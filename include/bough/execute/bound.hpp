@@ -48,7 +48,7 @@ constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> ste
     std::uint64_t h = seed;
     const auto add = [&h](std::uint64_t value) {
         h = (h ^ value) * 0x9e37'79b9'7f4a'7c15u;
-        h ^= h >> 29;
+        h ^= h >> 32;
     };
     for (const step& s : steps) {
         add(std::uint64_t{s.peer} << 8 | static_cast<std::uint8_t>(s.verb));
@@ -65,7 +65,7 @@ constexpr std::uint16_t hash_offsets(std::span<const std::uint64_t> offsets) noe
     std::uint64_t h = offsets.size();
     for (const std::uint64_t offset : offsets) {
         h = (h ^ offset) * 0x9e37'79b9'7f4a'7c15u;
-        h ^= h >> 29;
+        h ^= h >> 32;
     }
     return fold16(h);
 }
@@ -183,7 +183,7 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
     };
     bound_schedule bound = bind_steps(steps_of(rank), plan.blocks());
     std::uint64_t id = std::uint64_t{plan.size()} << 32 | plan.root();
-    for (const rank_t r : {rank_t{0}, plan.size() - 1}) id = detail::hash_steps(id, steps_of(r));
+    for (const rank_t r : {rank_t{0}, plan.size() - 1, plan.root()}) id = detail::hash_steps(id, steps_of(r));
     if constexpr (requires { plan.algorithm().hash(); }) id ^= plan.algorithm().hash();
     bound.plan_id = detail::fold16(id);
     if constexpr (requires { plan.algorithm(); })

@@ -2,8 +2,8 @@
 // Early messages: those that came before their operation was started on this rank.
 //
 // They stay where they landed: the transport's slots bound how many there can be, and a sender without a free slot is told
-// would_block. When one sender has several there, further ones are copied out, so that they do not stand in the way of
-// another communicator's messages, up to a cap in bytes per peer and per group; beyond it they stay where they are again.
+// would_block. When one sender has several there, they are copied out, so that they do not stand in the way of another
+// communicator's messages, up to a cap in bytes per peer and per group; beyond it they stay where they are again.
 #ifndef BOUGH_EXECUTE_EARLY_HPP
 #define BOUGH_EXECUTE_EARLY_HPP
 
@@ -34,21 +34,13 @@ public:
 
     void keep(const event& e) {
         waiting_.push_back(e);
-        if (!InPlaceTransport<T> || e.bytes == 0) return;
+        if (!InPlaceTransport<T>) return;
         std::uint32_t in_place = 0;
-        std::uint64_t copied = 0;
-        for (const event& other : waiting_)
-            if (other.peer == e.peer) is_copy(other.id) ? void(copied += other.bytes) : void(++in_place);
-        if (in_place <= limits_.in_place || copied + e.bytes > limits_.bytes_per_peer ||
-            copied_ + e.bytes > limits_.bytes)
-            return;
-        copy made{next_copy_++, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
-        if (transport_.take(e.id, made.bytes, 0) != posted::complete)
-            return; // its sender took it back: claim() will tell
-        copied_ += e.bytes;
-        waiting_.back().id = made.handle;
-        waiting_.back().data = made.bytes.data();
-        copies_.push_back(std::move(made));
+        for (const event& other : waiting_) in_place += other.peer == e.peer && !is_copy(other.id);
+        if (in_place <= limits_.in_place) return;
+        // All of them, the oldest first: slots become free in the order in which they were filled.
+        for (event& other : waiting_)
+            if (other.peer == e.peer && !is_copy(other.id)) copy_out(other);
     }
 
     // Takes out the first message for which `wanted(event)` holds.
@@ -81,7 +73,7 @@ public:
         if (!is_copy(handle)) return transport_.release(handle);
         for (std::size_t i = 0; i != copies_.size(); ++i) {
             if (copies_[i].handle != handle) continue;
-            copied_ -= copies_[i].bytes.size();
+            copied_ -= cost(copies_[i].bytes.size());
             if (i + 1 != copies_.size()) copies_[i] = std::move(copies_.back());
             copies_.pop_back();
             return;
@@ -104,8 +96,26 @@ private:
 
     struct copy {
         std::uint64_t handle;
+        rank_t peer;
         std::vector<std::byte> bytes;
     };
+
+    // What a copy takes, its bookkeeping included.
+    static constexpr std::uint64_t cost(std::uint64_t bytes) noexcept { return bytes + sizeof(copy) + sizeof(event); }
+
+    void copy_out(event& e) {
+        std::uint64_t of_peer = cost(e.bytes);
+        for (const copy& c : copies_)
+            if (c.peer == e.peer) of_peer += cost(c.bytes.size());
+        if (of_peer > limits_.bytes_per_peer || copied_ + cost(e.bytes) > limits_.bytes) return;
+        copy made{next_copy_++, e.peer, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
+        if (transport_.take(e.id, made.bytes, 0) != posted::complete)
+            return; // its sender took it back: claim() will tell
+        copied_ += cost(e.bytes);
+        e.id = made.handle;
+        e.data = made.bytes.data();
+        copies_.push_back(std::move(made));
+    }
 
     T& transport_;
     early_limits limits_;

@@ -17,6 +17,7 @@
 #include <bough/execute/operation.hpp>
 #include <bough/execute/outbox.hpp>
 #include <bough/execute/prepared.hpp>
+#include <bough/execute/refusals.hpp>
 
 #include <algorithm>
 #include <array>
@@ -70,6 +71,7 @@ public:
         op.work_ = &work;
         op.tag_ = tag;
         op.tag_.epoch = epoch_;
+        op.ticket_ = ++tickets_ & 0x7fff'ffffu;
         op.timeout_ns_ = timeout_ns;
         op.deadline_ns_ = 0;
         op.pending_ = 0;
@@ -81,6 +83,11 @@ public:
             op.done_ = true;
             return;
         }
+        if (const rank_t peer = refusals_.refused_by(tag); peer != no_rank) {
+            op.result_ = refused_by(peer, tag);
+            op.done_ = true;
+            return set_poison(op.result_);
+        }
         work.prepare(c);
         std::fill(work.arrived().begin(), work.arrived().end(), 0u);
         active_.push_back(&op);
@@ -91,12 +98,20 @@ public:
         if (any_lost_ && !op.done_) fail_if_lost(op);
     }
 
-    // This rank's call broke a rule and was not started. If the others do start it, they must not wait for this rank: their
-    // first message poisons the group.
-    void refuse(const envelope& tag) {
+    // This rank's call broke a rule and was not started. If others start it, they must not wait for this rank: they are
+    // told (`members`: who they are; empty: all), and their first message poisons the group. If all refuse it, nothing
+    // has happened.
+    void refuse(const envelope& tag, std::span<const rank_t> members = {}) {
         note_started(tag);
-        if (refused_.size() == 64) refused_.erase(refused_.begin());
-        refused_.push_back({tag.operation, tag.context});
+        if (poison_) return;
+        refusals_.mine(tag);
+        envelope notice = tag;
+        notice.epoch = epoch_;
+        notice.segment = refusal_segment;
+        for (rank_t i = 0; i != (members.empty() ? size() : members.size()); ++i) {
+            const rank_t r = members.empty() ? i : members[i];
+            if (r != rank() && lost_[r] == 0) outbox_.send(transport_, r, notice, {});
+        }
         if (early_.any([&](const event& e) { return belongs(e.envelope, tag); })) refused(tag.operation);
     }
 
@@ -183,7 +198,7 @@ public:
         BOUGH_EXPECTS(active_.empty(), "session: an epoch ends with operations in flight");
         ++epoch_;
         poison_ = {};
-        refused_.clear();
+        refusals_.clear();
         started_.clear();
         agreements_.clear();
         next_context_ = 1;
@@ -217,12 +232,13 @@ private:
         bool claim(const held_message& held) { return self.early_.claim(held.handle); }
         void release(const held_message& held) { self.early_.release(held.handle); }
 
-        std::uint64_t id(std::uint32_t step) const noexcept { return std::uint64_t{op.tag_.operation} << 32 | step; }
+        std::uint64_t id(std::uint32_t step) const noexcept { return std::uint64_t{op.ticket_} << 32 | step; }
     };
 
     // Not messages of operations.
     static constexpr std::uint32_t abort_segment = 0xffff'ffffu;
     static constexpr std::uint32_t control_segment = 0xffff'fffeu;
+    static constexpr std::uint32_t refusal_segment = 0xffff'fffdu;
     // Upper half of the ids of takes of such messages.
     static constexpr std::uint32_t notice_mark = outbox::id_mark - 1;
 
@@ -273,11 +289,19 @@ private:
             early_.release(e.id);
         } else if (tag.segment == abort_segment || tag.segment == control_segment) {
             read_notice(e);
+        } else if (tag.segment == refusal_segment) {
+            early_.release(e.id);
+            if (!poison_ && !refusals_.is_mine(tag)) {
+                if (was_started(tag))
+                    break_group(refused_by(e.peer, tag));
+                else
+                    refusals_.theirs(e.peer, tag);
+            }
         } else if (operation* op = find(tag)) {
             deliver(*op, e);
         } else if (poison_) {
             early_.release(e.id);
-        } else if (was_refused(tag)) {
+        } else if (refusals_.is_mine(tag)) {
             early_.release(e.id);
             refused(tag.operation);
         } else if (was_started(tag)) { // and was complete without this message
@@ -341,10 +365,8 @@ private:
             if (context == tag.context) return !before(last, tag.operation);
         return false;
     }
-    bool was_refused(const envelope& tag) const noexcept {
-        for (const auto& [number, context] : refused_)
-            if (number == tag.operation && context == tag.context) return true;
-        return false;
+    static status refused_by(rank_t peer, const envelope& tag) noexcept {
+        return {.code = errc::peer_aborted, .cause = errc::invalid_argument, .peer = peer, .operation = tag.operation};
     }
     // A peer has started a call that this rank refused.
     void refused(std::uint32_t number) {
@@ -383,14 +405,14 @@ private:
     }
 
     void completed(const event& e) {
-        const auto number = static_cast<std::uint32_t>(e.id >> 32);
-        if (number == outbox::id_mark) return outbox_.completed(e.id);
-        if (number == notice_mark) return taken(e);
+        const auto ticket = static_cast<std::uint32_t>(e.id >> 32);
+        if (ticket == outbox::id_mark) return outbox_.completed(e.id);
+        if (ticket == notice_mark) return taken(e);
         for (operation* op : active_) {
-            if (op->tag_.operation != number) continue;
+            if (op->ticket_ != ticket) continue;
             --op->pending_;
             if (op->result_) return finish_failed(*op);
-            if (e.code != errc::ok) return fail(*op, {.code = e.code, .peer = e.peer, .operation = number});
+            if (e.code != errc::ok) return fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
             port p{*this, *op};
             guarded(*op, [&] { op->work_->engine().completed(static_cast<std::uint32_t>(e.id), p); });
             return settle(*op);
@@ -484,10 +506,11 @@ private:
     T transport_;
     early_messages<T> early_;
     std::uint32_t epoch_ = 1;
+    std::uint32_t tickets_ = 0; // operations started: operations of two communicators may have the same number
     std::array<event, 8> events_;
     std::vector<operation*> active_;
     std::vector<std::pair<std::uint16_t, std::uint32_t>> started_; // context, its latest operation
-    std::vector<std::pair<std::uint32_t, std::uint16_t>> refused_; // operation, context: the latest
+    refusals refusals_;
     std::vector<unsigned char> lost_;
     std::vector<control_message> inbox_;
     std::vector<std::pair<std::uint16_t, std::uint32_t>> agreements_; // context, how many

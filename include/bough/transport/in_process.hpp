@@ -177,7 +177,7 @@ private:
     static constexpr std::uint32_t yields = 20'000; // some milliseconds
 
     endpoint(std::shared_ptr<world> shared, rank_t rank)
-        : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 4000), reported_(size(), 0) {}
+        : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 500), reported_(size(), 0) {}
 
     // The ring to a rank, made when it is first needed.
     detail::ring* outgoing(rank_t to) {

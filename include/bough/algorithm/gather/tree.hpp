@@ -7,12 +7,12 @@
 // Traffic     a block travels as many times as its rank is deep: (p / 2) log2 p blocks in all over a binomial tree of
 //             p = 2^k, p - 1 over a flat one. One message an edge if subtrees are intervals of ranks: a rank_ordered()
 //             shape with root 0, or ordered{shape} with any root; else one for each interval
-// Scratch     the blocks of the own subtree on an inner rank; none at the root, where blocks land in their place, and none
-//             on leaves
+// Scratch     the blocks of the own subtree on an inner rank, less the own one if no neighbour travels with it; none at the
+//             root, where blocks land in their place, and none on leaves
 // Determinism nothing is combined
 // Pre         the tree's root is the plan's root; blocks may differ in length, also be empty
 // Errors      check(): blocks must be the number of ranks; names the shape's parameter that is out of range
-// Source      Thakur, Rabenseifner, Gropp 2005, section 3
+// Source      Chan, Heimlich, Purkayastha, van de Geijn 2007 (there: minimum spanning tree gather)
 //
 // Picture, p = 7, binomial, root 0 (x-y: blocks x to y):
 //   round 1  1->0 1  3->2 3  5->4 5       round 2  2->0 2-3  6->4 6       round 3  4->0 4-6

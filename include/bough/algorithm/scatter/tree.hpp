@@ -6,18 +6,19 @@
 // Traffic     a block travels as many times as its rank is deep: (p / 2) log2 p blocks in all over a binomial tree of
 //             p = 2^k, p - 1 over a flat one. One message an edge if subtrees are intervals of ranks: a rank_ordered()
 //             shape with root 0, or ordered{shape} with any root; else one for each interval
-// Scratch     the blocks of the own subtree on an inner rank; none at the root and on leaves
+// Scratch     the blocks of the own subtree on an inner rank, less the own one if no neighbour travels with it; none at the
+//             root and on leaves
 // Determinism nothing is combined
 // Pre         the tree's root is the plan's root; blocks may differ in length, also be empty
 // Errors      check(): blocks must be the number of ranks; names the shape's parameter that is out of range
-// Source      Thakur, Rabenseifner, Gropp 2005, section 3 (minimum spanning tree scatter)
+// Source      Chan, Heimlich, Purkayastha, van de Geijn 2007 (there: minimum spanning tree scatter)
 //
 // Picture, p = 7, binomial, root 0 (x-y: blocks x to y):
 //   round 1  0->4 4-6       round 2  0->2 2-3  4->6 6       round 3  0->1 1  2->3 3  4->5 5
 #ifndef BOUGH_ALGORITHM_SCATTER_TREE_HPP
 #define BOUGH_ALGORITHM_SCATTER_TREE_HPP
 
-#include <bough/algorithm/subtree.hpp>
+#include <bough/algorithm/detail/subtree.hpp>
 #include <bough/algorithm/tree_source.hpp>
 #include <bough/schedule/plan.hpp>
 
@@ -27,28 +28,30 @@ namespace detail {
 
 constexpr void scatter_over(const auto& tree, rank_t rank, StepSink auto& out) {
     const slice own{output, rank, 1};
-    const rank_t children = tree.child_count(rank);
     const bool is_root = rank == tree.root();
-    if (children == 0 && !is_root) return out.receive(tree.parent(rank), own);
     subtree_slices mine = slices_below(tree, rank);
     for (slice& s : mine) {
-        if (is_root)
+        if (is_root) {
             s = s.in(input);
-        else
+        } else {
+            if (s == own.in(s.buffer)) s = own; // no neighbour comes with it, so it can land in its place
             out.receive(tree.parent(rank), s);
+        }
     }
+    const rank_t children = tree.child_count(rank);
     for (rank_t i = 0; i != children; ++i) {
         const rank_t child = tree.child(rank, i);
         for (const slice& s : slices_below(tree, child)) out.send(child, within(mine, s));
     }
-    out.copy(within(mine, own), own);
+    if (const slice kept = within(mine, own); kept != own) out.copy(kept, own);
 }
 
-// How many blocks an inner rank keeps for its subtree.
+// How many blocks a rank keeps for its subtree: those that are not in their place.
 constexpr block_t subtree_scratch(const auto& tree, rank_t rank) {
-    if (rank == tree.root() || tree.child_count(rank) == 0) return 0;
+    if (rank == tree.root()) return 0;
     block_t blocks = 0;
-    for (const slice& s : slices_below(tree, rank)) blocks += s.count;
+    for (const slice& s : slices_below(tree, rank))
+        if (s.count != 1 || s.first != rank) blocks += s.count;
     return blocks;
 }
 

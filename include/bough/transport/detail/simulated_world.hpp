@@ -180,11 +180,14 @@ public:
         if (to >= size() || to == from) return posted::failed;
         edge& e = at(from, to);
         if (!alive(from) || e.broken) return posted::failed;
+        if (e.used == options_.slots) {
+            e.wanted = true;
+            return posted::would_block;
+        }
         if (options_.refuse != 0 && random_.chance(options_.refuse)) {
             nudged_ = true;
             return posted::would_block;
         }
-        if (e.used == options_.slots) return posted::would_block;
         tick();
         if (!alive(from) || e.broken) return posted::failed;
         if (std::exchange(corrupt_next_, false)) corrupt(tag);
@@ -312,6 +315,7 @@ private:
         bool broken = false;               // and reported so
         std::uint64_t last_arrival = 0;
         std::uint64_t cut_until = 0;
+        bool wanted = false; // a post was refused for want of a slot
     };
     struct rank_state {
         bough::detail::simulated_world::life life = simulated_world::life::alive;
@@ -404,7 +408,9 @@ private:
         std::fill(m.copy.begin(), m.copy.end(), std::byte{0xee});
         m.where = place::free;
         free_.push_back(static_cast<std::uint32_t>(&m - pool_.data()));
-        --at(m.from, m.to).used;
+        edge& e = at(m.from, m.to);
+        --e.used;
+        nudged_ |= std::exchange(e.wanted, false); // whoever was refused will try again
     }
 
     void begin(rank_t r, std::uint64_t id) {
@@ -561,7 +567,7 @@ private:
     simulated_options options_;
     split_mix random_{0};
     std::uint64_t now_ = 0, events_ = 0, order_ = 0, corrupted_ = 0, ready_ = 0;
-    bool nudged_ = false; // somebody was refused at random and will try again
+    bool nudged_ = false; // somebody who was refused may try again
     bool corrupt_next_ = false;
     std::vector<rank_state> ranks_;
     std::vector<edge> edges_;

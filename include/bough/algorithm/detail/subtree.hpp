@@ -5,8 +5,8 @@
 // rank_ordered() and the root is 0, or with ordered{shape} and any root; with a cyclic relabelling it is two at most; in
 // general there may be as many as ranks. Cost: the depth of the tree in the first three cases, else the size of the
 // subtree and its sorting.
-#ifndef BOUGH_ALGORITHM_SUBTREE_HPP
-#define BOUGH_ALGORITHM_SUBTREE_HPP
+#ifndef BOUGH_ALGORITHM_DETAIL_SUBTREE_HPP
+#define BOUGH_ALGORITHM_DETAIL_SUBTREE_HPP
 
 #include <bough/concepts/tree.hpp>
 #include <bough/core/slice.hpp>

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSL-1.0
+// How operations fail: every rank learns of it, with the first cause.
+#include "execute/ranks.hpp"
+#include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/barrier/dissemination.hpp>
+#include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/execute/session.hpp>
+#include <bough/tree/chain.hpp>
+#include <bough/tree/fnomial.hpp>
+
+#include <stdexcept>
+
+using namespace bough;
+using test::number;
+
+namespace {
+
+const auto doubling = [](rank_t size) { return plan_allreduce(recursive_doubling{}, {.size = size}); };
+
+// An op that throws where it is told to.
+struct throws {
+    bool now = false;
+    number operator()(number a, number b) const {
+        if (now) throw std::runtime_error("no");
+        return a + b;
+    }
+};
+
+// After a failure, every later operation fails at once, and says why.
+void check_poisoned(test::ranks& group, errc cause) {
+    for (auto& r : group.all) {
+        if (!r) continue;
+        r->start(doubling(static_cast<rank_t>(group.all.size())), 99);
+        CHECK(r->done());
+        CHECK(r->result().code == errc::group_poisoned);
+        CHECK(r->result().cause == cause);
+        CHECK(r->result().operation != 0);
+    }
+}
+
+} // namespace
+
+TEST_CASE("session: different calls are a mismatch on every rank, with both values") {
+    struct lie {
+        mismatch what;
+        call_signature signature;
+        std::uint64_t mine, theirs;
+    };
+    const call_signature honest{.count = 3, .root = 1, .op = 7, .type = 8, .kind = 2};
+    const auto changed = [&](auto&& change) {
+        call_signature s = honest;
+        change(s);
+        return s;
+    };
+    const lie lies[] = {
+        {mismatch::collective, changed([](auto& s) { s.kind = 4; }), 2, 4},
+        {mismatch::op, changed([](auto& s) { s.op = 70; }), 7, 70},
+        {mismatch::type, changed([](auto& s) { s.type = 80; }), 8, 80},
+        {mismatch::count, changed([](auto& s) { s.count = std::uint64_t{1} << 40; }), 3, std::uint64_t{1} << 40},
+        {mismatch::root, changed([](auto& s) { s.root = 0; }), 1, 0},
+        {mismatch::count, changed([](auto& s) { s.count = 4, s.root = 5; }), 3, 4}, // the first of several
+    };
+    for (const lie& l : lies)
+        for (const rank_t liar : {0u, 3u}) {
+            test::ranks group(5);
+            group.fill(3);
+            for (rank_t r = 0; r != 5; ++r) group[r].start(doubling(5), 1, r == liar ? l.signature : honest);
+            CAPTURE(static_cast<int>(l.what), liar);
+            REQUIRE(group.run());
+            int told = 0;
+            for (rank_t r = 0; r != 5; ++r) {
+                const status& s = group[r].result();
+                REQUIRE((s.code == errc::call_mismatch ||
+                         (s.code == errc::peer_aborted && s.cause == errc::call_mismatch)));
+                CHECK(s.mismatch == l.what);
+                CHECK(s.operation == 1);
+                const bool as_honest = s.mine == l.mine && s.theirs == l.theirs;
+                const bool as_liar = s.mine == l.theirs && s.theirs == l.mine;
+                CHECK((as_honest || as_liar));
+                told += s.code == errc::call_mismatch;
+            }
+            CHECK(told >= 1);
+            check_poisoned(group, errc::call_mismatch);
+        }
+}
+
+TEST_CASE("session: different plans are a mismatch on every rank") {
+    test::ranks group(6);
+    group.fill(3);
+    for (rank_t r = 0; r != 6; ++r)
+        if (r == 4)
+            group[r].start(plan_allreduce(chain{}, {.size = 6}), 1);
+        else
+            group[r].start(doubling(6), 1);
+    REQUIRE(group.run());
+    for (rank_t r = 0; r != 6; ++r) {
+        const status& s = group[r].result();
+        CHECK((s.code == errc::call_mismatch || s.cause == errc::call_mismatch));
+        CHECK((s.mismatch == mismatch::plan || s.mismatch == mismatch::segment));
+    }
+}
+
+TEST_CASE("session: a rank that made one call more finds the others out of step") {
+    test::ranks group(3);
+    group.fill(1);
+    group.start_all(doubling(3), 1);
+    REQUIRE(group.run());
+    group[0].start(plan_broadcast(chain{}, {.size = 3}), 2);
+    CHECK(group[0].done()); // an eager broadcast of the root is done
+    for (rank_t r = 0; r != 3; ++r) group[r].start(doubling(3), r == 0 ? 3 : 2, {.kind = 2});
+    REQUIRE(group.run());
+    for (rank_t r = 0; r != 3; ++r) {
+        const status& s = group[r].result();
+        CHECK((s.code == errc::call_mismatch || s.cause == errc::call_mismatch));
+    }
+}
+
+TEST_CASE("session: a deadline passes") {
+    test::ranks group(4);
+    group.fill(2);
+    for (const rank_t r : {0u, 1u, 2u}) group[r].start(doubling(4), 1); // rank 3 does not come
+    for (int i = 0; i != 5; ++i) {
+        group.settle();
+        for (auto& r : group.all) r->session.check_deadlines();
+    }
+    const bool before = group[0].done() || group[1].done() || group[2].done();
+    CHECK_FALSE(before);
+    group.group.advance_ns(2'000'000);
+    group[1].session.check_deadlines();
+    group.settle();
+    for (const rank_t r : {0u, 1u, 2u}) {
+        REQUIRE(group[r].done());
+        CHECK(group[r].result().code == (r == 1 ? errc::deadline : errc::peer_aborted));
+        if (r != 1) CHECK(group[r].result().cause == errc::deadline);
+    }
+    CHECK(group[3].session.poison().cause == errc::deadline); // also who was in no operation
+    check_poisoned(group, errc::deadline);
+}
+
+TEST_CASE("session: wait ends by the deadline, alone or not") {
+    test::ranks group(2);
+    group.fill(1);
+    group[0].start(doubling(2), 1);
+    group[0].session.wait(group[0].operation()); // the clock of a loop_group is moved by its polls
+    CHECK(group[0].result().code == errc::deadline);
+}
+
+TEST_CASE("session: an abort reaches ranks that would wait for others only") {
+    test::ranks group(8);
+    group.fill(100);
+    // A chain: rank 7 never hears from rank 0 but through all others.
+    for (rank_t r = 0; r != 8; ++r)
+        group[r].start(plan_broadcast(chain{}, {.size = 8}), 1, {.count = r == 1 ? 7u : 100u});
+    REQUIRE(group.run());
+    for (rank_t r = 2; r != 8; ++r) {
+        CHECK(group[r].result().code == errc::peer_aborted);
+        CHECK(group[r].result().mismatch == mismatch::count);
+        CHECK(group[r].data == std::vector<number>(100, r + 1));
+    }
+    group.settle(); // rank 0 had rightly sent everything, and learns of it later
+    check_poisoned(group, errc::call_mismatch);
+}
+
+TEST_CASE("session: a peer is lost") {
+    for (rank_t gone = 0; gone != 4; ++gone)
+        for (const std::size_t count : {std::size_t{1}, std::size_t{100}}) {
+            test::ranks group(4);
+            group.fill(count);
+            for (rank_t r = 0; r != 4; ++r)
+                if (r != gone) group[r].start(doubling(4), 1);
+            group.settle();
+            group.lose(gone);
+            CAPTURE(gone, count);
+            REQUIRE(group.run());
+            int dead = 0;
+            for (rank_t r = 0; r != 4; ++r) {
+                if (r == gone) continue;
+                const status& s = group[r].result();
+                dead += s.code == errc::peer_dead;
+                CHECK((s.code == errc::peer_dead || (s.code == errc::peer_aborted && s.cause == errc::peer_dead)));
+                CHECK(s.peer == gone);
+                CHECK(group[r].session.is_lost(gone));
+            }
+            CHECK(dead >= 1);
+            group.settle();
+            check_poisoned(group, errc::peer_dead);
+        }
+}
+
+TEST_CASE("session: a peer that is lost after its part does no harm") {
+    test::ranks group(3);
+    group.fill(1);
+    const auto plan = plan_reduce(fnomial{.degree = 3}, {.size = 3});
+    group[2].start(plan, 1);
+    REQUIRE(group[2].done());
+    group.lose(2);
+    for (const rank_t r : {0u, 1u}) group[r].start(plan, 1);
+    REQUIRE(group.run());
+    CHECK(group[0].result() == status{});
+    CHECK(group[0].data[0] == 6);
+    CHECK_FALSE(group[0].session.poison());
+}
+
+TEST_CASE("session: an op that throws ends the operation everywhere") {
+    test::ranks group(5);
+    group.fill(2);
+    for (rank_t r = 0; r != 5; ++r)
+        if (r == 2)
+            group[r].start(plan_allreduce(fnomial{.degree = 2}, {.size = 5}), 1, {}, throws{true});
+        else
+            group[r].start(plan_allreduce(fnomial{.degree = 2}, {.size = 5}), 1);
+    REQUIRE(group.run());
+    for (rank_t r = 0; r != 5; ++r) {
+        CHECK(group[r].result().code == (r == 2 ? errc::op_threw : errc::peer_aborted));
+        if (r != 2) CHECK(group[r].result().cause == errc::op_threw);
+        if (r != 2) CHECK(group[r].result().peer == 2);
+    }
+    check_poisoned(group, errc::op_threw);
+}
+
+TEST_CASE("session: a refused call") {
+    test::ranks group(3);
+    group.fill(1);
+    envelope tag;
+    tag.operation = 1;
+    SECTION("by all ranks: nothing has happened") {
+        for (auto& r : group.all) r->session.refuse(tag);
+        group.start_all(doubling(3), 2);
+        REQUIRE(group.run());
+        CHECK(group[1].result() == status{});
+        CHECK(group[1].data[0] == 6);
+        return;
+    }
+    SECTION("by one rank, before the others call") {
+        group[1].session.refuse(tag);
+        for (const rank_t r : {0u, 2u}) group[r].start(doubling(3), 1);
+    }
+    SECTION("by one rank, after the others have called") {
+        for (const rank_t r : {0u, 2u}) group[r].start(doubling(3), 1);
+        group.settle();
+        group[1].session.refuse(tag);
+    }
+    SECTION("by a root from which the others only receive") {
+        for (const rank_t r : {0u, 2u}) group[r].start(plan_broadcast(chain{}, {.size = 3, .root = 1}), 1);
+        group.settle();
+        group[1].session.refuse(tag);
+    }
+    SECTION("by a root, before the others call") {
+        group[1].session.refuse(tag);
+        group.settle();
+        for (const rank_t r : {0u, 2u}) group[r].start(plan_broadcast(chain{}, {.size = 3, .root = 1}), 1);
+        CHECK((group[0].done() && group[2].done()));
+    }
+    REQUIRE(group.run());
+    group.settle();
+    for (const rank_t r : {0u, 2u}) {
+        const status& s =
+            group[r].result().code == errc::group_poisoned ? group[r].session.poison() : group[r].result();
+        CHECK(s.code == errc::peer_aborted);
+        CHECK(s.cause == errc::invalid_argument);
+        CHECK(s.peer == 1);
+    }
+    check_poisoned(group, errc::invalid_argument);
+}
+
+TEST_CASE("session: ranks refuse a call at different times, and go on") {
+    test::ranks group(3);
+    group.fill(1);
+    envelope tag;
+    tag.operation = 1;
+    for (auto& r : group.all) {
+        r->session.refuse(tag);
+        group.settle(); // the others are told before they come to it
+    }
+    for (std::uint32_t operation = 2; operation != 100; ++operation) { // many more
+        tag.operation = operation;
+        for (auto& r : group.all) r->session.refuse(tag);
+        group.settle();
+    }
+    group.start_all(doubling(3), 100);
+    REQUIRE(group.run());
+    for (auto& r : group.all) CHECK(r->result() == status{});
+}
+
+TEST_CASE("session: a new epoch begins afresh") {
+    test::ranks group(4);
+    group.fill(1);
+    for (rank_t r = 0; r != 4; ++r) group[r].start(doubling(4), 1, {.count = r == 3 ? 2u : 1u});
+    REQUIRE(group.run());
+    group.settle();
+    for (auto& r : group.all) r->session.begin_epoch();
+    group.fill(1);
+    group.start_all(doubling(4), 1);
+    REQUIRE(group.run());
+    for (auto& r : group.all) {
+        CHECK(r->result() == status{});
+        CHECK(r->data[0] == 10);
+        CHECK(r->session.epoch() == 2);
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/group.hpp>
+#include <bough/reduce.hpp>
+#include <bough/transport/in_process.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+using bough::rank_t;
+
+// Counts what went wrong on the threads of the ranks, where Catch's macros must not be used.
+struct faults {
+    std::atomic<int> count{0};
+    void expect(bool ok) {
+        if (!ok) ++count;
+    }
+};
+
+template <class X>
+rank_t sum_of_ones(bough::communicator<X>& comm) {
+    rank_t x = 1;
+    bough::allreduce(comm, std::span(&x, 1), bough::plus{});
+    return x;
+}
+
+} // namespace
+
+TEST_CASE("duplicate: calls on one communicator never meet calls on the other", "[frontdoor][group]") {
+    for (rank_t p = 1; p <= 5; ++p) {
+        faults seen;
+        bough::in_process{p}.run([&](auto transport) {
+            bough::communicator comm{std::move(transport)};
+            auto twin = bough::duplicate(comm);
+            seen.expect(twin.rank() == comm.rank() && twin.size() == comm.size());
+            seen.expect(twin.context() != comm.context());
+            // Rank 0 broadcasts on both; the others take the two in the other order.
+            int a = comm.rank() == 0 ? 1 : 0;
+            int b = comm.rank() == 0 ? 2 : 0;
+            const auto first = [&] { bough::broadcast(comm, std::span(&a, 1), bough::root{0}, bough::fnomial{64}); };
+            const auto second = [&] { bough::broadcast(twin, std::span(&b, 1), bough::root{0}, bough::fnomial{64}); };
+            comm.rank() == 0 ? (first(), second()) : (second(), first());
+            seen.expect(a == 1 && b == 2);
+        });
+        CHECK(seen.count == 0);
+    }
+}
+
+TEST_CASE("duplicate: a sender far ahead on one communicator does not stop the other", "[frontdoor][group]") {
+    constexpr int ahead = 200; // many more than a ring has slots
+    faults seen;
+    bough::in_process{2}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        auto twin = bough::duplicate(comm);
+        const auto on_twin = [&] {
+            for (int i = 0; i != ahead; ++i) {
+                int x = comm.rank() == 0 ? i : -1;
+                bough::broadcast(twin, std::span(&x, 1), bough::root{0});
+                seen.expect(x == i);
+            }
+        };
+        const auto on_comm = [&] {
+            int x = comm.rank() == 0 ? 77 : -1;
+            bough::broadcast(comm, std::span(&x, 1), bough::root{0});
+            seen.expect(x == 77);
+        };
+        comm.rank() == 0 ? (on_twin(), on_comm()) : (on_comm(), on_twin());
+    });
+    CHECK(seen.count == 0);
+}
+
+TEST_CASE("split: colors part the group, keys order it, ranks keep it stable", "[frontdoor][group]") {
+    for (rank_t p = 1; p <= 7; ++p)
+        for (rank_t colors = 1; colors <= 3; ++colors) {
+            faults seen;
+            bough::in_process{p}.run([&](auto transport) {
+                bough::communicator comm{std::move(transport)};
+                const rank_t me = comm.rank();
+                auto part = bough::split(comm, me % colors, p - me); // backwards
+                std::vector<rank_t> expected;
+                for (rank_t r = p; r-- != 0;)
+                    if (r % colors == me % colors) expected.push_back(r);
+                seen.expect(part.size() == expected.size());
+                seen.expect(expected[part.rank()] == me);
+                for (rank_t r = 0; r != part.size(); ++r) seen.expect(part.world_rank(r) == expected[r]);
+                seen.expect(sum_of_ones(part) == expected.size());
+                // In rank order of the part, for an op that does not commute.
+                const auto keep_left = [](std::uint32_t a, std::uint32_t) { return a; };
+                std::uint32_t left = me;
+                bough::allreduce(part, std::span(&left, 1), keep_left);
+                seen.expect(left == expected[0]);
+                // A part of a part.
+                auto alone = bough::split(part, part.rank());
+                seen.expect(alone.size() == 1 && sum_of_ones(alone) == 1);
+                seen.expect(sum_of_ones(comm) == p);
+            });
+            CHECK(seen.count == 0);
+        }
+}
+
+TEST_CASE("agree: the bitwise and of all words, the same on every rank", "[frontdoor][group]") {
+    for (rank_t p = 1; p <= 6; ++p) {
+        faults seen;
+        bough::in_process{p}.run([&](auto transport) {
+            bough::communicator comm{std::move(transport)};
+            for (std::uint64_t i = 0; i != 10; ++i) {
+                const std::uint64_t mine = ~(std::uint64_t{1} << ((comm.rank() + i) % 64));
+                std::uint64_t expected = ~std::uint64_t{0};
+                for (rank_t r = 0; r != p; ++r) expected &= ~(std::uint64_t{1} << ((r + i) % 64));
+                seen.expect(bough::agree(comm, mine) == expected);
+            }
+        });
+        CHECK(seen.count == 0);
+    }
+}
+
+TEST_CASE("shrink: the survivors go on, whoever dies", "[frontdoor][group]") {
+    for (rank_t p = 2; p <= 6; ++p)
+        for (rank_t dead = 0; dead != p; ++dead) {
+            faults seen;
+            bough::in_process{p}.run([&](auto transport) {
+                bough::communicator comm{std::move(transport)};
+                if (comm.rank() == dead) return;
+                std::error_code ec;
+                int x = 1;
+                while (!ec) bough::allreduce(comm, std::span(&x, 1), bough::plus{}, ec);
+                seen.expect(ec == bough::errc::peer_dead || ec == bough::errc::peer_aborted ||
+                            ec == bough::errc::group_poisoned);
+                auto rest = bough::shrink(comm);
+                seen.expect(rest.size() == p - 1 && sum_of_ones(rest) == p - 1);
+                seen.expect(rest.world_rank(rest.rank()) == rest.rank() + (rest.rank() >= dead ? 1 : 0));
+                // What is older than the shrink stays broken, and does not disturb what is new.
+                bough::barrier(comm, ec);
+                seen.expect(ec == bough::errc::group_poisoned);
+                auto again = bough::split(rest, rest.rank() % 2);
+                seen.expect(sum_of_ones(again) == again.size());
+            });
+            CHECK(seen.count == 0);
+        }
+}
+
+TEST_CASE("shrink: twice, with another death in between", "[frontdoor][group]") {
+    faults seen;
+    bough::in_process{5}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        if (comm.rank() == 4) return;
+        auto four = bough::shrink(comm);
+        seen.expect(sum_of_ones(four) == 4);
+        if (four.rank() == 0) return;
+        auto three = bough::shrink(four);
+        seen.expect(three.size() == 3 && sum_of_ones(three) == 3);
+    });
+    CHECK(seen.count == 0);
+}
+
+TEST_CASE("shrink: a group that nothing has happened to stays whole", "[frontdoor][group]") {
+    faults seen;
+    bough::in_process{3}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        auto same = bough::shrink(comm);
+        seen.expect(same.size() == 3 && sum_of_ones(same) == 3);
+    });
+    CHECK(seen.count == 0);
+}
