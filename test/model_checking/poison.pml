@@ -29,11 +29,25 @@ byte crashes, failures;
 #define GOOD 1
 #define BAD 2
 
+// What comes to a poisoned rank changes nothing any more. It is not even sent here: fewer states.
 inline send(to, kind) {
     if
-    :: crashed[to]
-    :: !crashed[to] -> from_to(me, to) ! kind
+    :: crashed[to] || poisoned[to]
+    :: !crashed[to] && !poisoned[to] -> from_to(me, to) ! kind
     fi
+}
+inline drain_all() {
+    k = 0;
+    do
+    :: k < N ->
+        do
+        :: nempty(from_to(k, me)) -> from_to(k, me) ? _
+        :: empty(from_to(k, me)) -> break
+        od;
+        k++
+    :: else -> break
+    od;
+    k = 0
 }
 
 #ifdef WRONG_TREE_NEIGHBOURS
@@ -66,7 +80,8 @@ inline poison(is_first) {
             k++
         :: else -> break
         od;
-        k = 0;
+        drain_all();
+        lost = 0; lost_before = 0; have_partial = false; have_total = false;
         if
         :: dying -> goto crash
         :: else
@@ -75,11 +90,10 @@ inline poison(is_first) {
 }
 
 #define listens(r) r != me && nempty(from_to(r, me)) -> from_to(r, me) ? what
-#define notice(r) r != me && (lost & one(r)) == 0 && crashed[r] && empty(from_to(r, me)) -> lost = lost | one(r)
+#define notice(r) r != me && !poisoned[me] && (lost & one(r)) == 0 && crashed[r] && empty(from_to(r, me)) -> lost = lost | one(r)
 
 // One call of session::progress() that finds something.
 inline progress() {
-    what = 0;
     if
     :: listens(0); sender = 0
     :: listens(1); sender = 1
@@ -166,18 +180,11 @@ end:
     :: atomic { progress() }
     od;
 crash:
-    atomic { crashed[me] = true; poisoned[me] = false }
-    d_step {
-        k = 0;
-        do
-        :: k < N ->
-            do
-            :: nempty(from_to(k, me)) -> from_to(k, me) ? _
-            :: empty(from_to(k, me)) -> break
-            od;
-            k++
-        :: else -> break
-        od
+    atomic {
+        crashed[me] = true; poisoned[me] = false; reduced[me] = false;
+        drain_all();
+        lost = 0; lost_before = 0; have_partial = false; have_total = false; result = 0; what = 0; sender = 0; dying = 0;
+        in_call = false
     }
 }
 

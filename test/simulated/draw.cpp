@@ -70,7 +70,7 @@ history draw_history(std::uint64_t seed, bool faults) {
         h.world.straggle = static_cast<std::uint32_t>(random.below(50));
     }
     if (random.below(2) == 0) h.skew_ns = random.below(100'000);
-    if (random.below(4) == 0) h.window = 2;
+    if (random.below(4) == 0) h.window = 2, h.world.slots = 8; // see doc/simulated.md
     if (random.below(4) == 0) h.two_contexts = true;
     const std::vector<bound_plan>& plans = plans_of(h.size);
     for (std::uint64_t n = 1 + random.below(3); n != 0; --n) {

@@ -206,7 +206,7 @@ private:
         const operation_setup& setup = h_->operations[k];
         const bough::status& s = o.op.result();
         o.ended = true;
-        if (world_.now_ns() > o.started_at + h_->timeout_ns + 1'000'000) return "an operation outlived its deadline";
+        if (world_.now_ns() > o.started_at + h_->timeout_ns + 5'000'000) return "an operation outlived its deadline";
         if (!o.memory.guarded()) return "memory beside a buffer was written";
         if (!setup.in_place)
             for (std::size_t i = 0; i != o.memory.in().size(); ++i)

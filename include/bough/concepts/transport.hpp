@@ -17,11 +17,14 @@
 //   T4  the bytes of a send belong to the transport from post to completion; those of an arrival to the caller from
 //       its event to release or take
 //   T5  post_send never waits for the peer: would_block instead of waiting or of unbounded queueing
+//       (an arrival that is used up makes room, in whatever order arrivals are released)
 //   T6  poll never blocks
-//   T7  `into` must be as long as the message: else take fails, nothing is truncated
+//   T7  `into` must be as long as the message: else take fails, nothing is truncated, and the arrival is still there
 //   T8  one thread at a time per object
-//   T9  after the event of a cancelled post the transport does not touch its bytes
-//   T10 the loss of a peer is reported once (event::lost), after everything that it sent, also when nothing is posted
+//   T9  after the event of a cancelled post the transport does not touch its bytes; its message arrives whole or can
+//       neither be claimed nor taken (and is released all the same)
+//   T10 the loss of a peer is reported once (event::lost), after everything that it sent, also when nothing is posted;
+//       posts to it fail from then on, not before: its last words may say why
 // Receives are not posted: a message arrives with its envelope first, and whoever knows the operations decides where the
 // payload goes. That is how messages are matched by operation and never land in the wrong buffer.
 #ifndef BOUGH_CONCEPTS_TRANSPORT_HPP
@@ -85,7 +88,7 @@ struct event {
     kind what = kind::arrived;
     errc code = errc::ok;
     rank_t peer = no_rank;
-    std::uint64_t id = 0;    // of the post; of an arrival: the transport's own handle of it
+    std::uint64_t id = 0;    // of the post; of an arrival: the transport's own handle of it, below 2^63
     std::uint64_t bytes = 0; // length of the payload
     const std::byte* data = nullptr;
     bough::envelope envelope{};

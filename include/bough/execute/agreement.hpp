@@ -4,11 +4,14 @@
 // Rounds of flooding. In each, a rank sends what it knows (the failed ranks, the word) to all that it does not know to have
 // failed, and waits for the same from each of them, or for its loss, or for the round's time to be up, which counts as a
 // loss. When all of a round said exactly what this rank said, it decides and tells everybody; whoever hears a decision
-// adopts it and passes it on. Two ranks that are alive cannot decide differently: a decision means that every rank not
-// failed had the same knowledge in that round.
-// A rank that was only slow finds itself among the failed: its agreement ends with peer_aborted, and it is out.
+// adopts it and passes it on. Nothing is heard from a rank once it is known to have failed, its decisions included: one may
+// still be on its way when others have gone on without it.
+// Of two ranks that end without error, either both have the same decision, or one holds the other for failed. If all losses
+// are real, the survivors have the same decision. A rank that was only slow is told the decision, too, and finds itself
+// among the failed: its agreement ends with peer_aborted, and it is out. (doc/design/007-agreement.md)
 //
-// A state machine: step() never blocks; bough/group.hpp waits. Messages: p a round and rank, at most failures + 2 rounds.
+// A state machine: step() never blocks; bough/group.hpp waits. Messages: p - 1 a round and rank, at most 2 failures + 2
+// rounds, and p - 1 for the decision.
 #ifndef BOUGH_EXECUTE_AGREEMENT_HPP
 #define BOUGH_EXECUTE_AGREEMENT_HPP
 
@@ -84,6 +87,8 @@ private:
         begin_round();
     }
     void decide() {
+        for (std::size_t i = 0; i != members_.size(); ++i)
+            if (failed_[i] != 0) session_.suspect(members_[i]);
         tell(true);
         done_ = true;
     }
@@ -97,7 +102,8 @@ private:
         tag.context = context_;
         tag.operation = number_;
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if (failed_[i] == 0 && members_[i] != session_.rank()) session_.send_control(members_[i], tag, bytes);
+            if ((decided || failed_[i] == 0) && members_[i] != session_.rank())
+                session_.send_control(members_[i], tag, bytes);
     }
 
     void read_inbox() {
@@ -107,13 +113,15 @@ private:
                 inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
                 continue;
             }
-            if (inbox[i].tag.context != context_ || inbox[i].tag.operation != number_ || !is_due(inbox[i])) {
+            const envelope& tag = inbox[i].tag;
+            const bool is_over = tag.context == context_ && tag.operation < number_; // an earlier agreement
+            if (!is_over && (tag.context != context_ || tag.operation != number_ || !is_due(inbox[i]))) {
                 ++i;
                 continue;
             }
             const control_message m = std::move(inbox[i]);
             inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
-            hear(m);
+            if (!is_over) hear(m);
         }
     }
     static header header_of(const control_message& m) noexcept {
@@ -130,6 +138,7 @@ private:
         std::size_t from = 0;
         while (from != members_.size() && members_[from] != m.peer) ++from;
         if (from == members_.size() || m.bytes.size() != sizeof(header) + members_.size()) return;
+        if (failed_[from] != 0) return;
         const header h = header_of(m);
         std::vector<unsigned char> theirs(members_.size());
         std::memcpy(theirs.data(), m.bytes.data() + sizeof h, theirs.size());
@@ -142,11 +151,9 @@ private:
         if (h.decided != 0) {
             failed_ = theirs;
             word_ = h.word;
-            for (std::size_t i = 0; i != members_.size(); ++i)
-                if (failed_[i] != 0) session_.suspect(members_[i]);
             return decide();
         }
-        if (h.round != round_ || failed_[from] != 0) return;
+        if (h.round != round_) return;
         heard_[from] = 1;
         same_ = same_ && h.word == word_ && theirs == failed_;
         next_word_ &= h.word;

@@ -27,7 +27,9 @@ struct early_limits {
 template <Transport T>
 class early_messages {
 public:
-    early_messages(T& transport, const early_limits& limits) : transport_(transport), limits_(limits) {}
+    early_messages(T& transport, const early_limits& limits) : transport_(transport), limits_(limits) {
+        waiting_.reserve(16); // a rank that is only a little late allocates nothing
+    }
 
     bool empty() const noexcept { return waiting_.empty(); }
     std::uint64_t copied_bytes() const noexcept { return copied_; }

@@ -25,8 +25,9 @@ private:
     envelope tag_{};           // of its messages; the segment is filled in
     std::uint32_t ticket_ = 0; // upper half of the ids of its posts: unique on this rank while it is in flight
     std::uint64_t timeout_ns_ = 0;
-    std::uint64_t deadline_ns_ = 0; // of the transport's clock; 0: not yet computed
-    std::uint32_t pending_ = 0;     // posts that the transport still holds
+    std::uint64_t deadline_ns_ = 0;  // of the transport's clock; 0: not yet computed
+    std::uint32_t pending_ = 0;      // posts that the transport still holds
+    rank_t taken_back_by_ = no_rank; // a message that this operation needs was taken back by its sender
     bool done_ = true;
     status result_{};
 };

@@ -62,7 +62,7 @@ public:
     // What broke the group, if anything did.
     const status& poison() const noexcept { return poison_; }
     bool is_lost(rank_t r) const noexcept { return lost_[r] != 0; }
-    // Messages of an earlier epoch that came and were dropped.
+    // Messages of an earlier epoch, or of a suspect, that came and were dropped.
     std::uint64_t stale_messages() const noexcept { return stale_; }
     std::uint64_t early_bytes() const noexcept { return early_.copied_bytes(); }
 
@@ -75,6 +75,7 @@ public:
         op.timeout_ns_ = timeout_ns;
         op.deadline_ns_ = 0;
         op.pending_ = 0;
+        op.taken_back_by_ = no_rank;
         op.done_ = false;
         op.result_ = {};
         note_started(tag);
@@ -123,7 +124,9 @@ public:
     // Polls once and moves on what can move. Returns true if something happened.
     bool progress() {
         const std::size_t found = transport_.poll(events_);
+        handling_ = true;
         for (std::size_t i = 0; i != found; ++i) handle(events_[i]);
+        handling_ = false;
         if (blocked_) retry();
         if (!outbox_.empty()) outbox_.flush(transport_);
         return found != 0;
@@ -188,10 +191,10 @@ public:
     // Control messages that have come, in order per peer; the reader removes what it has used.
     std::vector<control_message>& inbox() noexcept { return inbox_; }
     // A rank that did not answer in time is treated as lost.
+    // From here on nothing of it is heard any more, however alive it is: it may live in another group now.
     void suspect(rank_t r) noexcept {
-        lost_[r] = 1;
-        any_lost_ = true;
-        outbox_.forget(r);
+        mark_lost(r);
+        stale_ += early_.drop([r](const event& e) { return e.peer == r; });
     }
     // Begins a new epoch: poison ends, what belongs to the old one is dropped. Pre: no operation is in flight.
     void begin_epoch() {
@@ -219,7 +222,9 @@ private:
         posted send(std::uint32_t step, rank_t to, std::uint32_t segment, const std::byte* data, std::uint64_t bytes) {
             envelope tag = op.tag_;
             tag.segment = segment;
-            const posted result = self.transport_.post_send(to, tag, {data, static_cast<std::size_t>(bytes)}, id(step));
+            posted result = self.transport_.post_send(to, tag, {data, static_cast<std::size_t>(bytes)}, id(step));
+            // Lost, but its last words may be among the events that are yet to be handled: retry() will tell.
+            if (result == posted::failed && self.handling_) result = posted::would_block;
             if (result == posted::pending) ++op.pending_;
             if (result == posted::would_block) self.blocked_ = true;
             return result;
@@ -275,7 +280,7 @@ private:
 
     void handle(const event& e) {
         switch (e.what) {
-        case event::kind::arrived: arrived(e); break;
+        case event::kind::arrived: lost_[e.peer] == 0 ? arrived(e) : (++stale_, early_.release(e.id)); break;
         case event::kind::complete: completed(e); break;
         case event::kind::lost: lost(e.peer); break;
         }
@@ -412,6 +417,7 @@ private:
             if (op->ticket_ != ticket) continue;
             --op->pending_;
             if (op->result_) return finish_failed(*op);
+            if (e.code == errc::peer_aborted && e.peer < size()) return taken_back(*op, e.peer); // of a take
             if (e.code != errc::ok) return fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
             port p{*this, *op};
             guarded(*op, [&] { op->work_->engine().completed(static_cast<std::uint32_t>(e.id), p); });
@@ -419,8 +425,13 @@ private:
         }
     }
 
+    void mark_lost(rank_t r) noexcept {
+        lost_[r] = 1;
+        any_lost_ = true;
+        outbox_.forget(r);
+    }
     void lost(rank_t peer) {
-        suspect(peer);
+        mark_lost(peer);
         for (std::size_t i = active_.size(); i-- != 0;) {
             fail_if_lost(*active_[i]);
             i = std::min(i, active_.size());
@@ -429,6 +440,8 @@ private:
     // An operation that still needs a message from a lost rank cannot end well.
     void fail_if_lost(operation& op) {
         if (op.result_) return;
+        if (const rank_t r = op.taken_back_by_; r != no_rank && lost_[r] != 0)
+            return fail(op, {.code = errc::peer_dead, .peer = r, .operation = op.tag_.operation});
         const bound_schedule& bound = op.work_->bound();
         for (std::size_t k = 0; k != bound.channels.size(); ++k)
             if (lost_[bound.channels[k].peer] != 0 && op.work_->arrived()[k] != bound.channels[k].count)
@@ -470,6 +483,11 @@ private:
                 (void)transport_.cancel(p.id(i));
         finish_failed(op);
     }
+    // A message that the operation needs was taken back: its sender gave up, or is gone. Its notice, or its loss, says why.
+    void taken_back(operation& op, rank_t peer) {
+        op.taken_back_by_ = peer;
+        if (any_lost_) fail_if_lost(op);
+    }
     // A failed operation ends when the transport has given all its bytes back.
     void finish_failed(operation& op) {
         if (op.pending_ == 0) remove(op);
@@ -478,8 +496,13 @@ private:
         bough::engine& engine = op.work_->engine();
         if (op.result_) return;
         if (engine.error() != errc::ok) {
-            const bound_step& s = op.work_->bound().steps[engine.error_step()];
-            fail(op, {.code = engine.error(), .peer = s.peer, .operation = op.tag_.operation});
+            const std::vector<bound_step>& steps = op.work_->bound().steps;
+            const bound_step& s = steps[engine.error_step()];
+            const rank_t peer = s.partner != not_a_step && s.verb == verb::combine ? steps[s.partner].peer : s.peer;
+            if (engine.error() != errc::peer_aborted)
+                fail(op, {.code = engine.error(), .peer = peer, .operation = op.tag_.operation});
+            else
+                taken_back(op, peer);
         } else if (engine.done()) {
             remove(op);
         }
@@ -494,12 +517,14 @@ private:
 
     void retry() {
         blocked_ = false;
-        for (std::size_t i = 0; i < active_.size(); ++i) {
+        for (std::size_t i = 0; i < active_.size();) {
             operation& op = *active_[i];
-            if (op.result_ || !op.work_->engine().has_blocked()) continue;
-            port p{*this, op};
-            guarded(op, [&] { op.work_->engine().retry(p); });
-            settle(op);
+            if (!op.result_ && op.work_->engine().has_blocked()) {
+                port p{*this, op};
+                guarded(op, [&] { op.work_->engine().retry(p); });
+                settle(op);
+            }
+            if (i < active_.size() && active_[i] == &op) ++i; // else it has ended, and another is here now
         }
     }
 
@@ -521,6 +546,7 @@ private:
     std::uint64_t stale_ = 0;
     bool blocked_ = false; // an engine has a refused send
     bool any_lost_ = false;
+    bool handling_ = false; // events that have been polled
     status poison_{};
 };
 

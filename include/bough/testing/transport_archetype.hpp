@@ -89,7 +89,9 @@ public:
     rank_t size() const { return static_cast<rank_t>(world_->ends.size()); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        if (to >= size() || to == rank_ || world_->ends[to].gone) return posted::failed;
+        if (to >= size() || to == rank_) return posted::failed;
+        if (world_->ends[to].gone) // what it has said comes first
+            return is_told(to) ? posted::failed : posted::would_block;
         std::vector<message>& box = world_->ends[to].box;
         const auto waiting =
             std::count_if(box.begin(), box.end(), [this](const message& m) { return m.from == rank_; });
@@ -114,9 +116,8 @@ public:
             events[found++] = {.peer = m.from, .id = m.handle, .bytes = m.bytes, .envelope = m.tag};
         }
         for (rank_t r = 0; r != size() && found != events.size(); ++r) {
-            std::vector<rank_t>& told = mine().told;
-            if (!world_->ends[r].gone || std::find(told.begin(), told.end(), r) != told.end()) continue;
-            told.push_back(r);
+            if (!world_->ends[r].gone || is_told(r)) continue;
+            mine().told.push_back(r);
             events[found++] = {.what = event::kind::lost, .peer = r};
         }
         return found;
@@ -158,6 +159,10 @@ private:
         : world_(std::move(shared)), rank_(rank) {}
 
     loop_group::end& mine() { return world_->ends[rank_]; }
+    bool is_told(rank_t lost) {
+        const std::vector<rank_t>& told = mine().told;
+        return std::find(told.begin(), told.end(), lost) != told.end();
+    }
     std::vector<message>::iterator find(std::uint64_t handle) {
         return std::find_if(mine().box.begin(), mine().box.end(),
                             [handle](const message& m) { return m.handle == handle; });

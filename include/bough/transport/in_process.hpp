@@ -124,8 +124,9 @@ public:
     bool forked() const noexcept { return detail::forks() != forks_; }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        if (to >= size() || to == rank_ || world_->ranks[to].gone.load(std::memory_order_relaxed) != 0)
-            return posted::failed;
+        if (to >= size() || to == rank_) return posted::failed;
+        if (world_->ranks[to].gone.load(std::memory_order_relaxed) != 0) // what it has said comes first
+            return reported_[to] != 0 ? posted::failed : posted::would_block;
         detail::ring* ring = outgoing(to);
         const bool was_open = ring->has_open();
         const posted result = ring->push(tag, bytes, id);
@@ -177,7 +178,9 @@ private:
     static constexpr std::uint32_t yields = 20'000; // some milliseconds
 
     endpoint(std::shared_ptr<world> shared, rank_t rank)
-        : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 500), reported_(size(), 0) {}
+        : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 500), reported_(size(), 0) {
+        for (std::vector<detail::ring*>* rings : {&in_, &open_}) rings->reserve(size() < 64 ? size() : 64);
+    }
 
     // The ring to a rank, made when it is first needed.
     detail::ring* outgoing(rank_t to) {

@@ -106,7 +106,7 @@ public:
 
     // Nothing else runs while this rank waits: time passes, or is at its deadline.
     void wait(std::uint32_t, std::uint64_t deadline_ns) {
-        if (!world_->advance()) world_->advance_to(std::max(world_->now() + 1'000, deadline_ns));
+        if (!world_->skip()) world_->advance_to(std::max(world_->now() + 1'000, deadline_ns));
     }
 
 private:

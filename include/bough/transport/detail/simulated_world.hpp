@@ -122,6 +122,10 @@ public:
             now_ += 100;
             return true;
         }
+        return skip();
+    }
+    // The same, whether or not anybody polls. False: nothing is due.
+    bool skip() {
         if (agenda_.empty()) return false;
         now_ = std::max(now_, agenda_.front().time);
         while (!agenda_.empty() && agenda_.front().time <= now_) {
@@ -134,7 +138,7 @@ public:
     }
     // Lets time pass, whatever is due.
     void advance_to(std::uint64_t time) {
-        while (!agenda_.empty() && agenda_.front().time <= time && advance()) {
+        while (!agenda_.empty() && agenda_.front().time <= time && skip()) {
         }
         now_ = std::max(now_, time);
     }
@@ -211,7 +215,7 @@ public:
         } else {
             m.copy.assign(bytes.begin(), bytes.end());
         }
-        e.last_arrival = std::max(e.last_arrival, std::max(now_, e.cut_until) + latency(from));
+        e.last_arrival = std::max(e.last_arrival, std::max(now_, e.cut_until) + latency() * ranks_[from].slow);
         schedule(e.last_arrival, due_arrival, index, 0, 0);
         return m.source == nullptr ? posted::complete : posted::pending;
     }
@@ -269,7 +273,7 @@ public:
         m->into = into.data();
         m->take_id = id;
         begin(r, id);
-        schedule(now_ + latency(m->from), due_take, static_cast<std::uint32_t>(handle), 0, handle >> 32);
+        schedule(now_ + latency(), due_take, static_cast<std::uint32_t>(handle), 0, handle >> 32);
         return posted::pending;
     }
     errc cancel(rank_t r, std::uint64_t id) {
@@ -342,11 +346,10 @@ private:
         agenda_.push_back({time, order_++, c, a, b, what});
         std::push_heap(agenda_.begin(), agenda_.end(), later{});
     }
-    std::uint64_t latency(rank_t from) noexcept {
+    std::uint64_t latency() noexcept {
         std::uint64_t ns = options_.latency_min_ns;
         if (options_.latency_max_ns > ns) ns += random_.below(options_.latency_max_ns - ns + 1);
-        if (random_.chance(options_.straggle)) ns *= 50;
-        return ns * ranks_[from].slow;
+        return random_.chance(options_.straggle) ? ns * 50 : ns;
     }
     void violation(const char* what) noexcept {
         ++violations_;
@@ -404,7 +407,7 @@ private:
     // The receiver needs the message no more: its slot is free again, its sender is told.
     void drop(message& m) {
         check_source(m);
-        if (m.send_pending) end_send(m, errc::ok, latency(m.to));
+        if (m.send_pending) end_send(m, errc::ok, latency());
         std::fill(m.copy.begin(), m.copy.end(), std::byte{0xee});
         m.where = place::free;
         free_.push_back(static_cast<std::uint32_t>(&m - pool_.data()));

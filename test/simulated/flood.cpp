@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// Two leaves flood a root that is busy elsewhere: memory stays under the cap for early messages.
+#include "support/catch.hpp"
+#include <bough/op/arithmetic.hpp>
+#include <bough/reduce.hpp>
+#include <bough/transport/in_process.hpp>
+#include <bough/tree/flat.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+std::uint64_t resident_bytes() {
+    unsigned long all = 0, resident = 0;
+    if (std::FILE* f = std::fopen("/proc/self/statm", "r")) {
+        if (std::fscanf(f, "%lu %lu", &all, &resident) != 2) resident = 0;
+        std::fclose(f);
+    }
+    return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t slack = 512 * mebibyte; // their own memory
+constexpr std::uint32_t operations = 20'000;
+#else
+constexpr std::uint64_t slack = 4 * mebibyte;
+constexpr std::uint32_t operations = 100'000;
+#endif
+
+// The root only polls for a while, then takes part. Returns the most that the process grew by.
+std::uint64_t flood(const bough::early_limits& limits, std::uint32_t count, bool root_joins) {
+    const std::uint64_t before = resident_bytes();
+    std::uint64_t most = before;
+    bough::in_process world{3};
+    world.run([&](auto transport) {
+        bough::communicator comm{std::move(transport), {.early = limits}};
+        std::vector<std::uint64_t> x(128, 1);
+        if (comm.rank() == 0) {
+            const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+            while (std::chrono::steady_clock::now() < until) comm.progress();
+            most = std::max(most, resident_bytes());
+            if (!root_joins) return;
+        }
+        for (std::uint32_t i = 0; i != count; ++i) {
+            bough::status s;
+            bough::reduce(comm, std::span(x), bough::plus{}, bough::root{0}, bough::flat{}, s);
+            if (s) return; // the root has left
+            if (comm.rank() == 0 && i % 4096 == 0) most = std::max(most, resident_bytes());
+        }
+    });
+    return std::max(most, resident_bytes()) - before;
+}
+
+} // namespace
+
+TEST_CASE("flood: early messages stay under their cap") {
+    const bough::early_limits limits{.bytes_per_peer = mebibyte, .bytes = 2 * mebibyte};
+    (void)flood(limits, 100, true); // what the first threads of a process take
+    CHECK(flood(limits, operations, true) <= limits.bytes + slack);
+}
+
+TEST_CASE("flood: without a cap, memory does grow") {
+    if (slack > 4 * mebibyte) return;
+    const bough::early_limits none{.bytes_per_peer = ~std::uint64_t{0}, .bytes = ~std::uint64_t{0}};
+    CHECK(flood(none, operations, false) > 2 * mebibyte + slack);
+}
