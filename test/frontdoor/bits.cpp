@@ -48,7 +48,9 @@ T awkward(std::uint64_t which, rank_t rank) {
 // Runs every plan of allreduce with `op`; returns the bits of rank 0 for each, and how often a rank had others.
 template <class T, class Bits, class O>
 std::vector<std::vector<Bits>> results(rank_t size, const O& op, int& differ, bool few_kinds) {
-    const auto plans = test::matrix::plans_of<end_type, goal::allreduce>(size);
+    auto plans = test::matrix::plans_of<end_type, goal::allreduce>(size);
+    std::uint64_t number = 0;
+    std::erase_if(plans, [&](const auto&) { return !bough_test::sampled(++number * 64 + size, 4); });
     constexpr std::size_t count = 150;
     std::vector<std::vector<Bits>> first(plans.size());
     std::vector<std::vector<std::vector<Bits>>> all(size, first);

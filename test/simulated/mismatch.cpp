@@ -74,6 +74,13 @@ mismatch what(deviation d) {
     }
 }
 
+// With the same steps on all ranks, messages of both calls meet. Other steps may leave everybody waiting for somebody
+// else, and only the deadline ends that; or meet a rank that has rightly returned, which then knows no more than the
+// number of the operation.
+bool meets(deviation d) {
+    return d == deviation::op || d == deviation::width || d == deviation::signedness || d == deviation::count;
+}
+
 template <class World>
 void check_case(deviation d, bool rooted, rank_t size, rank_t deviating, std::uint64_t seed) {
     CAPTURE(static_cast<int>(d), rooted, size, deviating);
@@ -92,14 +99,14 @@ void check_case(deviation d, bool rooted, rank_t size, rank_t deviating, std::ui
                                      std::vector<std::uint8_t>{}, bough::plus{}));
     }
     std::vector<bough::status> seen(size);
-    bool both_values = false;
+    bool both_values = false, first_cause = false;
     for (std::uint32_t n = 0; n != 3; ++n) {
         const std::vector<bough::status> ends = all.run(calls[n], n + 1);
         for (rank_t r = 0; r != size; ++r) {
             const bough::status& s = ends[r];
             both_values |= s.code == errc::call_mismatch && s.mismatch == what(d) && s.mine != s.theirs;
-            CHECK(s.code != errc::deadline);
-            CHECK(s.cause != errc::deadline);
+            if (meets(d)) CHECK((s.code != errc::deadline && s.cause != errc::deadline));
+            first_cause |= s.code == errc::call_mismatch || s.code == errc::deadline;
             if (s && !seen[r]) seen[r] = s;
             // Who gets a value from all ranks cannot have got a right one, this time or later.
             const std::uint8_t kind = calls[n][r].tag.signature.kind;
@@ -112,7 +119,8 @@ void check_case(deviation d, bool rooted, rank_t size, rank_t deviating, std::ui
         if (seen[r]) continue;
         CHECK(all[r].poison()); // by progress
     }
-    CHECK(both_values);
+    CHECK(first_cause);
+    if (meets(d)) CHECK(both_values);
     CHECK(all.world().violations() == 0);
 }
 
@@ -138,7 +146,8 @@ TEST_CASE("mismatch: over threads") {
                 bough::in_process world{size};
                 std::atomic<rank_t> failed{0}, both_values{0};
                 world.run([&](auto transport) {
-                    bough::communicator comm{std::move(transport), {.timeout_ns = 5'000'000'000}};
+                    bough::communicator comm{std::move(transport),
+                                             {.timeout_ns = what >= 3 ? 300'000'000u : 10'000'000'000u}};
                     const bool deviates = comm.rank() == deviating;
                     std::vector<std::int32_t> x(8 + (deviates && what == 0 ? 1 : 0), 1);
                     std::vector<std::uint32_t> other(8, 1);
@@ -156,9 +165,9 @@ TEST_CASE("mismatch: over threads") {
                     both_values += s.code == errc::call_mismatch && s.mine != s.theirs;
                     // A leaf of the one reduce among the allreduces has rightly returned; its next call tells it.
                     if (!s) bough::allreduce(comm, std::span(x), bough::plus{}, s);
-                    failed += s && s.code != errc::deadline;
+                    failed += s && (what >= 3 || s.code != errc::deadline);
                 });
                 CHECK(failed == size);
-                CHECK(both_values >= 1);
+                if (what < 3) CHECK(both_values >= 1);
             }
 }

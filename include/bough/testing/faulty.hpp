@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+// faulty: a transport over another one that fails at one chosen call. For sweeps: fail at call 0, 1, 2, ... until a run
+// gets through without meeting the fault; at every point the program must have ended, with a result or an error.
+//
+//   bough::testing::fault_point fault{.what = bough::testing::fault::fail, .at = n};
+//   bough::communicator comm{bough::testing::faulty{std::move(transport), fault}};
+//   ...
+//   if (!fault.met) break;          // the run made fewer calls than that: the sweep is complete
+//
+// Calls are counted that say something about the program: post_send, take and claim; not polls, whose number depends on
+// the time of day.
+#ifndef BOUGH_TESTING_FAULTY_HPP
+#define BOUGH_TESTING_FAULTY_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace bough::testing {
+
+enum class fault : std::uint8_t {
+    refuse, // the call is refused, once: would_block for a post, failed for a take, false for a claim
+    fail,   // the same, but a post fails
+    lose,   // the peer of the call is reported lost, and nothing goes to it or comes from it any more
+};
+
+struct fault_point {
+    fault what = fault::refuse;
+    std::uint64_t at = ~std::uint64_t{0}; // number of the call, from 0
+    std::uint64_t calls = 0;              // counted so far
+    bool met = false;
+};
+
+template <Transport T>
+class faulty {
+public:
+    // `point` must outlive this object.
+    faulty(T inner, fault_point& point) : inner_(std::move(inner)), point_(&point) {}
+
+    rank_t rank() const noexcept { return inner_.rank(); }
+    rank_t size() const noexcept { return inner_.size(); }
+    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (strikes()) {
+            if (point_->what == fault::refuse) return posted::would_block;
+            if (point_->what == fault::lose) lost_ = to;
+            return posted::failed;
+        }
+        return to == lost_ ? posted::failed : inner_.post_send(to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) {
+        if (lost_ != no_rank && !reported_ && !events.empty()) {
+            reported_ = true;
+            events[0] = {};
+            events[0].what = event::kind::lost;
+            events[0].peer = lost_;
+            return 1;
+        }
+        const std::size_t found = inner_.poll(events);
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i != found; ++i) {
+            if (lost_ != no_rank && events[i].peer == lost_ && events[i].what != event::kind::complete) {
+                if (events[i].what == event::kind::arrived) inner_.release(events[i].id);
+                continue;
+            }
+            if (kept != i) events[kept] = events[i];
+            ++kept;
+        }
+        return kept;
+    }
+    // Nobody can be refused a payload that has arrived, but it may be gone.
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return strikes() ? posted::failed : inner_.take(handle, into, id);
+    }
+    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return !strikes() && inner_.claim(handle); }
+    void release(std::uint64_t handle) { inner_.release(handle); }
+    errc cancel(std::uint64_t id) { return inner_.cancel(id); }
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
+        inner_.wait(idle, deadline_ns);
+    }
+
+private:
+    bool strikes() {
+        if (point_->calls++ != point_->at) return false;
+        point_->met = true;
+        return true;
+    }
+
+    T inner_;
+    fault_point* point_;
+    rank_t lost_ = no_rank;
+    bool reported_ = false;
+};
+
+} // namespace bough::testing
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+// recording: a transport over another one that writes down what was called and what came of it, to be read or compared.
+//
+//   bough::testing::record log;
+//   bough::session group{bough::testing::recording{world.connect(0), log}};
+//   ...
+//   std::cout << to_string(log);        // "0: 12000 ns send to 1, operation 3, segment 0, 8 bytes: complete"
+#ifndef BOUGH_TESTING_RECORDING_HPP
+#define BOUGH_TESTING_RECORDING_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bough::testing {
+
+struct recorded {
+    enum class kind : std::uint8_t { send, take, release, claim, cancel, arrived, complete, lost };
+    kind what = kind::send;
+    posted result = posted::complete; // of send and take; of claim: failed is false
+    errc code = errc::ok;             // of cancel and complete
+    rank_t rank = no_rank, peer = no_rank;
+    std::uint64_t time_ns = 0;
+    std::uint64_t id = 0; // of a post, or of an arrival
+    std::uint64_t bytes = 0;
+    bough::envelope envelope{}; // of send and arrived
+    friend bool operator==(const recorded&, const recorded&) = default;
+};
+
+using record = std::vector<recorded>;
+
+// One line, without its end.
+inline std::string to_string(const recorded& r) {
+    static constexpr const char* verbs[] = {"send",   "take",    "release",  "claim",
+                                            "cancel", "arrived", "complete", "lost"};
+    static constexpr const char* results[] = {"complete", "pending", "would block", "failed"};
+    using kind = recorded::kind;
+    std::string text = std::to_string(r.rank) + ": " + std::to_string(r.time_ns) + " ns ";
+    text += verbs[static_cast<std::size_t>(r.what)];
+    if (r.what == kind::send) text += " to " + std::to_string(r.peer);
+    if (r.what == kind::arrived) text += " from " + std::to_string(r.peer);
+    if (r.what == kind::lost) return text + " " + std::to_string(r.peer);
+    if (r.what == kind::send || r.what == kind::arrived)
+        text += ", operation " + std::to_string(r.envelope.operation) + ", segment " +
+                std::to_string(r.envelope.segment) + ", " + std::to_string(r.bytes) + " bytes";
+    else
+        text += " of " + std::to_string(r.id);
+    if (r.what == kind::send || r.what == kind::take || r.what == kind::claim)
+        text += std::string(": ") + results[static_cast<std::size_t>(r.result)];
+    if (r.code != errc::ok) text += std::string(": ") + describe(r.code);
+    return text;
+}
+inline std::ostream& operator<<(std::ostream& out, const recorded& r) { return out << to_string(r); }
+
+inline std::string to_string(const record& log) {
+    std::string text;
+    for (const recorded& r : log) text += to_string(r) + '\n';
+    return text;
+}
+
+template <Transport T>
+class recording {
+public:
+    // `log` must outlive this object; several ranks of one thread may share one.
+    recording(T inner, record& log) : inner_(std::move(inner)), log_(&log) {}
+
+    rank_t rank() const noexcept { return inner_.rank(); }
+    rank_t size() const noexcept { return inner_.size(); }
+    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        recorded r = blank(recorded::kind::send, id);
+        r.peer = to;
+        r.bytes = bytes.size();
+        r.envelope = tag;
+        r.result = inner_.post_send(to, tag, bytes, id);
+        log_->push_back(r);
+        return r.result;
+    }
+    std::size_t poll(std::span<event> events) {
+        const std::size_t found = inner_.poll(events);
+        for (const event& e : events.first(found)) {
+            recorded r = blank(e.what == event::kind::arrived    ? recorded::kind::arrived
+                               : e.what == event::kind::complete ? recorded::kind::complete
+                                                                 : recorded::kind::lost,
+                               e.id);
+            r.peer = e.peer;
+            r.code = e.code;
+            r.bytes = e.bytes;
+            r.envelope = e.envelope;
+            log_->push_back(r);
+        }
+        return found;
+    }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        recorded r = blank(recorded::kind::take, handle);
+        r.bytes = into.size();
+        r.result = inner_.take(handle, into, id);
+        log_->push_back(r);
+        return r.result;
+    }
+    bool claim(std::uint64_t handle) requires InPlaceTransport<T> {
+        recorded r = blank(recorded::kind::claim, handle);
+        const bool ours = inner_.claim(handle);
+        r.result = ours ? posted::complete : posted::failed;
+        log_->push_back(r);
+        return ours;
+    }
+    void release(std::uint64_t handle) {
+        log_->push_back(blank(recorded::kind::release, handle));
+        inner_.release(handle);
+    }
+    errc cancel(std::uint64_t id) {
+        recorded r = blank(recorded::kind::cancel, id);
+        r.code = inner_.cancel(id);
+        log_->push_back(r);
+        return r.code;
+    }
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
+        inner_.wait(idle, deadline_ns);
+    }
+
+private:
+    recorded blank(recorded::kind what, std::uint64_t id) const {
+        recorded r;
+        r.what = what;
+        r.rank = inner_.rank();
+        r.time_ns = inner_.now_ns();
+        r.id = id;
+        return r;
+    }
+
+    T inner_;
+    record* log_;
+};
+
+} // namespace bough::testing
+
+#endif
