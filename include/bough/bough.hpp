@@ -44,12 +44,15 @@
 #include <bough/execute/bound.hpp>
 #include <bough/execute/bound_view.hpp>
 #include <bough/execute/call.hpp>
+#include <bough/execute/contexts.hpp>
 #include <bough/execute/early.hpp>
 #include <bough/execute/engine.hpp>
 #include <bough/execute/mismatch.hpp>
+#include <bough/execute/notices.hpp>
 #include <bough/execute/operation.hpp>
 #include <bough/execute/outbox.hpp>
 #include <bough/execute/prepared.hpp>
+#include <bough/execute/refusals.hpp>
 #include <bough/execute/session.hpp>
 #include <bough/gather.hpp>
 #include <bough/group.hpp>

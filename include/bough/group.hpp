@@ -37,10 +37,10 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
 // A context number that none of the members has used yet.
 template <class X>
 std::uint16_t fresh_context(communicator<X>& comm) {
-    std::uint32_t next = comm.shared_session()->next_context();
+    std::uint32_t next = comm.shared_session()->contexts().next();
     allreduce(comm, std::span(&next, 1), max{}, recursive_doubling{});
     if (next >= 0xffffu) throw_if({.code = errc::no_resources});
-    comm.shared_session()->use_context(static_cast<std::uint16_t>(next));
+    comm.shared_session()->contexts().use(static_cast<std::uint16_t>(next));
     return static_cast<std::uint16_t>(next);
 }
 
@@ -48,7 +48,7 @@ template <class X>
 agreement<X> wait_agreement(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context,
                             std::uint64_t word) {
     session<X>& shared = *comm.shared_session();
-    agreement<X> made(shared, std::move(members), context, shared.next_agreement(context), word,
+    agreement<X> made(shared, std::move(members), context, shared.contexts().next_agreement(context), word,
                       comm.options().timeout_ns);
     const std::uint64_t no_deadline = 0; // every round has its own
     shared.wait_until([&] { return made.step(), made.done(); }, no_deadline);
@@ -99,8 +99,8 @@ communicator<X> shrink(communicator<X>& comm) {
     for (const rank_t r : detail::members_of(comm))
         if (agreed.failed()[r] == 0) members.push_back(r);
     shared.begin_epoch();
-    const std::uint16_t context = shared.next_context();
-    shared.use_context(context);
+    const std::uint16_t context = shared.contexts().next();
+    shared.contexts().use(context);
     return {comm.shared_session(), std::move(members), context, comm.options()};
 }
 

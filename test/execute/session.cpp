@@ -156,6 +156,22 @@ TEST_CASE("session: a message that no operation of this plan expects") {
     CHECK((e.bytes == 24 && e.envelope.operation == 5));
 }
 
+TEST_CASE("session: messages of a channel come in their order, each once") {
+    const auto two = plan_broadcast(flat{}, {.size = 2, .root = 1, .blocks = 2});
+    const std::uint16_t id = bind_plan(two, 0).plan_id;
+    for (const auto& [first, second] : {std::pair{0u, 0u}, {1u, 0u}, {0u, 2u}}) {
+        puppet p;
+        p.rank.data.assign(2, 0);
+        p.rank.start(two, 1);
+        p.send(1, first, 8, id);
+        if (!p.rank.done()) p.send(1, second, 8, id);
+        CAPTURE(first, second);
+        CHECK(p.rank.done());
+        CHECK(p.rank.result().code == errc::call_mismatch);
+        CHECK(p.rank.result().mismatch == mismatch::segment);
+    }
+}
+
 TEST_CASE("session: a message of a wrong length breaks the protocol and writes nothing") {
     for (const std::size_t bytes : {0u, 7u, 9u, 900u}) {
         puppet p;

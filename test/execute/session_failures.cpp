@@ -204,6 +204,23 @@ TEST_CASE("session: a peer that is lost after its part does no harm") {
     CHECK_FALSE(group[0].session.poison());
 }
 
+TEST_CASE("session: a peer that was lost before the operation began") {
+    test::ranks group(3);
+    group.fill(1);
+    group.lose(2);
+    group.settle();
+    CHECK_FALSE(group[0].session.poison());            // nobody needed it yet
+    const auto up = plan_reduce(chain{}, {.size = 3}); // 2 to 1 to 0
+    group[1].start(up, 1);
+    CHECK(group[1].done());
+    CHECK(group[1].result().code == errc::peer_dead);
+    CHECK(group[1].result().peer == 2);
+    group[0].start(up, 1);
+    REQUIRE(group.run());
+    CHECK(group[0].result().code == errc::peer_aborted);
+    CHECK(group[0].result().cause == errc::peer_dead);
+}
+
 TEST_CASE("session: an op that throws ends the operation everywhere") {
     test::ranks group(5);
     group.fill(2);

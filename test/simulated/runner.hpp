@@ -314,7 +314,7 @@ private:
             if (!alive(r)) continue;
             common &= words[r];
             group& g = *members_[r].session;
-            agreements[r].emplace(g, everybody, group::shrink_context, g.next_agreement(group::shrink_context),
+            agreements[r].emplace(g, everybody, group::shrink_context, g.contexts().next_agreement(group::shrink_context),
                                   words[r], round_ns);
         }
         const auto agreed = [&] {

@@ -215,6 +215,15 @@ struct reads_after_cancel : passes_on {
         return errc::ok;
     }
 };
+struct calls_a_cancelled_post_ok : passes_on {
+    using passes_on::passes_on;
+    std::size_t poll(std::span<event> events) {
+        const std::size_t found = inner.poll(events);
+        for (std::size_t i = 0; i != found; ++i)
+            if (events[i].code == errc::cancelled) events[i].code = errc::ok;
+        return found;
+    }
+};
 struct reports_a_loss_twice : passes_on {
     using passes_on::passes_on;
     std::size_t poll(std::span<event> events) {
@@ -303,6 +312,7 @@ TEST_CASE("transport conformance: each rule can be broken, and is then named") {
     CHECK(broken_rule<writes_beside>() == transport_rule::same_payload);
     CHECK(broken_rule<cancels_without_event>() == transport_rule::cancelled);
     CHECK(broken_rule<reads_after_cancel>() == transport_rule::cancelled);
+    CHECK(broken_rule<calls_a_cancelled_post_ok>() == transport_rule::cancelled);
     CHECK(broken_rule<reports_a_loss_twice>() == transport_rule::loss);
     CHECK(broken_rule<reports_a_loss_early>() == transport_rule::loss);
     CHECK(broken_rule<reports_a_living_peer>() == transport_rule::loss);

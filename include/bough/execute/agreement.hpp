@@ -109,10 +109,6 @@ private:
     void read_inbox() {
         std::vector<control_message>& inbox = session_.inbox();
         for (std::size_t i = 0; i < inbox.size() && !done_;) {
-            if (inbox[i].tag.context == context_ && inbox[i].tag.operation < number_) { // of one that has ended
-                inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
-                continue;
-            }
             const envelope& tag = inbox[i].tag;
             const bool is_over = tag.context == context_ && tag.operation < number_; // an earlier agreement
             if (!is_over && (tag.context != context_ || tag.operation != number_ || !is_due(inbox[i]))) {

@@ -12,8 +12,10 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/execute/contexts.hpp>
 #include <bough/execute/early.hpp>
 #include <bough/execute/mismatch.hpp>
+#include <bough/execute/notices.hpp>
 #include <bough/execute/operation.hpp>
 #include <bough/execute/outbox.hpp>
 #include <bough/execute/prepared.hpp>
@@ -29,13 +31,6 @@
 #include <vector>
 
 namespace bough {
-
-// A message of the layer above (agreement), for which no operation is needed.
-struct control_message {
-    rank_t peer = no_rank;
-    envelope tag{};
-    std::vector<std::byte> bytes;
-};
 
 template <Transport T>
 class session {
@@ -78,7 +73,7 @@ public:
         op.taken_back_by_ = no_rank;
         op.done_ = false;
         op.result_ = {};
-        note_started(tag);
+        contexts_.start(tag);
         if (const status bad = unusable(tag.operation)) {
             op.result_ = bad;
             op.done_ = true;
@@ -103,7 +98,7 @@ public:
     // told (`members`: who they are; empty: all), and their first message poisons the group. If all refuse it, nothing
     // has happened.
     void refuse(const envelope& tag, std::span<const rank_t> members = {}) {
-        note_started(tag);
+        contexts_.start(tag);
         if (poison_) return;
         refusals_.mine(tag);
         envelope notice = tag;
@@ -169,9 +164,8 @@ public:
         }
     }
 
-    // Contexts: 0 is that of the first communicator; all members of a new one agree on the largest next_context().
-    std::uint16_t next_context() const noexcept { return next_context_; }
-    void use_context(std::uint16_t context) noexcept { next_context_ = static_cast<std::uint16_t>(context + 1); }
+    // Its communicators (bough/group.hpp).
+    bough::contexts& contexts() noexcept { return contexts_; }
 
     // --- for the agreement of survivors (bough/execute/agreement.hpp) ---
 
@@ -181,17 +175,9 @@ public:
         outbox_.send(transport_, to, tag, bytes);
     }
     static constexpr std::uint16_t shrink_context = 0xffff;
-    // How many agreements have begun in a context, this one included.
-    std::uint32_t next_agreement(std::uint16_t context) {
-        for (auto& [known, count] : agreements_)
-            if (known == context) return ++count;
-        agreements_.emplace_back(context, 1);
-        return 1;
-    }
     // Control messages that have come, in order per peer; the reader removes what it has used.
     std::vector<control_message>& inbox() noexcept { return inbox_; }
-    // A rank that did not answer in time is treated as lost.
-    // From here on nothing of it is heard any more, however alive it is: it may live in another group now.
+    // Treats a rank as lost. Nothing of it is heard any more, however alive it is: it may live in another group now.
     void suspect(rank_t r) noexcept {
         mark_lost(r);
         stale_ += early_.drop([r](const event& e) { return e.peer == r; });
@@ -202,11 +188,9 @@ public:
         ++epoch_;
         poison_ = {};
         refusals_.clear();
-        started_.clear();
-        agreements_.clear();
-        next_context_ = 1;
+        contexts_.clear();
         std::erase_if(inbox_, [this](const control_message& m) { return m.tag.epoch != epoch_; });
-        stale_ += early_.drop([this](const event& e) { return before(e.envelope.epoch, epoch_); });
+        stale_ += early_.drop([this](const event& e) { return bough::contexts::before(e.envelope.epoch, epoch_); });
         // What came for this epoch before it began here, aborts and control messages included.
         std::vector<event> due;
         for (event e; early_.next(e, [this](const event& x) { return x.envelope.epoch == epoch_; });) due.push_back(e);
@@ -244,13 +228,10 @@ private:
     static constexpr std::uint32_t abort_segment = 0xffff'ffffu;
     static constexpr std::uint32_t control_segment = 0xffff'fffeu;
     static constexpr std::uint32_t refusal_segment = 0xffff'fffdu;
-    // Upper half of the ids of takes of such messages.
-    static constexpr std::uint32_t notice_mark = outbox::id_mark - 1;
 
     static bool belongs(const envelope& a, const envelope& b) noexcept {
         return a.operation == b.operation && a.context == b.context;
     }
-    static bool before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
 
     // Why no operation can start, if none can.
     status unusable(std::uint32_t number) const {
@@ -289,15 +270,15 @@ private:
     void arrived(const event& e) {
         const envelope& tag = e.envelope;
         if (tag.epoch != epoch_) {
-            if (before(epoch_, tag.epoch)) return early_.keep(e); // its sender has shrunk already
+            if (bough::contexts::before(epoch_, tag.epoch)) return early_.keep(e); // its sender has shrunk already
             ++stale_;
             early_.release(e.id);
         } else if (tag.segment == abort_segment || tag.segment == control_segment) {
-            read_notice(e);
+            if (control_message m; notices_.read(transport_, early_, e, m)) notice(std::move(m));
         } else if (tag.segment == refusal_segment) {
             early_.release(e.id);
             if (!poison_ && !refusals_.is_mine(tag)) {
-                if (was_started(tag))
+                if (contexts_.was_started(tag))
                     break_group(refused_by(e.peer, tag));
                 else
                     refusals_.theirs(e.peer, tag);
@@ -309,7 +290,7 @@ private:
         } else if (refusals_.is_mine(tag)) {
             early_.release(e.id);
             refused(tag.operation);
-        } else if (was_started(tag)) { // and was complete without this message
+        } else if (contexts_.was_started(tag)) { // and was complete without this message
             early_.release(e.id);
             break_group({.code = errc::call_mismatch,
                          .mismatch = mismatch::operation,
@@ -320,55 +301,18 @@ private:
         }
     }
 
-    // A message of a session, not of an operation: its short payload is copied, and the message released.
-    void read_notice(const event& e) {
-        control_message m{e.peer, e.envelope, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
-        posted result = posted::failed;
-        if (e.data != nullptr && early_.claim(e.id)) {
-            std::memcpy(m.bytes.data(), e.data, m.bytes.size());
-        } else if (e.data == nullptr && e.bytes != 0) {
-            const std::uint64_t id = std::uint64_t{notice_mark} << 32 | next_notice_++;
-            result = transport_.take(e.id, m.bytes, id);
-            if (result == posted::pending) return notices_.emplace_back(id, std::move(m)), void();
-        }
-        if (result != posted::complete) early_.release(e.id);
-        notice(std::move(m));
-    }
+    // A message of a session, not of an operation.
     void notice(control_message&& m) {
-        if (m.tag.segment == abort_segment)
-            break_group(
-                abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation)); // a peer gave up: so does this rank
-        else
-            inbox_.push_back(std::move(m));
-    }
-    // The payload of a notice has come.
-    void taken(const event& e) {
-        for (std::size_t i = 0; i != notices_.size(); ++i) {
-            if (notices_[i].first != e.id) continue;
-            control_message m = std::move(notices_[i].second);
-            notices_.erase(notices_.begin() + static_cast<std::ptrdiff_t>(i));
-            if (e.code == errc::ok && m.tag.epoch == epoch_) notice(std::move(m));
-            return;
-        }
+        if (m.tag.epoch != epoch_) return;
+        if (m.tag.segment != abort_segment) return inbox_.push_back(std::move(m));
+        break_group(
+            abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation)); // a peer gave up: so does this rank
     }
 
     operation* find(const envelope& tag) noexcept {
         for (operation* op : active_)
             if (belongs(op->tag_, tag)) return op;
         return nullptr;
-    }
-    void note_started(const envelope& tag) {
-        for (auto& [context, last] : started_)
-            if (context == tag.context) {
-                last = tag.operation;
-                return;
-            }
-        started_.emplace_back(tag.context, tag.operation);
-    }
-    bool was_started(const envelope& tag) const noexcept {
-        for (const auto& [context, last] : started_)
-            if (context == tag.context) return !before(last, tag.operation);
-        return false;
     }
     static status refused_by(rank_t peer, const envelope& tag) noexcept {
         return {.code = errc::peer_aborted, .cause = errc::invalid_argument, .peer = peer, .operation = tag.operation};
@@ -412,7 +356,10 @@ private:
     void completed(const event& e) {
         const auto ticket = static_cast<std::uint32_t>(e.id >> 32);
         if (ticket == outbox::id_mark) return outbox_.completed(e.id);
-        if (ticket == notice_mark) return taken(e);
+        if (ticket == notices::id_mark) {
+            if (control_message m; notices_.taken(e, m)) notice(std::move(m));
+            return;
+        }
         for (operation* op : active_) {
             if (op->ticket_ != ticket) continue;
             --op->pending_;
@@ -534,15 +481,12 @@ private:
     std::uint32_t tickets_ = 0; // operations started: operations of two communicators may have the same number
     std::array<event, 8> events_;
     std::vector<operation*> active_;
-    std::vector<std::pair<std::uint16_t, std::uint32_t>> started_; // context, its latest operation
     refusals refusals_;
     std::vector<unsigned char> lost_;
     std::vector<control_message> inbox_;
-    std::vector<std::pair<std::uint16_t, std::uint32_t>> agreements_; // context, how many
-    std::uint16_t next_context_ = 1;
+    bough::contexts contexts_;
     outbox outbox_;
-    std::vector<std::pair<std::uint64_t, control_message>> notices_; // whose payload is under way, by id
-    std::uint32_t next_notice_ = 0;
+    notices notices_;
     std::uint64_t stale_ = 0;
     bool blocked_ = false; // an engine has a refused send
     bool any_lost_ = false;

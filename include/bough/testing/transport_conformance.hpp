@@ -165,6 +165,7 @@ private:
     }
     transport_fault cancel_one(driver& d, int when) {
         const std::uint64_t id = d.id_of(0);
+        bool had = false; // its receiver got the message
         d.posts()[0].may_fail = true;
         for (std::uint32_t i = 0; when != 0 && d.held().empty() && i != options_.patience_polls; ++i) {
             bool moved = false;
@@ -179,7 +180,7 @@ private:
         for (std::uint64_t polls = 0; d.posts()[0].now == post_state::pending; ++polls) {
             bool moved = false; // its memory is overwritten on the event
             if (!d.poll_all(moved)) return d.fault();
-            if (!d.held().empty() && d.held()[0].claimed && polls >= 16 && !let_go(d)) return d.fault();
+            if (!d.held().empty() && d.held()[0].claimed && polls >= 16 && !let_go(d, had)) return d.fault();
             if (polls >= options_.patience_polls && (d.at(0).now_ns() - since >= options_.patience_ns ||
                                                      polls >= std::uint64_t{1000} * options_.patience_polls))
                 return {transport_rule::cancelled, 0, "a cancelled post never has an event"};
@@ -191,7 +192,9 @@ private:
             if (!d.poll_all(moved)) return d.fault();
         }
         while (!d.held().empty())
-            if (!let_go(d)) return d.fault();
+            if (!let_go(d, had)) return d.fault();
+        if (d.posts()[0].code == errc::ok && !had)
+            return {transport_rule::cancelled, 0, "a cancelled post ends with ok, but its message cannot be had"};
         // It may have arrived or not; what comes after it does.
         d.streams()[0].arrived = d.streams()[0].posted;
         d.streams()[0].fixed = 8;
@@ -201,11 +204,12 @@ private:
         return d.fault();
     }
     // The payload of a message that was taken back is right or cannot be had.
-    bool let_go(driver& d) {
+    bool let_go(driver& d, bool& had) {
         const auto a = d.take_one(0);
         const auto& s = d.streams()[a.from];
         if constexpr (InPlaceTransport<end>) {
             if (a.claimed || d.at(1).claim(a.seen.id)) {
+                had = true;
                 const bool right = d.traffic().is_payload(s, a.number, a.seen.data);
                 d.at(1).release(a.seen.id);
                 return right || d.fail(transport_rule::cancelled, 1,
@@ -215,7 +219,9 @@ private:
             return true;
         } else {
             bool taken_back = false;
-            return d.take(a, &taken_back);
+            const bool fine = d.take(a, &taken_back);
+            had = !taken_back;
+            return fine;
         }
     }
 
@@ -227,13 +233,13 @@ private:
         d.streams().push_back({.from = 0, .to = gone, .fixed = options_.longest});
         d.keep_arrivals = true;
         posted result = posted::complete;
-        for (std::uint32_t k = 0; k != 3 && result == posted::complete; ++k) result = d.offer(0);
+        for (std::uint32_t k = 0; k != 16 && result == posted::complete; ++k) result = d.offer(0);
         d.offer(1);
         const std::size_t long_post = d.posts().size() - 1;
         d.posts()[long_post].may_fail = true;
         d.streams()[1].arrived = d.streams()[1].posted; // nobody is there to see it
         d.may_lose = gone;
-        d.streams()[0].uncertain = d.posts()[long_post - 1].now == post_state::complete ? 0 : 1;
+        d.streams()[0].uncertain = result == posted::pending ? 1 : 0;
         d.group().pop_back();
         d.forget(gone);
         const std::uint64_t since = d.at(0).now_ns();

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// Notices: messages of a session, not of an operation, as they come in: aborts, agreement.
+#ifndef BOUGH_EXECUTE_NOTICES_HPP
+#define BOUGH_EXECUTE_NOTICES_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/execute/early.hpp>
+#include <bough/execute/outbox.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct control_message {
+    rank_t peer = no_rank;
+    envelope tag{};
+    std::vector<std::byte> bytes;
+};
+
+// Copies their short payloads; where a transport delivers those later, they wait here.
+class notices {
+public:
+    // Ids of its takes have this upper half, which no operation's ticket takes.
+    static constexpr std::uint32_t id_mark = outbox::id_mark - 1;
+
+    // Reads an arrival and releases it. True: `m` is the message; false: taken() will bring it.
+    template <Transport T>
+    bool read(T& transport, early_messages<T>& early, const event& e, control_message& m) {
+        m = {e.peer, e.envelope, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
+        posted result = posted::failed;
+        if (e.data != nullptr && early.claim(e.id)) {
+            std::memcpy(m.bytes.data(), e.data, m.bytes.size());
+        } else if (e.data == nullptr && e.bytes != 0) {
+            const std::uint64_t id = std::uint64_t{id_mark} << 32 | next_id_++;
+            result = transport.take(e.id, m.bytes, id);
+            if (result == posted::pending) {
+                under_way_.emplace_back(id, std::move(m));
+                return false;
+            }
+        }
+        if (result != posted::complete) early.release(e.id);
+        return true;
+    }
+    // The end of a take. True: `m` is the message.
+    bool taken(const event& e, control_message& m) {
+        for (std::size_t i = 0; i != under_way_.size(); ++i) {
+            if (under_way_[i].first != e.id) continue;
+            m = std::move(under_way_[i].second);
+            under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
+            return e.code == errc::ok;
+        }
+        return false;
+    }
+
+private:
+    std::vector<std::pair<std::uint64_t, control_message>> under_way_; // by id
+    std::uint32_t next_id_ = 0;
+};
+
+} // namespace bough
+
+#endif
