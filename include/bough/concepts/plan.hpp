@@ -58,11 +58,15 @@ concept Algorithm = std::copyable<A> && requires(const A& a, const dimensions& a
 
 template <Algorithm A>
 constexpr bool keeps_rank_order(const A& algorithm, const dimensions& at) {
-    if constexpr (requires { algorithm.keeps_rank_order(at); }) return algorithm.keeps_rank_order(at);
-    else return false;
+    if constexpr (requires { algorithm.keeps_rank_order(at); })
+        return algorithm.keeps_rank_order(at);
+    else
+        return false;
 }
 template <Algorithm A>
-inline constexpr bool may_hold_v = requires { requires A::may_hold; };
+inline constexpr bool may_hold_v = requires {
+    requires A::may_hold;
+};
 
 template <class P>
 concept Plan = requires(const P& plan, rank_t r, detail::null_sink& sink) {

@@ -101,7 +101,7 @@ constexpr dependences infer_dependences(std::span<const step> steps) {
     found.first.reserve(steps.size() + 1);
     found.channel.resize(steps.size(), no_step);
     std::vector<std::uint32_t> listed_for(steps.size(), no_step); // step -> the last step it was listed for
-    std::vector<std::uint64_t> posts;                            // (direction, peer, step), to be sorted
+    std::vector<std::uint64_t> posts;                             // (direction, peer, step), to be sorted
     for (std::uint32_t i = 0; i != steps.size(); ++i) {
         const step& s = steps[i];
         found.first.push_back(static_cast<std::uint32_t>(found.before.size()));

@@ -7,8 +7,8 @@
 //   ...
 //   if (!fault.met) break;          // the run made fewer calls than that: the sweep is complete
 //
-// Calls are counted that say something about the program: post_send, take and claim; not polls, whose number depends on
-// the time of day.
+// What is counted are calls of post_send: they say something about the program, while the number of polls depends on the
+// time of day. A take or claim is never failed: that would say that the sender has taken its message back.
 #ifndef BOUGH_TESTING_FAULTY_HPP
 #define BOUGH_TESTING_FAULTY_HPP
 
@@ -22,9 +22,9 @@
 namespace bough::testing {
 
 enum class fault : std::uint8_t {
-    refuse, // the call is refused, once: would_block for a post, failed for a take, false for a claim
-    fail,   // the same, but a post fails
-    lose,   // the peer of the call is reported lost, and nothing goes to it or comes from it any more
+    refuse, // would_block, once
+    fail,   // failed, once
+    lose,   // the peer is reported lost to this rank, and nothing goes to it or comes from it any more; it is not told
 };
 
 struct fault_point {
@@ -72,11 +72,10 @@ public:
         }
         return kept;
     }
-    // Nobody can be refused a payload that has arrived, but it may be gone.
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        return strikes() ? posted::failed : inner_.take(handle, into, id);
+        return inner_.take(handle, into, id);
     }
-    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return !strikes() && inner_.claim(handle); }
+    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
     void release(std::uint64_t handle) { inner_.release(handle); }
     errc cancel(std::uint64_t id) { return inner_.cancel(id); }
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
