@@ -2,7 +2,11 @@
 // Instructions of one 8-byte allreduce, all ranks together, without waiting: one thread drives every rank in turn, so the
 // count is the same in every run. Made for callgrind:
 //
-//   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2     (ranks; 1000 operations)
+//   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2        (ranks; 1000 operations)
+//   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2 bare
+//
+// `bare` runs the same engine on the same transport without a session: no matching, no signatures, no early messages, no
+// deadlines, no poison. The difference is what safety costs.
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/execute/session.hpp>
 #include <bough/op/any_op.hpp>
@@ -12,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -58,17 +63,81 @@ std::uint32_t next_operation = 0;
     }
 }
 
+namespace {
+
+struct bare_rank {
+    bough::in_process::endpoint transport;
+    std::unique_ptr<bough::prepared> work;
+    double value = 0;
+
+    // Port of the engine.
+    bough::posted send(std::uint32_t step, bough::rank_t to, std::uint32_t segment, const std::byte* data,
+                       std::uint64_t bytes) {
+        bough::envelope tag;
+        tag.segment = segment;
+        return transport.post_send(to, tag, {data, static_cast<std::size_t>(bytes)}, step);
+    }
+    bough::posted take(const bough::held_message& held, std::byte* into, std::uint64_t bytes, std::uint32_t step) {
+        return transport.take(held.handle, {into, static_cast<std::size_t>(bytes)}, step);
+    }
+    bool claim(const bough::held_message& held) { return transport.claim(held.handle); }
+    void release(const bough::held_message& held) { transport.release(held.handle); }
+};
+
+} // namespace
+
+[[gnu::noinline]] void measured_bare(std::vector<bare_rank>& ranks, const bough::any_op& plus) {
+    bough::event events[8];
+    for (std::uint32_t n = 0; n != operations; ++n) {
+        for (bare_rank& r : ranks) {
+            r.value = 1;
+            bough::call c;
+            c.input = reinterpret_cast<const std::byte*>(&r.value);
+            c.output = reinterpret_cast<std::byte*>(&r.value);
+            c.count = 1;
+            c.element_bytes = sizeof(double);
+            c.combine = plus.function;
+            r.work->prepare(c);
+            r.work->engine().start(c, r);
+        }
+        for (bool busy = true; busy;) {
+            busy = false;
+            for (bare_rank& r : ranks) {
+                if (r.work->engine().done()) continue;
+                const std::size_t found = r.transport.poll(events);
+                for (std::size_t i = 0; i != found; ++i) {
+                    const bough::event& e = events[i];
+                    for (const bough::bound_channel& channel : r.work->bound().channels)
+                        if (channel.peer == e.peer)
+                            r.work->engine().arrived(r.work->bound().receives[channel.first + e.envelope.segment],
+                                                     {e.data, e.bytes, e.id, e.peer, true}, r);
+                }
+                busy |= !r.work->engine().done();
+            }
+        }
+    }
+}
+
 int main(int argc, char** argv) {
     const auto size = static_cast<bough::rank_t>(argc > 1 ? std::atoi(argv[1]) : 2);
     if (size < 1 || size > 64) return std::fputs("ranks: 1 to 64\n", stderr), 2;
     bough::in_process world{size};
     const auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = size});
+    const bough::any_op plus = bough::make_any_op<double>(bough::plus{});
+    if (argc > 2 && std::string_view(argv[2]) == "bare") {
+        std::vector<bare_rank> ranks;
+        for (bough::rank_t r = 0; r != size; ++r)
+            ranks.push_back({world.connect(r), std::make_unique<bough::prepared>(bough::bind_plan(plan, r))});
+        measured_bare(ranks, plus);
+        for (const bare_rank& r : ranks)
+            if (r.value != size) return std::fputs("wrong result\n", stderr), 1;
+        return 0;
+    }
     std::vector<rank_work> ranks(size);
     for (bough::rank_t r = 0; r != size; ++r) {
         ranks[r].group = std::make_unique<session>(world.connect(r));
         ranks[r].work = std::make_unique<bough::prepared>(bough::bind_plan(plan, r));
     }
-    const bough::any_op plus = bough::make_any_op<double>(bough::plus{});
     measured(ranks, plus);
     std::size_t steps = 0;
     for (const rank_work& r : ranks) {

@@ -38,6 +38,12 @@ void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t a) { return allocate(bytes, a); }
 void* operator new[](std::size_t bytes, std::align_val_t a) { return allocate(bytes, a); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return ++allocations, std::malloc(bytes + 1); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+    return ++allocations, std::malloc(bytes + 1);
+}
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }

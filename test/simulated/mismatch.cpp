@@ -106,7 +106,6 @@ void check_case(deviation d, bool rooted, rank_t size, rank_t deviating, std::ui
             const bough::status& s = ends[r];
             both_values |= s.code == errc::call_mismatch && s.mismatch == what(d) && s.mine != s.theirs;
             if (meets(d)) CHECK((s.code != errc::deadline && s.cause != errc::deadline));
-            first_cause |= s.code == errc::call_mismatch || s.code == errc::deadline;
             if (s && !seen[r]) seen[r] = s;
             // Who gets a value from all ranks cannot have got a right one, this time or later.
             const std::uint8_t kind = calls[n][r].tag.signature.kind;
@@ -116,6 +115,8 @@ void check_case(deviation d, bool rooted, rank_t size, rank_t deviating, std::ui
     }
     all.settle();
     for (rank_t r = 0; r != size; ++r) {
+        const errc why = all[r].poison().code;
+        first_cause |= why == errc::call_mismatch || why == errc::deadline;
         if (seen[r]) continue;
         CHECK(all[r].poison()); // by progress
     }

@@ -101,7 +101,7 @@ public:
 
     // Releases every message that is still held: after an error.
     template <class Port>
-    void release_held(Port& port) {
+    void release_held(Port&& port) {
         for (held_message& held : memory_.held)
             if (held.present) port.release(held), held.present = false;
     }

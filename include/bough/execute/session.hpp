@@ -323,7 +323,7 @@ private:
     }
 
     void deliver(operation& op, const event& e) {
-        if (op.result_) return early_.release(e.id);
+        if (op.result_ || op.taken_back_by_ != no_rank) return early_.release(e.id);
         if (e.envelope.signature != op.tag_.signature || e.envelope.plan != op.tag_.plan) {
             early_.release(e.id);
             return fail(op, call_mismatch(op.tag_, e.envelope, e.peer));
@@ -433,6 +433,7 @@ private:
     // A message that the operation needs was taken back: its sender gave up, or is gone. Its notice, or its loss, says why.
     void taken_back(operation& op, rank_t peer) {
         op.taken_back_by_ = peer;
+        op.work_->engine().release_held(port{*this, op}); // its reason may be waiting for a slot
         if (any_lost_) fail_if_lost(op);
     }
     // A failed operation ends when the transport has given all its bytes back.

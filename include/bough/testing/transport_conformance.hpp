@@ -37,7 +37,9 @@ class transport_checker {
     using post_state = typename driver::post::state;
 
 public:
-    transport_checker(Make& make, const transport_check& options) : make_(make), options_(options) {}
+    transport_checker(Make& make, const transport_check& options) : make_(make), options_(options) {
+        options_.longest = std::max<std::size_t>(options.longest, 64);
+    }
 
     transport_fault run() {
         using check = transport_fault (transport_checker::*)();

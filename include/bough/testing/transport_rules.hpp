@@ -38,7 +38,7 @@ struct transport_fault {
 struct transport_check {
     rank_t ranks = 3;                          // of the groups that are made
     std::uint32_t messages = 10'000;           // over one link; the others carry a twentieth of it
-    std::size_t longest = 100 * 1024;          // bytes of the longest message
+    std::size_t longest = 100 * 1024;          // bytes of the longest message; at least 64
     std::uint32_t queue_limit = 1u << 16;      // posts that a link takes unpolled, at most
     std::uint64_t patience_ns = 2'000'000'000; // of now_ns(): when nothing happens for so long, nothing will
     std::uint32_t patience_polls = 10'000;     // and for so many polls

@@ -53,7 +53,8 @@ public:
     // Neither crashed nor stopped nor left. Others must not be driven: what they call does nothing.
     bool is_alive(rank_t r) const noexcept { return world_->alive(r); }
 
-    // Jumps to the next thing that is due. False: there is none; only deadlines can move anything.
+    // Jumps to the next thing that is due; by a little only, if a rank has not polled what has come. False: neither; only
+    // deadlines can move anything.
     bool advance() { return world_->advance(); }
     void advance_to(std::uint64_t ns) { world_->advance_to(ns); }
     // advance() will stop at this time, too.
