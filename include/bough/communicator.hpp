@@ -3,7 +3,8 @@
 //
 // The first communicator takes the transport; duplicate() and split() (bough/group.hpp) make further ones over the same.
 // One thread at a time. All ranks of the group make the same calls in the same order; a rank that does not is told so
-// (call_mismatch), as are the others. Moving a communicator is cheap; destroying it ends this rank's part in the group.
+// (call_mismatch), as are the others. Moving a communicator is cheap; destroying the last one over
+// a transport ends this rank's part in the group.
 #ifndef BOUGH_COMMUNICATOR_HPP
 #define BOUGH_COMMUNICATOR_HPP
 
@@ -72,24 +73,32 @@ public:
     // of your own; it checks nothing about types.
     template <Plan P>
     status run(const P& plan, const call& c, call_signature signature) {
-        prepared& work = find(plan);
+        if (is_stale()) return stale();
         envelope tag = next_tag();
-        tag.plan = work.bound().plan_id;
-        if (!c.offsets.empty())
-            tag.plan ^= detail::hash_offsets(c.offsets); // how the vector is cut is the plan's affair
-        tag.signature = signature;
-        tag.signature.kind = decltype(plan.goal())::kind;
-        if (epoch_ != session_->epoch()) return {.code = errc::group_poisoned, .operation = tag.operation};
         operation op;
-        session_->start(op, work, c, tag, options_.timeout_ns);
-        return session_->wait(op);
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            return run_tagged(plan, c, signature, tag, op);
+        } catch (...) { // memory ran out, before the operation or in the middle of it
+            if (op.done())
+                return session_->refuse(tag, members_), status{.code = errc::no_resources, .operation = tag.operation};
+            session_->abandon(op);
+            return op.result();
+        }
+#else
+        return run_tagged(plan, c, signature, tag, op);
+#endif
     }
 
     // Ends a call that broke a rule before it started: it still counts as one, so that the ranks stay in step.
     status refuse(const status& why) {
+        if (is_stale()) return stale();
         session_->refuse(next_tag(), members_);
         return why;
     }
+    // A later epoch has begun without this communicator (bough/group.hpp, shrink).
+    bool is_stale() const noexcept { return epoch_ != session_->epoch(); }
+    static status stale() noexcept { return {.code = errc::group_poisoned}; }
 
     // Which of the plans a front door may take it took the last time. A choice is a pure function of the key and of
     // options().costs, so it may be kept.
@@ -111,6 +120,18 @@ public:
     }
 
 private:
+    template <class P>
+    status run_tagged(const P& plan, const call& c, const call_signature& signature, envelope tag, operation& op) {
+        prepared& work = find(plan);
+        tag.plan = work.bound().plan_id;
+        if (!c.offsets.empty())
+            tag.plan ^= detail::hash_offsets(c.offsets); // how the vector is cut is the plan's affair
+        tag.signature = signature;
+        tag.signature.kind = decltype(plan.goal())::kind;
+        session_->start(op, work, c, tag, options_.timeout_ns);
+        return session_->wait(op);
+    }
+
     envelope next_tag() noexcept {
         envelope tag;
         tag.operation = ++operations_;

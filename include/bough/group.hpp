@@ -3,10 +3,12 @@
 //
 //   auto other = bough::duplicate(comm);              the same ranks, messages of its own
 //   auto part = bough::split(comm, color, key);       the ranks with my color, ordered by key, then by rank
-//   std::uint64_t all = bough::agree(comm, word);     bitwise and over the survivors: the same value on each of them
+//   std::uint64_t all = bough::agree(comm, word);     bitwise and over the survivors: the same value on each of them, if
+//                                                     those that did not answer in time were dead (doc/design/007)
 //   auto rest = bough::shrink(comm);                  a communicator of the survivors, in a new epoch
 // All are collective over `comm`. Errors throw bough::error. Communicators over one transport share its fate: a failure in
 // one poisons all of them; shrink() ends that, and all older communicators with it (their calls end with group_poisoned).
+// A group can make 65,534 communicators; then duplicate and split end with no_resources, until the next shrink.
 #ifndef BOUGH_GROUP_HPP
 #define BOUGH_GROUP_HPP
 
@@ -47,6 +49,7 @@ std::uint16_t fresh_context(communicator<X>& comm) {
 template <class X>
 agreement<X> wait_agreement(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context,
                             std::uint64_t word) {
+    if (comm.is_stale()) throw_if(comm.stale());
     session<X>& shared = *comm.shared_session();
     agreement<X> made(shared, std::move(members), context, shared.contexts().next_agreement(context), word,
                       comm.options().timeout_ns);

@@ -169,3 +169,59 @@ TEST_CASE("shrink: a group that nothing has happened to stays whole", "[frontdoo
     });
     CHECK(seen.count == 0);
 }
+
+TEST_CASE("shrink: calls on what is older fail on their own and leave the new group alone", "[frontdoor][group]") {
+    faults seen;
+    bough::in_process{2}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        auto twin = bough::duplicate(comm);
+        auto rest = bough::shrink(comm);
+        std::vector<int> in(3), out(2);
+        for (int i = 0; i != 5; ++i) { // refused before it starts, on a communicator of the old epoch
+            std::error_code ec;
+            bough::allreduce(twin, std::span(in), std::span(out), bough::plus{}, ec);
+            seen.expect(bool(ec));
+        }
+        for (int i = 0; i != 5; ++i) seen.expect(sum_of_ones(rest) == 2);
+        bool refused = false;
+        try {
+            (void)bough::agree(comm, 1);
+        } catch (const bough::error& e) {
+            refused = e.code() == bough::errc::group_poisoned;
+        }
+        seen.expect(refused);
+    });
+    CHECK(seen.count == 0);
+}
+
+TEST_CASE("tables that differ in the middle are a mismatch on every rank", "[frontdoor][mismatch]") {
+    const std::vector<rank_t> ours{0, 0, 0, 1, 0};
+    const std::vector<rank_t> theirs{0, 0, 0, 2, 0};
+    std::atomic<int> failed{0};
+    faults seen;
+    bough::in_process{5}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport), {.timeout_ns = 5'000'000'000}};
+        const auto tree = bough::table::from_parents(comm.rank() == 1 ? theirs : ours);
+        std::error_code ec;
+        for (int i = 0; i != 3 && !ec; ++i) { // who had rightly returned learns of it at its next call
+            int x = 1;
+            bough::reduce(comm, std::span(&x, 1), bough::plus{}, bough::root{0}, tree, ec);
+            if (!ec && comm.rank() == 0) seen.expect(x == 5);
+        }
+        if (ec) ++failed;
+    });
+    CHECK(seen.count == 0);
+    CHECK(failed == 5);
+}
+
+TEST_CASE("in_process: every run has a group of its own", "[frontdoor][group]") {
+    bough::in_process world{3};
+    for (int i = 0; i != 3; ++i) {
+        faults seen;
+        world.run([&](auto transport) {
+            bough::communicator comm{std::move(transport)};
+            seen.expect(sum_of_ones(comm) == 3);
+        });
+        CHECK(seen.count == 0);
+    }
+}

@@ -95,7 +95,10 @@ static_assert(says(judge(allreduce, two,
 // mixed_blocks.
 static_assert(says(judge(reduce, {.size = 2, .blocks = 2},
                          {{receive_step(1, plane(0)), combine_step(in(0), plane(0), out(0))}, {send_step(0, in(1))}}),
-                   fault::mixed_blocks, 0, 1));
+                   fault::mixed_blocks, 0, 0, 0, 1));
+static_assert(says(judge(reduce, {.size = 1, .blocks = 2},
+                         {{copy_step(in(1), plane(0)), copy_step(in(0), out(0)), copy_step(plane(0), out(1))}}),
+                   fault::mixed_blocks, 0, 0));
 
 // repeated_contribution; a barrier may repeat, an allreduce must not.
 static_assert(says(judge(reduce, one, {{combine_step(in(0), in(0), out(0))}}), fault::repeated_contribution, 0, 0, 0,
@@ -124,13 +127,13 @@ static_assert(says(judge(reduce, one, {{}}), fault::missing_result, 0, no_step))
 static_assert(says(judge(broadcast, {.size = 2, .blocks = 3}, {{send_step(1, in(0, 2))}, {receive_step(0, out(0, 2))}}),
                    fault::missing_result, 1, no_step, 2));
 
-// wrong_result: a contribution is missing; one does not belong; another block.
+// wrong_result: a contribution is missing; one does not belong. And another block.
 static_assert(says(judge(reduce, two, {{copy_step(in(0), out(0))}, {}}), fault::wrong_result, 0, no_step, 0, 1));
 static_assert(says(judge(reduce, two, {{receive_step(1, out(0))}, {send_step(0, in(0))}}), fault::wrong_result, 0,
                    no_step, 0, 0));
 static_assert(says(judge(reduce, {.size = 1, .blocks = 2},
                          {{copy_step(in(0), plane(0)), copy_step(plane(0), out(1)), copy_step(in(0), out(0))}}),
-                   fault::wrong_result, 0, no_step, 1));
+                   fault::mixed_blocks, 0, 1, 1));
 
 // scratch_exceeded: counted in blocks, each once.
 static_assert(says(

@@ -109,6 +109,26 @@ struct typed_call {
     std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
 };
 
+// The wire form of `count` elements. An encode that throws is an error of this call, which the other ranks are told.
+template <class T>
+status encode_all(const T* in, std::size_t count, std::byte* out) {
+    constexpr std::size_t size = wire_size_v<T>;
+    const auto encode = [&] {
+        for (std::size_t i = 0; in != nullptr && i != count; ++i)
+            wire<T>::encode(in[i], std::span<std::byte, size>(out + i * size, size));
+    };
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+        encode();
+    } catch (...) {
+        return {.code = errc::op_threw};
+    }
+#else
+    encode();
+#endif
+    return {};
+}
+
 // Runs `plan` on typed memory: as it lies if T travels as bytes, else through its wire form.
 template <class X, class P, class T>
 status run_typed(communicator<X>& comm, const P& plan, const typed_call<T>& typed) {
@@ -131,8 +151,7 @@ status run_typed(communicator<X>& comm, const P& plan, const typed_call<T>& type
         const std::size_t out_count = typed.in_parts ? typed.out_part.count : typed.count;
         const std::size_t out_first = typed.in_parts ? in_count : 0;
         std::vector<std::byte> staged((out_first + out_count) * size);
-        for (std::size_t i = 0; typed.in != nullptr && i != in_count; ++i)
-            wire<T>::encode(typed.in[i], std::span<std::byte, size>(staged.data() + i * size, size));
+        if (const status bad = encode_all(typed.in, in_count, staged.data())) return comm.refuse(bad);
         c.input = staged.data();
         c.output = staged.data() + out_first * size;
         const status s = comm.run(plan, c, typed.signature);

@@ -182,8 +182,11 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
         return std::move(made.steps);
     };
     bound_schedule bound = bind_steps(steps_of(rank), plan.blocks());
+    // The steps of all ranks of a group of usual size, so that any difference shows; of a larger one, of some.
     std::uint64_t id = std::uint64_t{plan.size()} << 32 | plan.root();
-    for (const rank_t r : {rank_t{0}, plan.size() - 1, plan.root()}) id = detail::hash_steps(id, steps_of(r));
+    const rank_t stride = plan.size() / 1024 + 1;
+    for (rank_t r = 0; r < plan.size(); r += stride) id = detail::hash_steps(id, steps_of(r));
+    for (const rank_t r : {plan.root(), plan.size() - 1}) id = detail::hash_steps(id, steps_of(r));
     if constexpr (requires { plan.algorithm().hash(); }) id ^= plan.algorithm().hash();
     bound.plan_id = detail::fold16(id);
     if constexpr (requires { plan.algorithm(); })

@@ -17,7 +17,6 @@ inline constexpr std::uint32_t not_a_step = 0xffff'ffffu;
 // One step as the engine runs it.
 struct bound_step {
     bough::verb verb = bough::verb::copy;
-    bool order_only_next = false; // of a send: `next_on_channel` waits for this post
     rank_t peer = no_rank;
     std::uint32_t segment = 0;                  // of a message: its number on its channel
     std::uint32_t a = 0, b = 0, out = 0;        // indices into bound_schedule::places

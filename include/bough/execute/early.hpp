@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -111,8 +112,9 @@ private:
             if (c.peer == e.peer) of_peer += cost(c.bytes.size());
         if (of_peer > limits_.bytes_per_peer || copied_ + cost(e.bytes) > limits_.bytes) return;
         copy made{next_copy_++, e.peer, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
-        if (transport_.take(e.id, made.bytes, 0) != posted::complete)
-            return; // its sender took it back: claim() will tell
+        if (!claim(e.id)) return; // its sender took it back, and whoever claims it will be told so again
+        if (e.bytes != 0) std::memcpy(made.bytes.data(), e.data, made.bytes.size());
+        transport_.release(e.id);
         copied_ += cost(e.bytes);
         e.id = made.handle;
         e.data = made.bytes.data();

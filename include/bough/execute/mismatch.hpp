@@ -31,6 +31,17 @@ inline status call_mismatch(const envelope& mine, const envelope& theirs, rank_t
     return s;
 }
 
+// A call that a peer refused to start.
+inline status refused_call(rank_t peer, std::uint32_t operation) noexcept {
+    return {.code = errc::peer_aborted, .cause = errc::invalid_argument, .peer = peer, .operation = operation};
+}
+// What a call on a group that `why` has broken ends with.
+inline status poisoned(status why) noexcept {
+    if (why.code != errc::peer_aborted) why.cause = why.code;
+    why.code = errc::group_poisoned;
+    return why;
+}
+
 // The payload of an abort: what its sender knows. 24 bytes, so that it rides with its envelope.
 struct abort_notice {
     std::uint64_t mine = 0, theirs = 0; // of a mismatch

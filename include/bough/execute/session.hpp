@@ -25,7 +25,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -80,7 +79,7 @@ public:
             return;
         }
         if (const rank_t peer = refusals_.refused_by(tag); peer != no_rank) {
-            op.result_ = refused_by(peer, tag);
+            op.result_ = refused_call(peer, tag.operation);
             op.done_ = true;
             return set_poison(op.result_);
         }
@@ -109,6 +108,15 @@ public:
             if (r != rank() && lost_[r] == 0) outbox_.send(transport_, r, notice, {});
         }
         if (early_.any([&](const event& e) { return belongs(e.envelope, tag); })) refused(tag.operation);
+    }
+
+    // After an exception that is not the op's, as when memory runs out: ends the operation, and the group with it.
+    void abandon(operation& op) noexcept {
+        const std::uint64_t last =
+            transport_.now_ns() + 1'000'000'000; // an event may have been lost with the exception
+        guarded(op, [&] { fail(op, {.code = errc::no_resources, .operation = op.tag_.operation}); });
+        while (!op.done_ && transport_.now_ns() < last) guarded(op, [&] { progress(); });
+        if (!op.done_) remove(op);
     }
 
     // Gives an operation up: it ends with errc::cancelled, and the group with it.
@@ -238,10 +246,7 @@ private:
         if constexpr (requires { transport_.forked(); })
             if (transport_.forked()) return {.code = errc::forked_child, .operation = number};
         if (!poison_) return {};
-        status s = poison_;
-        s.code = errc::group_poisoned;
-        s.cause = poison_.code == errc::peer_aborted ? poison_.cause : poison_.code;
-        return s;
+        return poisoned(poison_);
     }
 
     // Runs what may call the user's op.
@@ -279,7 +284,7 @@ private:
             early_.release(e.id);
             if (!poison_ && !refusals_.is_mine(tag)) {
                 if (contexts_.was_started(tag))
-                    break_group(refused_by(e.peer, tag));
+                    break_group(refused_call(e.peer, tag.operation));
                 else
                     refusals_.theirs(e.peer, tag);
             }
@@ -313,9 +318,6 @@ private:
         for (operation* op : active_)
             if (belongs(op->tag_, tag)) return op;
         return nullptr;
-    }
-    static status refused_by(rank_t peer, const envelope& tag) noexcept {
-        return {.code = errc::peer_aborted, .cause = errc::invalid_argument, .peer = peer, .operation = tag.operation};
     }
     // A peer has started a call that this rank refused.
     void refused(std::uint32_t number) {
@@ -412,16 +414,12 @@ private:
     void break_group(const status& why) {
         set_poison(why);
         for (std::size_t i = 0; i < active_.size();)
-            if (active_[i]->result_)
-                ++i;
-            else
-                fail(*active_[i], why), i = 0;
+            active_[i]->result_ ? void(++i) : (fail(*active_[i], why), void(i = 0));
     }
 
     void fail(operation& op, const status& why) {
         if (op.result_) return;
         op.result_ = why;
-        set_poison(why);
         port p{*this, op};
         op.work_->engine().release_held(p);
         const bound_schedule& bound = op.work_->bound();
@@ -429,6 +427,7 @@ private:
             if (bound.steps[i].verb == verb::send || bound.steps[i].verb == verb::receive)
                 (void)transport_.cancel(p.id(i));
         finish_failed(op);
+        set_poison(why);
     }
     // A message that the operation needs was taken back: its sender gave up, or is gone. Its notice, or its loss, says why.
     void taken_back(operation& op, rank_t peer) {
@@ -476,6 +475,8 @@ private:
         }
     }
 
+    outbox outbox_; // these two outlive the transport, which may still read or write their bytes
+    notices notices_;
     T transport_;
     early_messages<T> early_;
     std::uint32_t epoch_ = 1;
@@ -486,8 +487,6 @@ private:
     std::vector<unsigned char> lost_;
     std::vector<control_message> inbox_;
     bough::contexts contexts_;
-    outbox outbox_;
-    notices notices_;
     std::uint64_t stale_ = 0;
     bool blocked_ = false; // an engine has a refused send
     bool any_lost_ = false;

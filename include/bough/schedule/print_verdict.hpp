@@ -67,7 +67,7 @@ inline std::string to_string(const verdict& v) {
     case fault::read_of_nothing: return at_step("") + "reads " + block + " of a buffer that holds nothing there";
     case fault::in_place_hazard:
         return at_step("") + "reads " + block + " of the input after that of the output was written: wrong in place";
-    case fault::mixed_blocks: return at_step("") + "combines two different blocks into " + block;
+    case fault::mixed_blocks: return at_step("") + "puts another block where this one belongs: " + block;
     case fault::repeated_contribution:
         return at_step("") + "counts the contribution of rank " + peer + " to " + block + " twice";
     case fault::deadlock: return at_step(v.peer == no_rank ? "" : "message with " + peer) + "can never start: deadlock";

@@ -102,6 +102,9 @@ private:
                     const bool partly_b = s.reads_b() && overlap(s.b, s.out) && s.b.first != s.out.first;
                     if (partly_a || partly_b) return fail(fault::overlapping_operands, r, i, s.out.first);
                 }
+                // The blocks of a vector differ in length when its elements do not divide evenly.
+                if (!s.communicates() && (s.a.first != s.out.first || (s.reads_b() && s.b.first != s.out.first)))
+                    return fail(fault::mixed_blocks, r, i, s.out.first);
             }
             cells_.resize(cells_.size() + buffers * at_.blocks, cell{});
             for (block_t b = 0; b != at_.blocks; ++b)
@@ -166,6 +169,9 @@ private:
             const slice& into = step_of(receives[i].rank, receives[i].node).out;
             if (from.count != into.count)
                 return fail(fault::length_mismatch, receives[i].rank, receives[i].node - node_first_[receives[i].rank],
+                            into.first, receives[i].from);
+            if (from.first != into.first)
+                return fail(fault::mixed_blocks, receives[i].rank, receives[i].node - node_first_[receives[i].rank],
                             into.first, receives[i].from);
             const auto m = static_cast<std::uint32_t>(messages_.size());
             messages_.push_back({.send = sends[i].node, .receive = receives[i].node});

@@ -21,7 +21,7 @@ enum class fault : std::uint8_t {
     length_mismatch,       // a send and its receive differ in length
     read_of_nothing,       // a step reads a block that nobody has written
     in_place_hazard,       // input is read after the same block of output was written: wrong when they are one
-    mixed_blocks,          // a combine of two different blocks
+    mixed_blocks,          // a step puts a block where another one belongs: every buffer has the vector's coordinates
     repeated_contribution, // a rank's contribution is counted twice
     deadlock,              // a step can never start
     missing_result,        // a block of the result is never written

@@ -25,7 +25,7 @@ namespace bough {
 struct problem {
     std::uint64_t bytes = 0;         // of the whole vector
     std::uint64_t element_bytes = 1; // bytes is a multiple of it
-    rank_t cores = no_rank;          // that the ranks share; no_rank: one each
+    rank_t cores = no_rank;          // that the ranks share, equal on all ranks; no_rank: one each
     double switch_ns = 1000;         // to give a core from one rank to the next
 };
 

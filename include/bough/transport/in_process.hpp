@@ -67,7 +67,7 @@ public:
     // The transport of one rank; to be used by one thread at a time. Each rank's may be taken once.
     endpoint connect(rank_t rank);
 
-    // Runs f(transport) on one thread per rank and waits for all. If ranks throw, the exception of the one whose end was
+    // May be called again: every run has a group of its own. Runs f(transport) on one thread per rank and waits for all. If ranks throw, the exception of the one whose end was
     // gone first is rethrown here: the others learn that it is gone, and their operations end with peer_dead.
     template <class F>
     void run(F&& f);
@@ -77,6 +77,7 @@ private:
     struct alignas(64) rank_state {
         std::atomic<detail::ring*> incoming{nullptr}; // all rings to this rank, newest first
         std::atomic<std::uint32_t> gone{0};           // 0, or that it was the n-th to go
+        std::atomic<bool> taken{false};               // connect() has given its endpoint away
     };
     struct world {
         world(rank_t n, in_process_options o) : options(o), ranks(n) {
@@ -247,15 +248,25 @@ static_assert(InPlaceTransport<in_process::endpoint> && WaitableTransport<in_pro
 
 inline in_process::endpoint in_process::connect(rank_t rank) {
     BOUGH_EXPECTS(rank < size(), "rank: not a rank of this group");
+    BOUGH_EXPECTS(!shared_->ranks[rank].taken.exchange(true), "rank: its endpoint has been taken already");
     return endpoint(shared_, rank);
 }
 
 template <class F>
 void in_process::run(F&& f) {
+    if (shared_->ranks[0].taken.load()) shared_ = std::make_shared<world>(size(), shared_->options);
+    // Joins what has started, also if a thread cannot be made: the ends that are left then go first, and are seen as gone.
+    struct joined {
+        std::vector<std::thread> threads;
+        ~joined() {
+            for (std::thread& t : threads)
+                if (t.joinable()) t.join();
+        }
+    } running;
+    std::vector<std::thread>& threads = running.threads;
     std::vector<endpoint> ends; // before any thread starts, so that a rank that fails at once is seen as gone
     ends.reserve(size());
     for (rank_t r = 0; r != size(); ++r) ends.push_back(connect(r));
-    std::vector<std::thread> threads;
     threads.reserve(size());
 #if BOUGH_HAS_EXCEPTIONS
     std::vector<std::exception_ptr> thrown(size());
