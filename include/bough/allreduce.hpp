@@ -22,28 +22,31 @@ namespace detail {
 
 template <class X, class T, class O, class Choice>
 status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
-    static_assert(explain_op<O, T>());
-    if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
-    const typed_call<T> typed{
-        {.size = comm.size()},           in.data(), out.data(), in.size(), make_any_op<T>(op), is_commutative_v<O>,
-        signature_of<T, O>(in.size(), 0)};
-    const auto wrap = []<class C>(const C& c) {
-        if constexpr (TreeSource<C>)
-            return tree_allreduce<C>{c};
-        else
-            return c;
-    };
-    if constexpr (std::same_as<Choice, automatic>) {
-        const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-        const auto tree = [&](std::size_t i) { return plan_allreduce(fnomial{degrees[i]}, typed.at); };
-        const std::size_t winner = choose_once<goal::allreduce>(comm, typed, [&](auto&& pick) {
-            return pick(plan_allreduce(recursive_doubling{}, typed.at), tree(0), tree(1), tree(2), tree(3));
-        });
-        if (winner == 0) return run_choice<goal::allreduce>(comm, typed, recursive_doubling{}, wrap);
-        return run_choice<goal::allreduce>(comm, typed, fnomial{degrees[winner - 1]}, wrap);
-    } else {
-        return run_choice<goal::allreduce>(comm, typed, choice, wrap);
-    }
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_op<O, T>());
+        if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+            return comm.refuse(bad);
+        const typed_call<T> typed{
+            {.size = comm.size()},           in.data(), out.data(), in.size(), make_any_op<T>(op), is_commutative_v<O>,
+            signature_of<T, O>(in.size(), 0)};
+        const auto wrap = []<class C>(const C& c) {
+            if constexpr (TreeSource<C>)
+                return tree_allreduce<C>{c};
+            else
+                return c;
+        };
+        if constexpr (std::same_as<Choice, automatic>) {
+            const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
+            const auto tree = [&](std::size_t i) { return plan_allreduce(fnomial{degrees[i]}, typed.at); };
+            const std::size_t winner = choose_once<goal::allreduce>(comm, typed, [&](auto&& pick) {
+                return pick(plan_allreduce(recursive_doubling{}, typed.at), tree(0), tree(1), tree(2), tree(3));
+            });
+            if (winner == 0) return run_choice<goal::allreduce>(comm, typed, recursive_doubling{}, wrap);
+            return run_choice<goal::allreduce>(comm, typed, fnomial{degrees[winner - 1]}, wrap);
+        } else {
+            return run_choice<goal::allreduce>(comm, typed, choice, wrap);
+        }
+    });
 }
 
 } // namespace detail

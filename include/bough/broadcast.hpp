@@ -20,27 +20,31 @@ namespace detail {
 
 template <class X, class T, class Choice>
 status broadcast(communicator<X>& comm, std::span<T> data, root from, const Choice& choice) {
-    static_assert(explain_wire<T>());
-    if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
-    if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-    typed_call<T> typed{
-        .at = {.size = comm.size(), .root = from.rank}, .in = data.data(), .out = data.data(), .count = data.size()};
-    typed.signature = signature_of<T, void>(data.size(), from.rank);
-    const auto wrap = []<class C>(const C& c) {
-        if constexpr (TreeSource<C>)
-            return tree_broadcast<C>{c};
-        else
-            return c;
-    };
-    if constexpr (std::same_as<Choice, automatic>) {
-        const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-        const auto tree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, typed.at); };
-        const std::size_t winner = choose_once<goal::broadcast>(
-            comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
-        return run_choice<goal::broadcast>(comm, typed, fnomial{degrees[winner]}, wrap);
-    } else {
-        return run_choice<goal::broadcast>(comm, typed, choice, wrap);
-    }
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_wire<T>());
+        if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
+        if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+        typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank},
+                            .in = data.data(),
+                            .out = data.data(),
+                            .count = data.size()};
+        typed.signature = signature_of<T, void>(data.size(), from.rank);
+        const auto wrap = []<class C>(const C& c) {
+            if constexpr (TreeSource<C>)
+                return tree_broadcast<C>{c};
+            else
+                return c;
+        };
+        if constexpr (std::same_as<Choice, automatic>) {
+            const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
+            const auto tree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, typed.at); };
+            const std::size_t winner = choose_once<goal::broadcast>(
+                comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
+            return run_choice<goal::broadcast>(comm, typed, fnomial{degrees[winner]}, wrap);
+        } else {
+            return run_choice<goal::broadcast>(comm, typed, choice, wrap);
+        }
+    });
 }
 
 } // namespace detail

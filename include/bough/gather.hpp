@@ -51,32 +51,41 @@ status gather_blocks(communicator<X>& comm, std::span<const T> own, std::span<T>
 
 template <class X, class T, class Choice>
 status gather(communicator<X>& comm, std::span<const T> in, std::span<T> out, root to, const Choice& choice) {
-    const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
-    return gather_blocks<X, T>(comm, in, out, blocks, to, choice);
+    return guard_call(comm, [&]() -> status {
+        const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
+        return gather_blocks<X, T>(comm, in, out, blocks, to, choice);
+    });
 }
 template <class X, class T, class Choice>
 status gatherv(communicator<X>& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
                root to, const Choice& choice) {
-    const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-    return gather_blocks<X, T>(comm, in, out, blocks, to, choice);
+    return guard_call(comm, [&]() -> status {
+        const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
+        return gather_blocks<X, T>(comm, in, out, blocks, to, choice);
+    });
 }
 template <class X, class T, class Choice>
 status gather_in_place(communicator<X>& comm, std::span<T> data, root to, const Choice& choice) {
-    const bool is_root = comm.rank() == to.rank;
-    if (is_root && data.size() % comm.size() != 0)
-        return comm.refuse(invalid_argument("data: at the root, its length is not a multiple of the number of ranks"));
-    const std::size_t each = is_root ? data.size() / comm.size() : data.size();
-    const auto blocks = rank_blocks::equal(comm.size(), each, block_element_bytes<T>);
-    return gather_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
+    return guard_call(comm, [&]() -> status {
+        const bool is_root = comm.rank() == to.rank;
+        if (is_root && data.size() % comm.size() != 0)
+            return comm.refuse(
+                invalid_argument("data: at the root, its length is not a multiple of the number of ranks"));
+        const std::size_t each = is_root ? data.size() / comm.size() : data.size();
+        const auto blocks = rank_blocks::equal(comm.size(), each, block_element_bytes<T>);
+        return gather_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
+    });
 }
 template <class X, class T, class Choice>
 status gatherv_in_place(communicator<X>& comm, std::span<T> data, std::span<const std::size_t> counts, root to,
                         const Choice& choice) {
-    const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-    const bool is_root = comm.rank() == to.rank;
-    if (is_root && !blocks.bad() && data.size() != blocks.total())
-        return comm.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
-    return gather_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
+    return guard_call(comm, [&]() -> status {
+        const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
+        const bool is_root = comm.rank() == to.rank;
+        if (is_root && !blocks.bad() && data.size() != blocks.total())
+            return comm.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
+        return gather_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
+    });
 }
 
 } // namespace detail

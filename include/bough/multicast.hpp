@@ -28,41 +28,43 @@ namespace detail {
 template <class X, class T, class Choice>
 status multicast(communicator<X>& comm, std::span<T> data, std::span<const rank_t> members, root from,
                  const Choice& choice) {
-    static_assert(explain_wire<T>());
-    if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-    const participants who(members, from.rank);
-    const bool takes_part = who.place(comm.rank()) != no_rank;
-    if (takes_part)
-        if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
-    typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank}};
-    if (takes_part) {
-        typed.in = data.data();
-        typed.out = data.data();
-        typed.count = data.size();
-    }
-    typed.signature = signature_of<T, void>(typed.count, from.rank);
-    typed.ranks = who.size();
-    const auto wrap = [&]<class C>(const C& c) {
-        if constexpr (TreeSource<C>)
-            return tree_multicast<C>{c, {members.begin(), members.end()}};
-        else
-            return c;
-    };
-    if constexpr (std::same_as<Choice, automatic>) {
-        const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, who.size())};
-        const auto tree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, who.among(typed.at)); };
-        const std::size_t winner = choose_once<goal::multicast>(
-            comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
-        return run_choice<goal::multicast>(comm, typed, fnomial{degrees[winner]}, wrap);
-    } else if constexpr (TreeSource<Choice>) {
-        return run_choice<goal::multicast>(comm, typed, choice, wrap);
-    } else {
-        goal::multicast wanted{{members.begin(), members.end()}};
-        std::sort(wanted.members.begin(), wanted.members.end());
-        if (!(choice.goal() == wanted))
-            return comm.refuse(invalid_argument("members: not those of the given plan or algorithm"));
-        return run_choice<goal::multicast>(comm, typed, choice, wrap);
-    }
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_wire<T>());
+        if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+        const participants who(members, from.rank);
+        const bool takes_part = who.place(comm.rank()) != no_rank;
+        if (takes_part)
+            if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
+        typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank}};
+        if (takes_part) {
+            typed.in = data.data();
+            typed.out = data.data();
+            typed.count = data.size();
+        }
+        typed.signature = signature_of<T, void>(typed.count, from.rank);
+        typed.ranks = who.size();
+        const auto wrap = [&]<class C>(const C& c) {
+            if constexpr (TreeSource<C>)
+                return tree_multicast<C>{c, {members.begin(), members.end()}};
+            else
+                return c;
+        };
+        if constexpr (std::same_as<Choice, automatic>) {
+            const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, who.size())};
+            const auto tree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, who.among(typed.at)); };
+            const std::size_t winner = choose_once<goal::multicast>(
+                comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
+            return run_choice<goal::multicast>(comm, typed, fnomial{degrees[winner]}, wrap);
+        } else if constexpr (TreeSource<Choice>) {
+            return run_choice<goal::multicast>(comm, typed, choice, wrap);
+        } else {
+            goal::multicast wanted{{members.begin(), members.end()}};
+            std::sort(wanted.members.begin(), wanted.members.end());
+            if (!(choice.goal() == wanted))
+                return comm.refuse(invalid_argument("members: not those of the given plan or algorithm"));
+            return run_choice<goal::multicast>(comm, typed, choice, wrap);
+        }
+    });
 }
 
 } // namespace detail

@@ -23,40 +23,42 @@ namespace detail {
 template <class X, class T, class O, class Choice>
 status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
               const Choice& choice) {
-    static_assert(explain_op<O, T>());
-    const bool is_root = comm.rank() == to.rank;
-    if (const status bad = is_root ? check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
-                                   : check_data(in.data(), in.size(), sizeof(T)))
-        return comm.refuse(bad);
-    if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-    const typed_call<T> typed{{.size = comm.size(), .root = to.rank},
-                              in.data(),
-                              is_root ? out.data() : nullptr,
-                              in.size(),
-                              make_any_op<T>(op),
-                              is_commutative_v<O>,
-                              signature_of<T, O>(in.size(), to.rank)};
-    const auto wrap = []<class C>(const C& c) {
-        if constexpr (TreeSource<C>)
-            return tree_reduce<C>{c};
-        else
-            return c;
-    };
-    if constexpr (!std::same_as<Choice, automatic>) {
-        return run_choice<goal::reduce>(comm, typed, choice, wrap);
-    } else {
-        const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-        const auto source = [&](std::size_t i) {
-            if constexpr (is_commutative_v<O>)
-                return fnomial{degrees[i]};
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_op<O, T>());
+        const bool is_root = comm.rank() == to.rank;
+        if (const status bad = is_root ? check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
+                                       : check_data(in.data(), in.size(), sizeof(T)))
+            return comm.refuse(bad);
+        if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+        const typed_call<T> typed{{.size = comm.size(), .root = to.rank},
+                                  in.data(),
+                                  is_root ? out.data() : nullptr,
+                                  in.size(),
+                                  make_any_op<T>(op),
+                                  is_commutative_v<O>,
+                                  signature_of<T, O>(in.size(), to.rank)};
+        const auto wrap = []<class C>(const C& c) {
+            if constexpr (TreeSource<C>)
+                return tree_reduce<C>{c};
             else
-                return ordered{fnomial{degrees[i]}};
+                return c;
         };
-        const auto tree = [&](std::size_t i) { return plan_reduce(source(i), typed.at); };
-        const std::size_t winner = choose_once<goal::reduce>(
-            comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
-        return run_choice<goal::reduce>(comm, typed, source(winner), wrap);
-    }
+        if constexpr (!std::same_as<Choice, automatic>) {
+            return run_choice<goal::reduce>(comm, typed, choice, wrap);
+        } else {
+            const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
+            const auto source = [&](std::size_t i) {
+                if constexpr (is_commutative_v<O>)
+                    return fnomial{degrees[i]};
+                else
+                    return ordered{fnomial{degrees[i]}};
+            };
+            const auto tree = [&](std::size_t i) { return plan_reduce(source(i), typed.at); };
+            const std::size_t winner = choose_once<goal::reduce>(
+                comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
+            return run_choice<goal::reduce>(comm, typed, source(winner), wrap);
+        }
+    });
 }
 
 } // namespace detail

@@ -10,6 +10,7 @@
 #include <bough/transport/self.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -19,14 +20,19 @@ namespace {
 
 // Of this thread.
 thread_local std::size_t allocations = 0;
+// How many more succeed before one fails; negative: all do.
+thread_local long until_failure = -1;
+bool fails_now() noexcept { return until_failure >= 0 && until_failure-- == 0; }
 
 void* allocate(std::size_t bytes) {
     ++allocations;
+    if (fails_now()) throw std::bad_alloc();
     if (void* p = std::malloc(bytes == 0 ? 1 : bytes)) return p;
     throw std::bad_alloc();
 }
 void* allocate(std::size_t bytes, std::align_val_t alignment) {
     ++allocations;
+    if (fails_now()) throw std::bad_alloc();
     const auto a = static_cast<std::size_t>(alignment);
     if (void* p = std::aligned_alloc(a, (bytes + a - 1) / a * a)) return p;
     throw std::bad_alloc();
@@ -115,4 +121,42 @@ TEST_CASE("front doors: nor over self, and the counter counts") {
     const std::size_t before = allocations;
     std::vector<int> x(100);
     CHECK(allocations == before + 1);
+}
+
+TEST_CASE("memory runs out at any one allocation: the call ends, on every rank, and never with a wrong answer") {
+    for (const rank_t p : {rank_t{1}, rank_t{2}, rank_t{3}}) {
+        for (const std::size_t count : {std::size_t{3}, std::size_t{1000}}) {
+            std::size_t failures = 0;
+            bool ran_through = false;
+            for (long n = 0; !ran_through && n != 200; ++n) {
+                std::atomic<int> wrong{0};
+                in_process{p}.run([&](auto transport) {
+                    communicator comm{std::move(transport), {.timeout_ns = 5'000'000'000}};
+                    std::vector<std::uint64_t> data(count, comm.rank() + 1);
+                    status s;
+                    if (comm.rank() == p - 1) until_failure = n;
+                    allreduce(comm, std::span(data), plus{}, s);
+                    if (comm.rank() == p - 1) {
+                        ran_through = until_failure >= 0;
+                        until_failure = -1;
+                        if (s) ++failures;
+                        if (s && s.code != errc::no_resources) ++wrong;
+                    } else if (s && s.code != errc::peer_aborted && s.code != errc::peer_dead) {
+                        ++wrong;
+                    }
+                    if (!s && data[0] != std::uint64_t{p} * (p + 1) / 2) ++wrong;
+                    for (int again = 0; again != 2; ++again) { // it can be called again, whatever happened
+                        std::vector<std::uint64_t> more(count, 1);
+                        status t;
+                        allreduce(comm, std::span(more), plus{}, t);
+                        if (!t && more[0] != p) ++wrong;
+                        if (t && t.code == errc::deadline) ++wrong;
+                    }
+                });
+                CHECK(wrong == 0);
+            }
+            CHECK(ran_through);
+            CHECK(failures >= 3);
+        }
+    }
 }

@@ -109,6 +109,24 @@ struct typed_call {
     std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
 };
 
+// Runs a front door. Nothing of it throws once the call has its number: so what is thrown (memory runs out while a plan is
+// chosen) is an error of a call that has not started.
+template <class X, class F>
+status guard_call(communicator<X>& comm, F&& front_door) {
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+        return front_door();
+    } catch (...) {
+        status s;
+        s.code = errc::no_resources;
+        return comm.refuse(s);
+    }
+#else
+    (void)comm;
+    return front_door();
+#endif
+}
+
 // The wire form of `count` elements. An encode that throws is an error of this call, which the other ranks are told.
 template <class T>
 status encode_all(const T* in, std::size_t count, std::byte* out) {

@@ -25,6 +25,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -70,22 +71,17 @@ public:
         op.deadline_ns_ = 0;
         op.pending_ = 0;
         op.taken_back_by_ = no_rank;
-        op.done_ = false;
         op.result_ = {};
         contexts_.start(tag);
-        if (const status bad = unusable(tag.operation)) {
-            op.result_ = bad;
-            op.done_ = true;
-            return;
-        }
+        if (const status bad = unusable(tag.operation)) return void(op.result_ = bad);
         if (const rank_t peer = refusals_.refused_by(tag); peer != no_rank) {
             op.result_ = refused_call(peer, tag.operation);
-            op.done_ = true;
             return set_poison(op.result_);
         }
         work.prepare(c);
         std::fill(work.arrived().begin(), work.arrived().end(), 0u);
         active_.push_back(&op);
+        op.done_ = false;
         port p{*this, op};
         guarded(op, [&] { work.engine().start(c, p); });
         settle(op);
@@ -255,6 +251,8 @@ private:
 #if BOUGH_HAS_EXCEPTIONS
         try {
             f();
+        } catch (const std::bad_alloc&) {
+            fail(op, {.code = errc::no_resources, .operation = op.tag_.operation});
         } catch (...) {
             fail(op, {.code = errc::op_threw, .operation = op.tag_.operation});
         }
