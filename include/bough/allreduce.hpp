@@ -37,9 +37,10 @@ status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out,
         };
         if constexpr (std::same_as<Choice, automatic>) {
             const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-            const auto tree = [&](std::size_t i) { return plan_allreduce(fnomial{degrees[i]}, typed.at); };
+            const auto over_degree = [&](std::size_t i) { return plan_allreduce(fnomial{degrees[i]}, typed.at); };
             const std::size_t winner = choose_once<goal::allreduce>(comm, typed, [&](auto&& pick) {
-                return pick(plan_allreduce(recursive_doubling{}, typed.at), tree(0), tree(1), tree(2), tree(3));
+                return pick(plan_allreduce(recursive_doubling{}, typed.at), over_degree(0), over_degree(1),
+                            over_degree(2), over_degree(3));
             });
             if (winner == 0) return run_choice<goal::allreduce>(comm, typed, recursive_doubling{}, wrap);
             return run_choice<goal::allreduce>(comm, typed, fnomial{degrees[winner - 1]}, wrap);

@@ -37,9 +37,10 @@ status broadcast(communicator<X>& comm, std::span<T> data, root from, const Choi
         };
         if constexpr (std::same_as<Choice, automatic>) {
             const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-            const auto tree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, typed.at); };
-            const std::size_t winner = choose_once<goal::broadcast>(
-                comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
+            const auto over_degree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, typed.at); };
+            const std::size_t winner = choose_once<goal::broadcast>(comm, typed, [&](auto&& pick) {
+                return pick(over_degree(0), over_degree(1), over_degree(2), over_degree(3));
+            });
             return run_choice<goal::broadcast>(comm, typed, fnomial{degrees[winner]}, wrap);
         } else {
             return run_choice<goal::broadcast>(comm, typed, choice, wrap);

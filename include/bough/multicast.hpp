@@ -51,9 +51,12 @@ status multicast(communicator<X>& comm, std::span<T> data, std::span<const rank_
         };
         if constexpr (std::same_as<Choice, automatic>) {
             const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, who.size())};
-            const auto tree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, who.among(typed.at)); };
-            const std::size_t winner = choose_once<goal::multicast>(
-                comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
+            const auto over_degree = [&](std::size_t i) {
+                return plan_broadcast(fnomial{degrees[i]}, who.among(typed.at));
+            };
+            const std::size_t winner = choose_once<goal::multicast>(comm, typed, [&](auto&& pick) {
+                return pick(over_degree(0), over_degree(1), over_degree(2), over_degree(3));
+            });
             return run_choice<goal::multicast>(comm, typed, fnomial{degrees[winner]}, wrap);
         } else if constexpr (TreeSource<Choice>) {
             return run_choice<goal::multicast>(comm, typed, choice, wrap);

@@ -53,9 +53,10 @@ status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, co
                 else
                     return ordered{fnomial{degrees[i]}};
             };
-            const auto tree = [&](std::size_t i) { return plan_reduce(source(i), typed.at); };
-            const std::size_t winner = choose_once<goal::reduce>(
-                comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
+            const auto over_degree = [&](std::size_t i) { return plan_reduce(source(i), typed.at); };
+            const std::size_t winner = choose_once<goal::reduce>(comm, typed, [&](auto&& pick) {
+                return pick(over_degree(0), over_degree(1), over_degree(2), over_degree(3));
+            });
             return run_choice<goal::reduce>(comm, typed, source(winner), wrap);
         }
     });
