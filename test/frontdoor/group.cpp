@@ -177,7 +177,8 @@ TEST_CASE("shrink: calls on what is older fail on their own and leave the new gr
         auto twin = bough::duplicate(comm);
         auto rest = bough::shrink(comm);
         std::vector<int> in(3), out(2);
-        for (int i = 0; i != 5; ++i) { // refused before it starts, on a communicator of the old epoch
+        // Refused on one rank, on a communicator of the old epoch whose number the new one has again.
+        for (int i = 0; i != 5 && comm.rank() == 0; ++i) {
             std::error_code ec;
             bough::allreduce(twin, std::span(in), std::span(out), bough::plus{}, ec);
             seen.expect(bool(ec));
