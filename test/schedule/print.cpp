@@ -49,7 +49,7 @@ TEST_CASE("a schedule: one line per step, in columns") {
 TEST_CASE("every fault has its own name and its own sentence") {
     std::set<std::string_view> names;
     std::set<std::string> sentences;
-    for (int f = 0; f <= static_cast<int>(fault::scratch_exceeded); ++f) {
+    for (int f = 0; f <= static_cast<int>(fault::broken_message); ++f) {
         const verdict v{static_cast<fault>(f), 3, 7, 2, 5, {}};
         CAPTURE(f, to_string(v));
         CHECK(names.insert(fault_name(v.fault)).second);

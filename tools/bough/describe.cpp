@@ -53,6 +53,7 @@ json json_of(const bough::step& s, std::span<const std::uint32_t> after, std::ui
     case bough::verb::combine: value.update({{"a", json_of(s.a)}, {"b", json_of(s.b)}, {"out", json_of(s.out)}}); break;
     case bough::verb::copy: value.update({{"from", json_of(s.a)}, {"out", json_of(s.out)}}); break;
     }
+    if (s.more) value["more"] = true;
     value["after"] = json::array();
     for (const std::uint32_t step : after) value["after"].push_back(step);
     if (posted_after != bough::no_step) value["posted_after"] = posted_after;

@@ -66,8 +66,9 @@ public:
     bough::step step(const json& of) const {
         constexpr std::uint64_t any_rank = bough::no_rank;
         const std::string verb = text(of, "verb");
-        if (verb == "send") return bough::send_step(number(of, "peer", any_rank), slice(of, "from"));
-        if (verb == "receive") return bough::receive_step(number(of, "peer", any_rank), slice(of, "out"));
+        const bool more = of.contains("more") && of["more"] == true;
+        if (verb == "send") return bough::send_step(number(of, "peer", any_rank), slice(of, "from"), more);
+        if (verb == "receive") return bough::receive_step(number(of, "peer", any_rank), slice(of, "out"), more);
         if (verb == "combine") return bough::combine_step(slice(of, "a"), slice(of, "b"), slice(of, "out"));
         if (verb == "copy") return bough::copy_step(slice(of, "from"), slice(of, "out"));
         refuse("there is no verb '" + verb + "'");

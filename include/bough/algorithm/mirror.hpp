@@ -27,11 +27,12 @@ constexpr slice mirrored_slice(const slice& s) noexcept {
 
 // The steps of one rank, backwards. Pre: none of them combines.
 constexpr void mirror_steps(const schedule& forward, StepSink auto& out) {
+    const auto goes_on = [&](std::size_t i) { return i != 0 && forward[i - 1].more; };
     for (std::size_t i = forward.size(); i-- != 0;) {
         const step& s = forward[i];
         switch (s.verb) {
-        case verb::send: out.receive(s.peer, mirrored_slice(s.a)); break;
-        case verb::receive: out.send(s.peer, mirrored_slice(s.out)); break;
+        case verb::send: push_step(out, receive_step(s.peer, mirrored_slice(s.a), goes_on(i))); break;
+        case verb::receive: push_step(out, send_step(s.peer, mirrored_slice(s.out), goes_on(i))); break;
         case verb::copy: out.copy(mirrored_slice(s.out), mirrored_slice(s.a)); break;
         case verb::combine: BOUGH_EXPECTS(false, "mirror: a combine has no mirror image"); break;
         }

@@ -23,6 +23,10 @@ consteval bool explain_step_sink() {
     using sink_type = std::remove_reference_t<S>;
     constexpr bool send = requires(sink_type & s, rank_t peer, slice where) { s.send(peer, where); };
     constexpr bool receive = requires(sink_type & s, rank_t peer, slice where) { s.receive(peer, where); };
+    constexpr bool parts = requires(sink_type & s, rank_t peer, slice where) {
+        s.send_part(peer, where);
+        s.receive_part(peer, where);
+    };
     constexpr bool combine = requires(sink_type & s, slice where) { s.combine(where, where, where); };
     constexpr bool copy = requires(sink_type & s, slice where) { s.copy(where, where); };
     if constexpr (!send)
@@ -31,6 +35,10 @@ consteval bool explain_step_sink() {
     if constexpr (!receive)
         static_assert(detail::no_step_sink<S>,
                       "bough: a StepSink needs `void receive(rank_t from, slice into)`: what comes from another rank");
+    if constexpr (!parts)
+        static_assert(detail::no_step_sink<S>,
+                      "bough: a StepSink needs `void send_part(rank_t to, slice from)` and `void receive_part(rank_t "
+                      "from, slice into)`: a part of a message that goes on in the next step");
     if constexpr (!combine)
         static_assert(detail::no_step_sink<S>, "bough: a StepSink needs `void combine(slice lower, slice upper, slice "
                                                "out)`: out = op(lower, upper)");

@@ -43,6 +43,8 @@ namespace detail {
 struct null_sink {
     constexpr void send(rank_t, slice) {}
     constexpr void receive(rank_t, slice) {}
+    constexpr void send_part(rank_t, slice) {}
+    constexpr void receive_part(rank_t, slice) {}
     constexpr void combine(slice, slice, slice) {}
     constexpr void copy(slice, slice) {}
 };

@@ -3,6 +3,7 @@
 //
 // Valid expressions on a sink `s` (their result is not used):
 //   s.send(to, from)              s.receive(from, into)
+//   s.send_part(to, from)         s.receive_part(from, into)      the message goes on in the next step
 //   s.combine(lower, upper, out)  s.copy(from, to)
 // A sink may count, store, print, price or prove; a generator never knows which.
 #ifndef BOUGH_CONCEPTS_STEP_SINK_HPP
@@ -22,6 +23,8 @@ template <class S>
 concept StepSink = requires(std::remove_reference_t<S>& sink, rank_t peer, slice where) {
     sink.send(peer, where);
     sink.receive(peer, where);
+    sink.send_part(peer, where);
+    sink.receive_part(peer, where);
     sink.combine(where, where, where);
     sink.copy(where, where);
 };
@@ -34,12 +37,24 @@ public:
     constexpr explicit step_sink(F f) : f_(std::move(f)) {}
     constexpr void send(rank_t to, slice from) { f_(send_step(to, from)); }
     constexpr void receive(rank_t from, slice into) { f_(receive_step(from, into)); }
+    constexpr void send_part(rank_t to, slice from) { f_(send_step(to, from, true)); }
+    constexpr void receive_part(rank_t from, slice into) { f_(receive_step(from, into, true)); }
     constexpr void combine(slice lower, slice upper, slice out) { f_(combine_step(lower, upper, out)); }
     constexpr void copy(slice from, slice to) { f_(copy_step(from, to)); }
 
 private:
     F f_;
 };
+
+// Sends a step into a sink.
+constexpr void push_step(StepSink auto& sink, const step& s) {
+    switch (s.verb) {
+    case verb::send: s.more ? sink.send_part(s.peer, s.a) : sink.send(s.peer, s.a); break;
+    case verb::receive: s.more ? sink.receive_part(s.peer, s.out) : sink.receive(s.peer, s.out); break;
+    case verb::combine: sink.combine(s.a, s.b, s.out); break;
+    case verb::copy: sink.copy(s.a, s.out); break;
+    }
+}
 
 } // namespace bough
 

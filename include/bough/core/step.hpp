@@ -5,6 +5,10 @@
 //   receive  from `peer`, into `out`
 //   combine  out = op(a, b): `a` is the lower operand, the one from the lower ranks
 //   copy     out = a
+//
+// A message may be gathered from several slices, and scattered to several: a send (or receive) with `more` set is one part
+// of a message that goes on in the next step of its rank, which sends (receives) too, with the same peer. The parts of one
+// message are consecutive steps; sender and receiver cut it alike.
 #ifndef BOUGH_CORE_STEP_HPP
 #define BOUGH_CORE_STEP_HPP
 
@@ -24,6 +28,7 @@ struct step {
     slice a{};             // what is sent or copied; the lower operand of a combine
     slice b{};             // the upper operand of a combine
     slice out{};           // what is written: by a receive, a combine, a copy
+    bool more = false;     // of a send or a receive: the message goes on in the next step
 
     friend constexpr bool operator==(const step&, const step&) = default;
 
@@ -35,12 +40,16 @@ struct step {
     constexpr block_t blocks() const noexcept { return verb == verb::send ? a.count : out.count; }
 };
 
-constexpr step send_step(rank_t to, slice from) noexcept { return {verb::send, to, from, {}, {}}; }
-constexpr step receive_step(rank_t from, slice into) noexcept { return {verb::receive, from, {}, {}, into}; }
-constexpr step combine_step(slice lower, slice upper, slice out) noexcept {
-    return {verb::combine, no_rank, lower, upper, out};
+constexpr step send_step(rank_t to, slice from, bool more = false) noexcept {
+    return {verb::send, to, from, {}, {}, more};
 }
-constexpr step copy_step(slice from, slice to) noexcept { return {verb::copy, no_rank, from, {}, to}; }
+constexpr step receive_step(rank_t from, slice into, bool more = false) noexcept {
+    return {verb::receive, from, {}, {}, into, more};
+}
+constexpr step combine_step(slice lower, slice upper, slice out) noexcept {
+    return {verb::combine, no_rank, lower, upper, out, false};
+}
+constexpr step copy_step(slice from, slice to) noexcept { return {verb::copy, no_rank, from, {}, to, false}; }
 
 } // namespace bough
 

@@ -30,11 +30,13 @@ struct bound_step {
 struct bound_place {
     std::uint32_t buffer = 0;
     block_t first = 0, count = 0;
+    std::uint32_t parts = 0; // of a message in parts: they are the next places, and lie one behind the other
 };
 
-// Blocks [first, last) of a scratch plane are used.
+// Blocks [first, last) of a scratch plane are used; or it holds a message in parts, that of place `packed`.
 struct plane_extent {
     block_t first = 0xffff'ffffu, last = 0;
+    std::uint32_t packed = 0xffff'ffffu;
 };
 
 // The receives of one rank by peer, so that a message finds its step: receives[first + segment].

@@ -74,8 +74,12 @@ private:
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) {
             const plane_extent& extent = bound_.planes[k];
             plane_at[k] = total;
-            if (extent.first >= extent.last) continue;
-            const std::size_t bytes = begin(extent.last) - begin(extent.first);
+            std::size_t bytes = extent.first < extent.last ? begin(extent.last) - begin(extent.first) : 0;
+            if (extent.packed != not_a_step)
+                for (std::uint32_t part = 1; part <= bound_.places[extent.packed].parts; ++part) {
+                    const bound_place& p = bound_.places[extent.packed + part];
+                    bytes += begin(p.first + p.count) - begin(p.first);
+                }
             total += (bytes + line - 1) / line * line;
         }
         if (total != 0 && total + line > scratch_bytes_) {
@@ -87,6 +91,16 @@ private:
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = base + plane_at[k];
         for (std::size_t i = 0; i != places_.size(); ++i) {
             const bound_place& p = bound_.places[i];
+            if (p.parts != 0) {
+                places_[i] = {.offset = 0, .bytes = 0, .buffer = p.buffer};
+                for (const std::size_t whole = i; i != whole + p.parts;) {
+                    const bound_place& part = bound_.places[++i];
+                    const std::uint64_t bytes = begin(part.first + part.count) - begin(part.first);
+                    places_[i] = {.offset = places_[whole].bytes, .bytes = bytes, .buffer = part.buffer};
+                    places_[whole].bytes += bytes;
+                }
+                continue;
+            }
             const std::uint64_t origin = begin(p.buffer == 0   ? c.input_block
                                                : p.buffer == 1 ? c.output_block
                                                                : bound_.planes[p.buffer - 2].first);

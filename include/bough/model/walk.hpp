@@ -109,10 +109,16 @@ private:
         constexpr visitor(walker& w, rank_t rank)
             : w_(w), rank_(rank), skip_(w.lanes_[rank].done), clock_ns_(w.lanes_[rank].clock_ns) {}
 
+        constexpr void send_part(rank_t, slice from) {
+            if (runs()) part_bytes_ += w_.sizes_.bytes_of(from);
+        }
+        constexpr void receive_part(rank_t, slice into) {
+            if (runs()) ++parts_, part_bytes_ += w_.sizes_.bytes_of(into);
+        }
         constexpr void send(rank_t to, slice from) {
             if (!runs()) return;
             BOUGH_EXPECTS(to < w_.lanes_.size(), "plan: a step names a peer that is not a rank");
-            const std::uint64_t bytes = w_.sizes_.bytes_of(from);
+            const std::uint64_t bytes = std::exchange(part_bytes_, 0) + w_.sizes_.bytes_of(from);
             clock_ns_ += w_.model_.send_ns(rank_, to, bytes);
             w_.mail_.put(rank_, to, clock_ns_ + w_.model_.latency_ns(rank_, to, bytes));
             ++w_.result_.messages;
@@ -125,12 +131,13 @@ private:
             double arrival_ns = 0;
             if (!w_.mail_.take(from, rank_, arrival_ns)) {
                 awaits_ = from;
-                --seen_;
+                seen_ -= 1 + parts_; // it comes back to the beginning of the message
                 skip_ = std::numeric_limits<std::uint32_t>::max();
                 return;
             }
             if (clock_ns_ < arrival_ns) clock_ns_ = arrival_ns;
-            clock_ns_ += w_.model_.receive_ns(from, rank_, w_.sizes_.bytes_of(into));
+            clock_ns_ += w_.model_.receive_ns(from, rank_, std::exchange(part_bytes_, 0) + w_.sizes_.bytes_of(into));
+            parts_ = 0;
             ++received_;
         }
         constexpr void combine(slice, slice, slice out) {
@@ -159,6 +166,8 @@ private:
         rank_t awaits_ = no_rank;
         std::uint32_t seen_ = 0;
         std::uint32_t skip_;
+        std::uint32_t parts_ = 0;      // of the message at hand, before its last
+        std::uint64_t part_bytes_ = 0; // in them
         std::uint64_t received_ = 0;
         double clock_ns_;
     };

@@ -5,7 +5,7 @@
 // A generator writes steps in plain program order. Step j must wait for an earlier step i if they touch the same block
 // of the same storage and at least one of them writes it (read after write, write after write, write after read).
 // Input and output are the same storage, since they are the same memory in the in-place form. Besides, messages on one
-// channel (one peer, one direction) are posted in program order.
+// channel (one peer, one direction) are posted in program order; of a message in parts, the last part stands for it.
 //
 // Only the last writer of a block and its readers since are kept: the relation is the transitive reduction that matters,
 // linear in the blocks touched, not quadratic in the steps.
@@ -119,7 +119,7 @@ constexpr dependences infer_dependences(std::span<const step> steps) {
     for (const verb direction : {verb::send, verb::receive}) {
         posts.clear();
         for (std::uint32_t i = 0; i != steps.size(); ++i)
-            if (steps[i].verb == direction) posts.push_back(std::uint64_t{steps[i].peer} << 32 | i);
+            if (steps[i].verb == direction && !steps[i].more) posts.push_back(std::uint64_t{steps[i].peer} << 32 | i);
         std::sort(posts.begin(), posts.end());
         for (std::size_t k = 1; k < posts.size(); ++k)
             if (posts[k] >> 32 == posts[k - 1] >> 32)

@@ -3,7 +3,7 @@
 //
 // A goal is a type, empty unless the promise depends on more than dimensions, with
 //   kind                        its number in call signatures; never reused: 1 reduce, 2 allreduce, 3 broadcast, 4 barrier,
-//                               5 gather, 6 scatter, 7 multicast; kept: 8 scan, 9 exscan, 10 reduce_scatter, 11 allgather,
+//                               5 gather, 6 scatter, 7 multicast, 8 scan, 9 exscan, 10 reduce_scatter, 11 allgather,
 //                               12 alltoall
 //   combines                    does it need an op?
 //   in_place                    may input and output be the same memory?
@@ -114,6 +114,65 @@ struct multicast {
         return gets ? contributions{at.root, at.root + 1} : contributions{};
     }
     friend constexpr bool operator==(const multicast&, const multicast&) = default;
+};
+
+// Rank r gets op over the ranks 0 to r.
+struct scan {
+    static constexpr std::uint8_t kind = 8;
+    static constexpr bool combines = true;
+    static constexpr bool in_place = true;
+    static constexpr bool holds(const dimensions&, rank_t, block_t) noexcept { return true; }
+    static constexpr contributions result(const dimensions&, rank_t rank, block_t) noexcept { return {0, rank + 1}; }
+    friend constexpr bool operator==(const scan&, const scan&) = default;
+};
+
+// Rank r gets op over the ranks below r; rank 0 gets nothing, its output is not looked at.
+struct exscan {
+    static constexpr std::uint8_t kind = 9;
+    static constexpr bool combines = true;
+    static constexpr bool in_place = true;
+    static constexpr bool holds(const dimensions&, rank_t, block_t) noexcept { return true; }
+    static constexpr contributions result(const dimensions&, rank_t rank, block_t) noexcept { return {0, rank}; }
+    friend constexpr bool operator==(const exscan&, const exscan&) = default;
+};
+
+// Every rank has the whole vector; rank b gets block b of op over all of them.
+struct reduce_scatter {
+    static constexpr std::uint8_t kind = 10;
+    static constexpr bool combines = true;
+    static constexpr bool in_place = true;
+    static constexpr bool holds(const dimensions&, rank_t, block_t) noexcept { return true; }
+    static constexpr contributions result(const dimensions& at, rank_t rank, block_t block) noexcept {
+        return rank == block ? contributions{0, at.size} : contributions{};
+    }
+    friend constexpr bool operator==(const reduce_scatter&, const reduce_scatter&) = default;
+};
+
+// Block b is the contribution of rank b; every rank gets all of them.
+struct allgather {
+    static constexpr std::uint8_t kind = 11;
+    static constexpr bool combines = false;
+    static constexpr bool in_place = true;
+    static constexpr bool holds(const dimensions&, rank_t rank, block_t block) noexcept { return block == rank; }
+    static constexpr contributions result(const dimensions&, rank_t, block_t block) noexcept {
+        return {block, block + 1};
+    }
+    friend constexpr bool operator==(const allgather&, const allgather&) = default;
+};
+
+// The vector is a matrix of size x size blocks, row by row: block i * size + j goes from rank i to rank j. A rank's input is
+// its row, its output its column, so they have but one block in common: there is no in-place form.
+struct alltoall {
+    static constexpr std::uint8_t kind = 12;
+    static constexpr bool combines = false;
+    static constexpr bool in_place = false;
+    static constexpr bool holds(const dimensions& at, rank_t rank, block_t block) noexcept {
+        return block / at.size == rank;
+    }
+    static constexpr contributions result(const dimensions& at, rank_t rank, block_t block) noexcept {
+        return block % at.size == rank ? contributions{block / at.size, block / at.size + 1} : contributions{};
+    }
+    friend constexpr bool operator==(const alltoall&, const alltoall&) = default;
 };
 
 } // namespace goal

@@ -98,6 +98,26 @@ template <Algorithm A>
 constexpr plan<goal::multicast, A> plan_multicast(const A& algorithm, dimensions at) {
     return {algorithm, at};
 }
+template <Algorithm A>
+constexpr plan<goal::scan, A> plan_scan(const A& algorithm, dimensions at) {
+    return {algorithm, at};
+}
+template <Algorithm A>
+constexpr plan<goal::exscan, A> plan_exscan(const A& algorithm, dimensions at) {
+    return {algorithm, at};
+}
+template <Algorithm A>
+constexpr plan<goal::reduce_scatter, A> plan_reduce_scatter(const A& algorithm, dimensions at) {
+    return {algorithm, at};
+}
+template <Algorithm A>
+constexpr plan<goal::allgather, A> plan_allgather(const A& algorithm, dimensions at) {
+    return {algorithm, at};
+}
+template <Algorithm A>
+constexpr plan<goal::alltoall, A> plan_alltoall(const A& algorithm, dimensions at) {
+    return {algorithm, at};
+}
 
 } // namespace bough
 

@@ -4,6 +4,7 @@
 //   to_string(slice{scratch(2), 3, 1})     scratch2[3..4)
 //   send -> 3 input[0..1)
 //   receive <- 1 scratch0[0..1)
+//   send -> 3 input[4..5) +                                       the message goes on in the next step
 //   combine output[0..1) = op(input[0..1), scratch0[0..1))        the lower operand stands left
 //   copy output[0..1) = input[0..1)
 // Include <ostream> yourself to use <<.
@@ -55,8 +56,8 @@ inline std::string peer_text(const step& s) {
 // What the step reads and writes.
 inline std::string operands_text(const step& s) {
     switch (s.verb) {
-    case verb::send: return to_string(s.a);
-    case verb::receive: return to_string(s.out);
+    case verb::send: return to_string(s.a) + (s.more ? " +" : "");
+    case verb::receive: return to_string(s.out) + (s.more ? " +" : "");
     case verb::combine: return to_string(s.out) + " = op(" + to_string(s.a) + ", " + to_string(s.b) + ')';
     case verb::copy: return to_string(s.out) + " = " + to_string(s.a);
     }

@@ -11,6 +11,7 @@
 #include <bough/schedule/bracket.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/goal.hpp>
+#include <bough/schedule/rules.hpp>
 #include <bough/schedule/schedule.hpp>
 #include <bough/schedule/traits.hpp>
 
@@ -55,7 +56,8 @@ private:
         std::uint32_t message = no_step;
     };
     struct message {
-        std::uint32_t send = no_step, receive = no_step;
+        std::uint32_t send = no_step, receive = no_step;  // the last parts, which stand for it
+        std::uint32_t parts = 1;                          // at either end
         std::uint32_t previous = no_step, next = no_step; // on its channel
         bool sent = false, received = false, queued = false;
         std::size_t payload = 0; // in flight_, once sent
@@ -84,27 +86,11 @@ private:
             for (std::size_t i = 0; i != schedules_[r].size(); ++i) {
                 const step& s = schedules_[r][i];
                 nodes_.push_back({});
-                if (s.communicates() && (s.peer >= at_.size || s.peer == r))
-                    return fail(fault::bad_peer, r, i, 0, s.peer);
-                if (s.verb == verb::combine && (s.a.count != s.out.count || s.b.count != s.out.count))
-                    return fail(fault::bad_slice, r, i, s.out.first);
-                if (s.verb == verb::copy && s.a.count != s.out.count) return fail(fault::bad_slice, r, i, s.out.first);
-                for (const slice& used :
-                     {s.reads_a() ? s.a : slice{}, s.reads_b() ? s.b : slice{}, s.writes() ? s.out : slice{}}) {
-                    if (used.count > at_.blocks || used.first > at_.blocks - used.count)
-                        return fail(fault::bad_slice, r, i, used.first);
+                const step* next = i + 1 != schedules_[r].size() ? &schedules_[r][i + 1] : nullptr;
+                if (const step_fault bad = check_step(s, next, r, at_); bad.what != fault::none)
+                    return fail(bad.what, r, i, bad.block, bad.what == fault::bad_peer ? s.peer : no_rank);
+                for (const slice& used : {s.a, s.b, s.out})
                     buffers = std::max<std::size_t>(buffers, std::size_t{used.buffer.index} + 1);
-                }
-                if (s.writes() && s.out.buffer == input && s.out.count != 0)
-                    return fail(fault::write_to_input, r, i, s.out.first);
-                if (!s.communicates() && s.writes()) {
-                    const bool partly_a = overlap(s.a, s.out) && s.a.first != s.out.first;
-                    const bool partly_b = s.reads_b() && overlap(s.b, s.out) && s.b.first != s.out.first;
-                    if (partly_a || partly_b) return fail(fault::overlapping_operands, r, i, s.out.first);
-                }
-                // The blocks of a vector differ in length when its elements do not divide evenly.
-                if (!s.communicates() && (s.a.first != s.out.first || (s.reads_b() && s.b.first != s.out.first)))
-                    return fail(fault::mixed_blocks, r, i, s.out.first);
             }
             cells_.resize(cells_.size() + buffers * at_.blocks, cell{});
             for (block_t b = 0; b != at_.blocks; ++b)
@@ -147,6 +133,7 @@ private:
         for (rank_t r = 0; r != at_.size; ++r)
             for (std::uint32_t i = 0; i != schedules_[r].size(); ++i) {
                 const step& s = schedules_[r][i];
+                if (s.more) continue; // the last part stands for a message
                 if (s.verb == verb::send) sends.push_back({r, s.peer, node_first_[r] + i, r});
                 if (s.verb == verb::receive) receives.push_back({s.peer, r, node_first_[r] + i, r});
             }
@@ -165,24 +152,39 @@ private:
             if (i >= sends.size() || !same_channel())
                 return fail(fault::unmatched_receive, receives[i].rank,
                             receives[i].node - node_first_[receives[i].rank], 0, receives[i].from);
-            const slice& from = step_of(sends[i].rank, sends[i].node).a;
-            const slice& into = step_of(receives[i].rank, receives[i].node).out;
-            if (from.count != into.count)
-                return fail(fault::length_mismatch, receives[i].rank, receives[i].node - node_first_[receives[i].rank],
-                            into.first, receives[i].from);
-            if (from.first != into.first)
-                return fail(fault::mixed_blocks, receives[i].rank, receives[i].node - node_first_[receives[i].rank],
-                            into.first, receives[i].from);
             const auto m = static_cast<std::uint32_t>(messages_.size());
             messages_.push_back({.send = sends[i].node, .receive = receives[i].node});
-            nodes_[sends[i].node].message = m;
-            nodes_[receives[i].node].message = m;
+            if (!pair_parts(messages_.back(), sends[i].rank, receives[i].rank, m)) return false;
             if (i != 0 && sends[i - 1].from == sends[i].from && sends[i - 1].to == sends[i].to) {
                 messages_[m].previous = m - 1;
                 messages_[m - 1].next = m;
             }
         }
         return true;
+    }
+
+    // The parts of a message, from the last to the first: as many at both ends, with the same blocks.
+    constexpr bool pair_parts(message& made, rank_t from, rank_t to, std::uint32_t m) {
+        for (std::uint32_t part = 0;; ++part) {
+            const std::uint32_t send = made.send - part;
+            const std::uint32_t receive = made.receive - part;
+            const slice& out = step_of(from, send).a;
+            const slice& into = step_of(to, receive).out;
+            nodes_[send].message = m;
+            nodes_[receive].message = m;
+            const bool more = send != node_first_[from] && step_of(from, send - 1).more;
+            const bool more_received = receive != node_first_[to] && step_of(to, receive - 1).more;
+            if (out.count != into.count || more != more_received)
+                return fail(fault::length_mismatch, to, receive - node_first_[to], into.first, from);
+            if (out.first != into.first)
+                return fail(fault::mixed_blocks, to, receive - node_first_[to], into.first, from);
+            if (!more) {
+                made.parts = part + 1;
+                nodes_[made.send].waits += part; // the last part waits for the others to be ready
+                nodes_[made.receive].waits += part;
+                return true;
+            }
+        }
     }
 
     constexpr void infer() {
@@ -213,7 +215,7 @@ private:
         for (const message& m : messages_) {
             const rank_t r = rank_of_[m.receive];
             const slice& landed = step_of(r, m.receive).out;
-            if (!is_scratch(landed.buffer)) continue;
+            if (!is_scratch(landed.buffer) || m.parts != 1) continue;
             std::uint32_t reader = no_step;
             bool alone = true;
             for (std::uint32_t e = after_first_[m.receive]; e != after_first_[m.receive + 1]; ++e) {
@@ -240,7 +242,11 @@ private:
         // Ports serve first what became ready first, and in program order among sends. So a receive does not bring a message
         // into the queue before its send is ready, and at the start not at all: the ranks' numbers must not matter.
         for (std::uint32_t n = 0; n != nodes_.size(); ++n)
-            if (nodes_[n].waits == 0 && (nodes_[n].message == no_step || messages_[nodes_[n].message].send == n))
+            if (nodes_[n].waits != 0)
+                continue;
+            else if (step_of(rank_of_[n], n).more)
+                --nodes_[last_part(n)].waits;
+            else if (nodes_[n].message == no_step || messages_[nodes_[n].message].send == n)
                 ready(n);
         run_local();
         std::vector<std::uint32_t> batch, done;
@@ -322,17 +328,26 @@ private:
 
     constexpr void ready(std::uint32_t n) {
         const std::uint32_t m = nodes_[n].message;
-        if (m == no_step)
+        if (step_of(rank_of_[n], n).more) {
+            if (--nodes_[last_part(n)].waits == 0) ready(last_part(n));
+        } else if (m == no_step)
             local_.push_back(n);
         else if (n == messages_[m].send || messages_[m].sent || nodes_[messages_[m].send].waits == 0)
             enqueue(m);
     }
-    constexpr void complete(std::uint32_t n) {
-        nodes_[n].waits = done_mark;
-        ++completed_;
-        if (hold_ && holds_send_[n] != no_step) complete(holds_send_[n]);
-        for (std::uint32_t e = after_first_[n]; e != after_first_[n + 1]; ++e)
-            if (--nodes_[after_[e]].waits == 0) ready(after_[e]);
+    constexpr std::uint32_t last_part(std::uint32_t n) const {
+        const message& msg = messages_[nodes_[n].message];
+        return step_of(rank_of_[n], n).verb == verb::send ? msg.send : msg.receive;
+    }
+    constexpr void complete(std::uint32_t last) {
+        const std::uint32_t parts = nodes_[last].message == no_step ? 1 : messages_[nodes_[last].message].parts;
+        for (std::uint32_t n = last + 1 - parts; n != last + 1; ++n) {
+            nodes_[n].waits = done_mark;
+            ++completed_;
+            if (hold_ && holds_send_[n] != no_step) complete(holds_send_[n]);
+            for (std::uint32_t e = after_first_[n]; e != after_first_[n + 1]; ++e)
+                if (--nodes_[after_[e]].waits == 0) ready(after_[e]);
+        }
     }
 
     constexpr void run_local() {
@@ -378,21 +393,25 @@ private:
     }
 
     constexpr void take_payload(message& msg) {
-        const step& s = step_of(rank_of_[msg.send], msg.send);
         msg.payload = flight_.size();
-        for (block_t k = 0; k != s.a.count; ++k) {
-            const cell* c = read(msg.send, s.a, k);
-            if (failed()) return;
-            flight_.push_back({c->bracket, c->block, c->hops + 1, true});
-            verdict_.traits.hops = std::max(verdict_.traits.hops, c->hops + 1);
+        for (std::uint32_t n = msg.send + 1 - msg.parts; n != msg.send + 1; ++n) {
+            const slice& from = step_of(rank_of_[n], n).a;
+            for (block_t k = 0; k != from.count; ++k) {
+                const cell* c = read(n, from, k);
+                if (failed()) return;
+                flight_.push_back({c->bracket, c->block, c->hops + 1, true});
+                verdict_.traits.hops = std::max(verdict_.traits.hops, c->hops + 1);
+            }
         }
-        if (s.a.count == 0) verdict_.traits.hops = std::max(verdict_.traits.hops, 1u);
+        if (flight_.size() == msg.payload) verdict_.traits.hops = std::max(verdict_.traits.hops, 1u);
     }
     constexpr void deliver(const message& msg) {
         if (failed()) return;
-        const rank_t r = rank_of_[msg.receive];
-        const slice& into = step_of(r, msg.receive).out;
-        for (block_t k = 0; k != into.count; ++k) at(r, into.buffer, into.first + k) = flight_[msg.payload + k];
+        std::size_t next = msg.payload;
+        for (std::uint32_t n = msg.receive + 1 - msg.parts; n != msg.receive + 1; ++n) {
+            const slice& into = step_of(rank_of_[n], n).out;
+            for (block_t k = 0; k != into.count; ++k) at(rank_of_[n], into.buffer, into.first + k) = flight_[next++];
+        }
         if (slots_ == 0) flight_.clear(); // nothing else is in flight
     }
 
@@ -438,31 +457,7 @@ private:
         if (traits.needs_idempotent) traits.needs_commutative = true;
         if (traits.depth != 0)
             traits.bracket = traits.position_invariant && traits.rank_consistent ? first_hash : bracket;
-        count();
-    }
-
-    constexpr void count() {
-        plan_traits& traits = verdict_.traits;
-        std::vector<rank_t> peers;
-        for (rank_t r = 0; r != at_.size; ++r) {
-            step_counts counts;
-            peers.clear();
-            for (const step& s : schedules_[r]) {
-                if (s.verb == verb::send) counts.send(s.peer, s.a);
-                if (s.verb == verb::receive) counts.receive(s.peer, s.out);
-                if (s.verb == verb::combine) counts.combine(s.a, s.b, s.out);
-                if (s.communicates()) peers.push_back(s.peer);
-            }
-            std::sort(peers.begin(), peers.end());
-            const auto distinct = std::unique(peers.begin(), peers.end()) - peers.begin();
-            traits.peers_max = std::max(traits.peers_max, static_cast<std::uint32_t>(distinct));
-            traits.steps_max = std::max(traits.steps_max, static_cast<std::uint32_t>(schedules_[r].size()));
-            traits.messages += counts.sends;
-            traits.volume += counts.blocks_sent;
-            traits.volume_max = std::max(traits.volume_max, counts.blocks_sent);
-            traits.combines += counts.blocks_combined;
-            traits.combines_max = std::max(traits.combines_max, counts.blocks_combined);
-        }
+        for (const schedule& steps : schedules_) add_counts(traits, steps);
     }
 
     constexpr cell& at(rank_t r, buffer b, block_t k) {

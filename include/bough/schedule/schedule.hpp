@@ -26,14 +26,17 @@ struct schedule {
     // StepSink
     constexpr void send(rank_t to, slice from) { steps.push_back(send_step(to, from)); }
     constexpr void receive(rank_t from, slice into) { steps.push_back(receive_step(from, into)); }
+    constexpr void send_part(rank_t to, slice from) { steps.push_back(send_step(to, from, true)); }
+    constexpr void receive_part(rank_t from, slice into) { steps.push_back(receive_step(from, into, true)); }
     constexpr void combine(slice lower, slice upper, slice out) { steps.push_back(combine_step(lower, upper, out)); }
     constexpr void copy(slice from, slice to) { steps.push_back(copy_step(from, to)); }
 };
 
 // How much a schedule does: a sink that only counts.
 struct step_counts {
-    std::size_t sends = 0;
-    std::size_t receives = 0;
+    std::size_t sends = 0;    // messages
+    std::size_t receives = 0; // messages
+    std::size_t parts = 0;    // of messages, beyond one each
     std::size_t combines = 0;
     std::size_t copies = 0;
     std::uint64_t blocks_sent = 0;
@@ -41,12 +44,14 @@ struct step_counts {
     std::uint64_t blocks_combined = 0;
     std::uint64_t blocks_copied = 0;
 
-    constexpr std::size_t steps() const noexcept { return sends + receives + combines + copies; }
+    constexpr std::size_t steps() const noexcept { return sends + receives + parts + combines + copies; }
     friend constexpr bool operator==(const step_counts&, const step_counts&) = default;
 
     // StepSink
     constexpr void send(rank_t, slice from) { ++sends, blocks_sent += from.count; }
     constexpr void receive(rank_t, slice into) { ++receives, blocks_received += into.count; }
+    constexpr void send_part(rank_t, slice from) { ++parts, blocks_sent += from.count; }
+    constexpr void receive_part(rank_t, slice into) { ++parts, blocks_received += into.count; }
     constexpr void combine(slice, slice, slice out) { ++combines, blocks_combined += out.count; }
     constexpr void copy(slice, slice to) { ++copies, blocks_copied += to.count; }
 };

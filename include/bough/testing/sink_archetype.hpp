@@ -22,6 +22,8 @@ public:
 
     constexpr void send(rank_t, slice) { ++*steps_; }
     constexpr void receive(rank_t, slice) { ++*steps_; }
+    constexpr void send_part(rank_t, slice) { ++*steps_; }
+    constexpr void receive_part(rank_t, slice) { ++*steps_; }
     constexpr void combine(slice, slice, slice) { ++*steps_; }
     constexpr void copy(slice, slice) { ++*steps_; }
 
