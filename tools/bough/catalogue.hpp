@@ -94,6 +94,8 @@ public:
     explicit bounded_sink(std::string_view argument) : argument_(argument) {}
     void send(bough::rank_t, bough::slice) { count(); }
     void receive(bough::rank_t, bough::slice) { count(); }
+    void send_part(bough::rank_t, bough::slice) { count(); }
+    void receive_part(bough::rank_t, bough::slice) { count(); }
     void combine(bough::slice, bough::slice, bough::slice) { count(); }
     void copy(bough::slice, bough::slice) { count(); }
 
