@@ -23,6 +23,7 @@ namespace bough {
 
 template <Algorithm Broadcast>
 struct reversed {
+    using serves = goals<goal::reduce>;
     Broadcast broadcast{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

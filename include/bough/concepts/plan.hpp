@@ -9,6 +9,7 @@
 // Optional; claims, checked by verify in the tests:
 //   a.keeps_rank_order(at)         results combine in rank order, so any associative op will do; absent: false
 //   A::may_hold                    messages may stay where they landed until they are combined (verify: hold); absent: false
+//   A::serves                      goals<...> (bough/schedule/goal.hpp): of which collectives; absent: of any
 // Optional; for algorithms that hold more than shows in every schedule, like a list of members:
 //   a.goal()                       the goal, where its type is not empty
 //   a.hash()                       of what all ranks must agree on, so that a mismatched call is seen

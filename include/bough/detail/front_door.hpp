@@ -193,7 +193,7 @@ status run_choice(communicator<X>& comm, const typed_call<T>& typed, const Choic
                 return comm.refuse(bad);
         return run_typed(comm, choice, typed);
     } else {
-        const auto algorithm = wrap(choice);
+        const auto algorithm = algorithm_for<Goal>(wrap(choice));
         if (const status bad = check_plan(algorithm, at)) return comm.refuse(bad);
         if (Goal::combines)
             if (const status bad = check_order(keeps_rank_order(algorithm, at), typed.commutative))

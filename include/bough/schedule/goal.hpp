@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace bough {
@@ -176,6 +177,21 @@ struct alltoall {
 };
 
 } // namespace goal
+
+// A list of goals: what an algorithm serves.
+template <class... Goal>
+struct goals {
+    template <class G>
+    static constexpr bool contain = (std::is_same_v<G, Goal> || ...);
+};
+// Does an algorithm serve a goal? One that says nothing (no member type `serves`) is taken at its word.
+template <class A, class Goal>
+inline constexpr bool serves_v = [] {
+    if constexpr (requires { typename A::serves; })
+        return A::serves::template contain<Goal>;
+    else
+        return true;
+}();
 
 // May a contribution be counted more than once?
 template <class Goal>

@@ -27,6 +27,8 @@ constexpr status check_plan(const A& algorithm, const dimensions& at) noexcept {
 
 template <class Goal, Algorithm A>
 class plan {
+    static_assert(serves_v<A, Goal>, "bough: this algorithm is one of another collective");
+
 public:
     // Pre: check_plan(algorithm, at) is ok.
     constexpr plan(const A& algorithm, dimensions at) : algorithm_(algorithm), at_(at) {
@@ -70,53 +72,75 @@ private:
     dimensions at_;
 };
 
-template <Algorithm A>
-constexpr plan<goal::reduce, A> plan_reduce(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+// A family gives an algorithm for each of several goals: family.algorithm_for(goal::allreduce{}).
+template <class F, class Goal>
+concept FamilyFor = requires(const F& family) {
+    { family.algorithm_for(Goal{}) } -> Algorithm;
+};
+// What a plan of this goal can be made of: a family that has an algorithm for it, or an algorithm.
+template <class C, class Goal>
+concept ServesGoal = FamilyFor<C, Goal> || Algorithm<C>;
+
+template <class Goal, ServesGoal<Goal> C>
+constexpr auto algorithm_for(const C& choice) {
+    if constexpr (FamilyFor<C, Goal>)
+        return choice.algorithm_for(Goal{});
+    else
+        return choice;
 }
-template <Algorithm A>
-constexpr plan<goal::allreduce, A> plan_allreduce(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+
+template <class Goal, ServesGoal<Goal> C>
+constexpr auto make_plan(const C& choice, dimensions at) {
+    return plan<Goal, decltype(algorithm_for<Goal>(choice))>(algorithm_for<Goal>(choice), at);
 }
-template <Algorithm A>
-constexpr plan<goal::broadcast, A> plan_broadcast(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+
+template <ServesGoal<goal::reduce> C>
+constexpr auto plan_reduce(const C& choice, dimensions at) {
+    return make_plan<goal::reduce>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::barrier, A> plan_barrier(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::allreduce> C>
+constexpr auto plan_allreduce(const C& choice, dimensions at) {
+    return make_plan<goal::allreduce>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::gather, A> plan_gather(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::broadcast> C>
+constexpr auto plan_broadcast(const C& choice, dimensions at) {
+    return make_plan<goal::broadcast>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::scatter, A> plan_scatter(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::barrier> C>
+constexpr auto plan_barrier(const C& choice, dimensions at) {
+    return make_plan<goal::barrier>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::multicast, A> plan_multicast(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::gather> C>
+constexpr auto plan_gather(const C& choice, dimensions at) {
+    return make_plan<goal::gather>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::scan, A> plan_scan(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::scatter> C>
+constexpr auto plan_scatter(const C& choice, dimensions at) {
+    return make_plan<goal::scatter>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::exscan, A> plan_exscan(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::multicast> C>
+constexpr auto plan_multicast(const C& choice, dimensions at) {
+    return make_plan<goal::multicast>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::reduce_scatter, A> plan_reduce_scatter(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::scan> C>
+constexpr auto plan_scan(const C& choice, dimensions at) {
+    return make_plan<goal::scan>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::allgather, A> plan_allgather(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::exscan> C>
+constexpr auto plan_exscan(const C& choice, dimensions at) {
+    return make_plan<goal::exscan>(choice, at);
 }
-template <Algorithm A>
-constexpr plan<goal::alltoall, A> plan_alltoall(const A& algorithm, dimensions at) {
-    return {algorithm, at};
+template <ServesGoal<goal::reduce_scatter> C>
+constexpr auto plan_reduce_scatter(const C& choice, dimensions at) {
+    return make_plan<goal::reduce_scatter>(choice, at);
+}
+template <ServesGoal<goal::allgather> C>
+constexpr auto plan_allgather(const C& choice, dimensions at) {
+    return make_plan<goal::allgather>(choice, at);
+}
+template <ServesGoal<goal::alltoall> C>
+constexpr auto plan_alltoall(const C& choice, dimensions at) {
+    return make_plan<goal::alltoall>(choice, at);
 }
 
 } // namespace bough

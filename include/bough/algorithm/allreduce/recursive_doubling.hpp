@@ -43,6 +43,7 @@ struct paired_fold {
 } // namespace detail
 
 struct recursive_doubling {
+    using serves = goals<goal::allreduce, goal::barrier>;
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const detail::paired_fold fold(at.size);
         const slice mine{input, 0, at.blocks};

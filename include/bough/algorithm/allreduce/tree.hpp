@@ -20,6 +20,7 @@ namespace bough {
 
 template <TreeSource S>
 struct tree_allreduce {
+    using serves = goals<goal::allreduce, goal::barrier>;
     S shape{};
     std::uint32_t landing = 0; // as in tree_reduce
 

@@ -20,6 +20,7 @@
 namespace bough {
 
 struct dissemination {
+    using serves = goals<goal::barrier>;
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const slice known{output, 0, 1};
         slice have{input, 0, 1};

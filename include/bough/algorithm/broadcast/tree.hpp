@@ -39,6 +39,7 @@ constexpr void broadcast_over(const auto& tree, block_t blocks, rank_t rank, Ste
 
 template <TreeSource S>
 struct tree_broadcast {
+    using serves = goals<goal::broadcast>;
     S shape{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

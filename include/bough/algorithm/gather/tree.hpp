@@ -26,6 +26,7 @@ namespace bough {
 
 template <TreeSource S>
 struct tree_gather {
+    using serves = goals<goal::gather>;
     S shape{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

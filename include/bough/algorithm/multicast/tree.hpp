@@ -68,6 +68,7 @@ private:
 
 template <TreeSource S>
 struct tree_multicast {
+    using serves = goals<goal::multicast>;
     S shape{};
     std::vector<rank_t> members{};
 

@@ -57,6 +57,7 @@ constexpr void gather_children(const auto& tree, rank_t rank, block_t b, buffer 
 
 template <TreeSource S>
 struct tree_reduce {
+    using serves = goals<goal::reduce>;
     S shape{};
     // Planes that children land in; 0: one per child, so that every child may send at once.
     std::uint32_t landing = 0;

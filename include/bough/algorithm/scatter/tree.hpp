@@ -65,6 +65,7 @@ constexpr status check_block_per_rank(const dimensions& at) noexcept {
 
 template <TreeSource S>
 struct tree_scatter {
+    using serves = goals<goal::scatter>;
     S shape{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
