@@ -14,6 +14,7 @@ using namespace bough;
 using test::in;
 using test::judge;
 using test::out;
+using test::plane;
 
 namespace {
 
@@ -52,7 +53,7 @@ static_assert(judge(broadcast, {.size = 2, .blocks = 2},
                   .fault == fault::mixed_blocks);
 // A part that can never be ready keeps the whole message from leaving.
 static_assert(judge(broadcast, {.size = 2, .blocks = 2},
-                    {{receive_step(1, out(1)), send_step(1, in(0), true), send_step(1, out(1))},
+                    {{receive_step(1, plane(0, 1)), send_step(1, in(0), true), send_step(1, plane(0, 1))},
                      {receive_step(0, out(0), true), receive_step(0, out(1)), send_step(0, out(1))}})
                   .fault == fault::deadlock);
 

@@ -80,8 +80,8 @@ static_assert(says(judge(broadcast, two, {{send_step(1, plane(0))}, {receive_ste
                    0, 0));
 static_assert(says(judge(reduce, one, {{copy_step(out(0), plane(0)), copy_step(in(0), out(0))}}),
                    fault::read_of_nothing, 0, 0));
-static_assert(says(judge(broadcast, two, {{receive_step(1, out(0))}, {send_step(0, in(0))}}), fault::read_of_nothing, 1,
-                   0));
+static_assert(says(judge(broadcast, two, {{receive_step(1, plane(0))}, {send_step(0, in(0))}}), fault::read_of_nothing,
+                   1, 0));
 
 // in_place_hazard: right out of place, wrong in place.
 static_assert(says(judge(reduce, two,
@@ -113,12 +113,12 @@ static_assert(judge(goal::barrier{}, two, twice()).traits.needs_idempotent);
 
 // deadlock: each waits for the other's message before it sends.
 static_assert(says(judge(broadcast, two,
-                         {{receive_step(1, out(0)), send_step(1, out(0))},
+                         {{receive_step(1, plane(0)), send_step(1, plane(0))},
                           {receive_step(0, out(0)), send_step(0, out(0))}}),
                    fault::deadlock, 0, 0, 0, 1));
 static_assert(says(judge(broadcast, two,
-                         {{send_step(1, in(0)), receive_step(1, out(0)), copy_step(out(0), plane(0)),
-                           send_step(1, plane(0))},
+                         {{send_step(1, in(0)), receive_step(1, plane(0)), copy_step(plane(0), plane(1)),
+                           send_step(1, plane(1))},
                           {receive_step(0, out(0)), receive_step(0, plane(0)), send_step(0, plane(0))}}),
                    fault::deadlock, 0, 1, 0, 1));
 
@@ -134,6 +134,17 @@ static_assert(says(judge(reduce, two, {{receive_step(1, out(0))}, {send_step(0, 
 static_assert(says(judge(reduce, {.size = 1, .blocks = 2},
                          {{copy_step(in(0), plane(0)), copy_step(plane(0), out(1)), copy_step(in(0), out(0))}}),
                    fault::mixed_blocks, 0, 1, 1));
+
+// write_to_output: on a rank that gets no result, or not this block.
+static_assert(says(judge(reduce, two,
+                         {{receive_step(1, plane(0)), combine_step(in(0), plane(0), out(0))},
+                          {copy_step(in(0), out(0)), send_step(0, out(0))}}),
+                   fault::write_to_output, 1, 0));
+static_assert(says(judge(goal::reduce_scatter{}, {.size = 1, .blocks = 2}, {{copy_step(in(0, 2), out(0, 2))}}),
+                   fault::write_to_output, 0, 0, 1));
+static_assert(says(judge(goal::exscan{}, two,
+                         {{copy_step(in(0), out(0)), send_step(1, in(0))}, {receive_step(0, out(0))}}),
+                   fault::write_to_output, 0, 0));
 
 // scratch_exceeded: counted in blocks, each once.
 static_assert(says(

@@ -34,6 +34,7 @@ constexpr std::string_view fault_name(fault f) noexcept {
     case fault::missing_result: return "missing_result";
     case fault::wrong_result: return "wrong_result";
     case fault::scratch_exceeded: return "scratch_exceeded";
+    case fault::write_to_output: return "write_to_output";
     case fault::broken_message: return "broken_message";
     }
     return "unknown fault";
@@ -79,6 +80,8 @@ inline std::string to_string(const verdict& v) {
                                   : "the contribution of rank " + peer + " is missing or does not belong there");
     case fault::scratch_exceeded:
         return at_step("") + "writes " + block + " of scratch memory beyond what the algorithm declares";
+    case fault::write_to_output:
+        return at_step("") + "writes " + block + " of the output, which is no result of this rank";
     case fault::broken_message:
         return at_step("") + "a part of a message at " + block + " that the next step does not go on with";
     }

@@ -89,6 +89,9 @@ private:
                 const step* next = i + 1 != schedules_[r].size() ? &schedules_[r][i + 1] : nullptr;
                 if (const step_fault bad = check_step(s, next, r, at_); bad.what != fault::none)
                     return fail(bad.what, r, i, bad.block, bad.what == fault::bad_peer ? s.peer : no_rank);
+                if (s.writes() && s.out.buffer == output)
+                    for (block_t b = s.out.first; b != s.out.last(); ++b)
+                        if (goal_.result(at_, r, b).empty()) return fail(fault::write_to_output, r, i, b);
                 for (const slice& used : {s.a, s.b, s.out})
                     buffers = std::max<std::size_t>(buffers, std::size_t{used.buffer.index} + 1);
             }
