@@ -11,7 +11,7 @@ namespace {
 constexpr slice a{input, 0, 2}, b{scratch(0), 0, 2}, c{output, 0, 2};
 
 static_assert(std::is_trivially_copyable_v<step> && std::is_aggregate_v<step>);
-static_assert(send_step(1, a) == step{verb::send, 1, a, {}, {}} && send_step(1, a) != send_step(2, a));
+static_assert(send_step(1, a) == step{verb::send, false, 1, a, {}, {}} && send_step(1, a) != send_step(2, a));
 
 static_assert(send_step(1, a).communicates() && receive_step(1, b).communicates());
 static_assert(!combine_step(a, b, c).communicates() && !copy_step(a, c).communicates());

@@ -24,11 +24,11 @@ enum class verb : std::uint8_t { send, receive, combine, copy };
 // A structural value: comparable, printable, usable as a template argument.
 struct step {
     bough::verb verb = bough::verb::copy;
+    bool more = false;     // of a send or a receive: the message goes on in the next step
     rank_t peer = no_rank; // of a send or a receive
     slice a{};             // what is sent or copied; the lower operand of a combine
     slice b{};             // the upper operand of a combine
     slice out{};           // what is written: by a receive, a combine, a copy
-    bool more = false;     // of a send or a receive: the message goes on in the next step
 
     friend constexpr bool operator==(const step&, const step&) = default;
 
@@ -41,15 +41,15 @@ struct step {
 };
 
 constexpr step send_step(rank_t to, slice from, bool more = false) noexcept {
-    return {verb::send, to, from, {}, {}, more};
+    return {verb::send, more, to, from, {}, {}};
 }
 constexpr step receive_step(rank_t from, slice into, bool more = false) noexcept {
-    return {verb::receive, from, {}, {}, into, more};
+    return {verb::receive, more, from, {}, {}, into};
 }
 constexpr step combine_step(slice lower, slice upper, slice out) noexcept {
-    return {verb::combine, no_rank, lower, upper, out, false};
+    return {verb::combine, false, no_rank, lower, upper, out};
 }
-constexpr step copy_step(slice from, slice to) noexcept { return {verb::copy, no_rank, from, {}, to, false}; }
+constexpr step copy_step(slice from, slice to) noexcept { return {verb::copy, false, no_rank, from, {}, to}; }
 
 } // namespace bough
 
