@@ -8,6 +8,12 @@
 //   m.receive_ns(from, to, bytes)         the receiver is busy for so long
 //   m.combine_ns(rank, bytes)             a combine; a copy costs copy_ns(rank, bytes)
 // Laws: finite and not negative; non-decreasing in bytes; a pure function of its arguments.
+//
+// PortedCostModel is a CostModel of a network whose links are busy while a message passes. It has besides
+//   m.port_ns(from, to, bytes, duplex)    for so long the message holds the out port of its sender and the in port of its
+//                                         receiver. `duplex`: it is half of an exchange (bough/model/walk.hpp says when)
+//   m.lands_early()                       may a message pass the in port before its receiver asks for it?
+// Laws: as above; a message of an exchange is not faster than one of its own.
 #ifndef BOUGH_CONCEPTS_COST_MODEL_HPP
 #define BOUGH_CONCEPTS_COST_MODEL_HPP
 
@@ -26,6 +32,13 @@ concept CostModel = requires(const M& model, rank_t from, rank_t to, std::uint64
     { model.receive_ns(from, to, bytes) } -> std::convertible_to<double>;
     { model.combine_ns(from, bytes) } -> std::convertible_to<double>;
     { model.copy_ns(from, bytes) } -> std::convertible_to<double>;
+};
+
+template <class M>
+concept PortedCostModel = CostModel<M> &&
+    requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes, bool duplex) {
+    { model.port_ns(from, to, bytes, duplex) } -> std::convertible_to<double>;
+    { model.lands_early() } -> std::convertible_to<bool>;
 };
 
 } // namespace bough

@@ -2,6 +2,7 @@
 // explain_cost_model: what a type lacks to be a CostModel, in a sentence.
 //
 //   static_assert(bough::explain_cost_model<my_network>());      // true, or an error that says what to write
+//   static_assert(bough::explain_ported_cost_model<my_links>()); // the same of a PortedCostModel
 #ifndef BOUGH_CONCEPTS_EXPLAIN_COST_MODEL_HPP
 #define BOUGH_CONCEPTS_EXPLAIN_COST_MODEL_HPP
 
@@ -64,6 +65,25 @@ consteval bool explain_cost_model() {
             detail::no_cost_model<M>,
             "bough: a CostModel needs `double copy_ns(rank_t rank, std::uint64_t bytes) const`: the time of a copy");
     return CostModel<M>;
+}
+
+template <class M>
+consteval bool explain_ported_cost_model() {
+    constexpr bool port = requires(const M& m, rank_t r, std::uint64_t bytes) {
+        { m.port_ns(r, r, bytes, true) } -> std::convertible_to<double>;
+    };
+    constexpr bool early = requires(const M& m) {
+        { m.lands_early() } -> std::convertible_to<bool>;
+    };
+    if constexpr (!port)
+        static_assert(
+            detail::no_cost_model<M>,
+            "bough: a PortedCostModel needs `double port_ns(rank_t from, rank_t to, std::uint64_t bytes, bool "
+            "duplex) const`: how long a message holds a port at either end");
+    if constexpr (!early)
+        static_assert(detail::no_cost_model<M>, "bough: a PortedCostModel needs `bool lands_early() const`: may a "
+                                                "message pass before its receiver asks for it");
+    return explain_cost_model<M>() && PortedCostModel<M>;
 }
 
 } // namespace bough

@@ -10,6 +10,8 @@
 //   a.keeps_rank_order(at)         results combine in rank order, so any associative op will do; absent: false
 //   A::may_hold                    messages may stay where they landed until they are combined (verify: hold); absent: false
 //   A::serves                      goals<...> (bough/schedule/goal.hpp): of which collectives; absent: of any
+//   more of them                   bough/schedule/claims.hpp
+//   a.text()                       how it is written, as a label (bough/core/label.hpp); absent: the name of its type
 // Optional; for algorithms that hold more than shows in every schedule, like a list of members:
 //   a.goal()                       the goal, where its type is not empty
 //   a.hash()                       of what all ranks must agree on, so that a mismatched call is seen
@@ -70,6 +72,15 @@ template <Algorithm A>
 inline constexpr bool may_hold_v = requires {
     requires A::may_hold;
 };
+
+// The same of a value; one that knows at run time only says so in fixed_claims() (bough/schedule/claims.hpp).
+template <Algorithm A>
+constexpr bool may_hold(const A& algorithm) {
+    if constexpr (requires { algorithm.fixed_claims(); })
+        return algorithm.fixed_claims().may_hold;
+    else
+        return may_hold_v<A>;
+}
 
 template <class P>
 concept Plan = requires(const P& plan, rank_t r, detail::null_sink& sink) {

@@ -42,26 +42,29 @@ namespace detail {
 // Last writer and readers since, for every block of every storage.
 class block_history {
 public:
-    constexpr block_history(std::size_t storages, std::size_t blocks)
-        : blocks_(blocks), writer_(storages * blocks, no_step), readers_(storages * blocks, no_step) {}
+    // `reads`: how many blocks will be read in all.
+    constexpr block_history(std::size_t storages, std::size_t blocks, std::size_t reads)
+        : blocks_(blocks), cells_(storages * blocks, cell{}) {
+        entries_.reserve(reads);
+    }
 
     template <class F>
     constexpr void read(const slice& s, std::uint32_t by, F&& depends_on) {
-        for (block_t b = s.first; b != s.last(); ++b) {
-            const std::size_t cell = storage_of(s.buffer) * blocks_ + b;
-            if (writer_[cell] != no_step) depends_on(writer_[cell]);
-            entries_.push_back({by, readers_[cell]});
-            readers_[cell] = static_cast<std::uint32_t>(entries_.size() - 1);
+        cell* at = cells_.data() + storage_of(s.buffer) * blocks_ + s.first;
+        for (cell* const end = at + s.count; at != end; ++at) {
+            if (at->writer != no_step) depends_on(at->writer);
+            entries_.push_back({by, at->readers});
+            at->readers = static_cast<std::uint32_t>(entries_.size() - 1);
         }
     }
     template <class F>
     constexpr void write(const slice& s, std::uint32_t by, F&& depends_on) {
-        for (block_t b = s.first; b != s.last(); ++b) {
-            const std::size_t cell = storage_of(s.buffer) * blocks_ + b;
-            if (writer_[cell] != no_step) depends_on(writer_[cell]);
-            for (std::uint32_t e = readers_[cell]; e != no_step; e = entries_[e].next) depends_on(entries_[e].step);
-            writer_[cell] = by;
-            readers_[cell] = no_step;
+        cell* at = cells_.data() + storage_of(s.buffer) * blocks_ + s.first;
+        for (cell* const end = at + s.count; at != end; ++at) {
+            if (at->writer != no_step) depends_on(at->writer);
+            for (std::uint32_t e = at->readers; e != no_step; e = entries_[e].next) depends_on(entries_[e].step);
+            at->writer = by;
+            at->readers = no_step;
         }
     }
 
@@ -69,9 +72,12 @@ private:
     struct reader {
         std::uint32_t step, next;
     };
+    struct cell {
+        std::uint32_t writer = no_step;
+        std::uint32_t readers = no_step; // head of a list in entries_
+    };
     std::size_t blocks_;
-    std::vector<std::uint32_t> writer_;
-    std::vector<std::uint32_t> readers_; // heads of lists in entries_
+    std::vector<cell> cells_;
     std::vector<reader> entries_;
 };
 
@@ -79,42 +85,53 @@ private:
 struct step_extent {
     std::size_t storages = 1;
     std::size_t blocks = 0;
+    std::size_t reads = 0; // blocks, each as often as it is read
     constexpr void add(const slice& s) noexcept {
-        storages = std::max<std::size_t>(storages, storage_of(s.buffer) + std::size_t{1});
-        blocks = std::max<std::size_t>(blocks, s.last());
+        if (storage_of(s.buffer) >= storages) storages = storage_of(s.buffer) + std::size_t{1};
+        if (s.last() > blocks) blocks = s.last();
+    }
+    constexpr void add(const step& s) noexcept {
+        if (s.verb != verb::receive) add(s.a), reads += s.a.count;
+        if (s.verb == verb::combine) add(s.b), reads += s.b.count;
+        if (s.verb != verb::send) add(s.out);
     }
 };
+
+// Calls f(i, earlier) for each step i and each step that it must wait for, i ascending.
+template <class F>
+constexpr void for_each_dependence(std::span<const step> steps, F&& f) {
+    step_extent extent;
+    for (const step& s : steps) extent.add(s);
+    block_history history(extent.storages, extent.blocks, extent.reads);
+    std::vector<std::uint32_t> listed_for(steps.size(), no_step); // step -> the last step it was listed for
+    std::uint32_t* const listed = listed_for.data();
+    std::uint32_t i = 0;
+    const auto depends_on = [&](std::uint32_t earlier) {
+        if (earlier == i || listed[earlier] == i) return;
+        listed[earlier] = i;
+        f(i, earlier);
+    };
+    for (const step& s : steps) {
+        if (s.verb != verb::receive) history.read(s.a, i, depends_on);
+        if (s.verb == verb::combine) history.read(s.b, i, depends_on);
+        if (s.verb != verb::send) history.write(s.out, i, depends_on);
+        ++i;
+    }
+}
 
 } // namespace detail
 
 // Infers the dependences of one rank's steps. Time and memory: linear in the blocks that the steps touch.
 constexpr dependences infer_dependences(std::span<const step> steps) {
-    detail::step_extent extent;
-    for (const step& s : steps) {
-        if (s.reads_a()) extent.add(s.a);
-        if (s.reads_b()) extent.add(s.b);
-        if (s.writes()) extent.add(s.out);
-    }
-    detail::block_history history(extent.storages, extent.blocks);
-
     dependences found;
-    found.first.reserve(steps.size() + 1);
+    found.first.assign(steps.size() + 1, 0);
     found.channel.resize(steps.size(), no_step);
-    std::vector<std::uint32_t> listed_for(steps.size(), no_step); // step -> the last step it was listed for
-    std::vector<std::uint64_t> posts;                             // (direction, peer, step), to be sorted
-    for (std::uint32_t i = 0; i != steps.size(); ++i) {
-        const step& s = steps[i];
-        found.first.push_back(static_cast<std::uint32_t>(found.before.size()));
-        const auto depends_on = [&](std::uint32_t earlier) {
-            if (earlier == i || listed_for[earlier] == i) return;
-            listed_for[earlier] = i;
-            found.before.push_back(earlier);
-        };
-        if (s.reads_a()) history.read(s.a, i, depends_on);
-        if (s.reads_b()) history.read(s.b, i, depends_on);
-        if (s.writes()) history.write(s.out, i, depends_on);
-    }
-    found.first.push_back(static_cast<std::uint32_t>(found.before.size()));
+    std::vector<std::uint64_t> posts; // (direction, peer, step), to be sorted
+    detail::for_each_dependence(steps, [&](std::uint32_t i, std::uint32_t earlier) {
+        found.before.push_back(earlier);
+        ++found.first[i + 1];
+    });
+    for (std::size_t i = 0; i != steps.size(); ++i) found.first[i + 1] += found.first[i];
 
     for (const verb direction : {verb::send, verb::receive}) {
         posts.clear();

@@ -65,7 +65,7 @@ public:
         return steps;
     }
 
-    friend constexpr bool operator==(const plan&, const plan&) = default;
+    friend bool operator==(const plan&, const plan&) = default; // constexpr if that of the algorithm is
 
 private:
     A algorithm_;

@@ -11,9 +11,11 @@
 #include <bough/schedule/bracket.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/goal.hpp>
+#include <bough/schedule/posts.hpp>
 #include <bough/schedule/rules.hpp>
 #include <bough/schedule/schedule.hpp>
 #include <bough/schedule/traits.hpp>
+#include <bough/schedule/turns.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -37,6 +39,7 @@ public:
         if (check_steps() && pair_messages()) {
             infer();
             if (hold_) find_held();
+            turns_ = turns_of(schedules_, node_first_, nodes_, messages_, after_first_, after_);
             execute();
             if (!failed()) check_results();
         }
@@ -79,6 +82,13 @@ private:
     // Local rules, and the layout of cells: rank r's buffer b, block k is cells_[cell_first_[r] + b * blocks + k].
     constexpr bool check_steps() {
         std::vector<unsigned char> touched;
+        std::size_t steps = 0;
+        for (const schedule& of_rank : schedules_) steps += of_rank.size();
+        nodes_.reserve(steps);
+        rank_of_.reserve(steps);
+        node_first_.reserve(at_.size + std::size_t{1});
+        cell_first_.reserve(at_.size);
+        cells_.reserve(std::size_t{3} * at_.size * at_.blocks); // input, output and a plane of scratch
         for (rank_t r = 0; r != at_.size; ++r) {
             node_first_.push_back(static_cast<std::uint32_t>(nodes_.size()));
             cell_first_.push_back(cells_.size());
@@ -86,6 +96,7 @@ private:
             for (std::size_t i = 0; i != schedules_[r].size(); ++i) {
                 const step& s = schedules_[r][i];
                 nodes_.push_back({});
+                rank_of_.push_back(r);
                 const step* next = i + 1 != schedules_[r].size() ? &schedules_[r][i + 1] : nullptr;
                 if (const step_fault bad = check_step(s, next, r, at_); bad.what != fault::none)
                     return fail(bad.what, r, i, bad.block, bad.what == fault::bad_peer ? s.peer : no_rank);
@@ -98,50 +109,31 @@ private:
             cells_.resize(cells_.size() + buffers * at_.blocks, cell{});
             for (block_t b = 0; b != at_.blocks; ++b)
                 if (goal_.holds(at_, r, b)) at(r, input, b) = {brackets_.leaf(r), b, 0, false};
-            if (!check_scratch(r, buffers, touched)) return false;
+            std::uint64_t used = 0;
+            if (const scratch_fault bad = check_scratch(schedules_[r], buffers - 2, at_, scratch_[r], touched, used);
+                bad.what != fault::none)
+                return fail(bad.what, r, bad.step, bad.block);
+            verdict_.traits.scratch_max = std::max(verdict_.traits.scratch_max, used);
         }
         node_first_.push_back(static_cast<std::uint32_t>(nodes_.size()));
         return true;
     }
 
-    constexpr bool check_scratch(rank_t r, std::size_t buffers, std::vector<unsigned char>& touched) {
-        if (buffers == 2) return true;
-        touched.assign((buffers - 2) * at_.blocks, 0);
-        std::uint64_t used = 0;
-        for (std::size_t i = 0; i != schedules_[r].size(); ++i) {
-            const step& s = schedules_[r][i];
-            if (!s.writes() || !is_scratch(s.out.buffer)) continue; // what is never written must not be read either
-            for (block_t b = s.out.first; b != s.out.last(); ++b) {
-                const std::size_t place = std::size_t{scratch_plane(s.out.buffer)} * at_.blocks + b;
-                if (touched[place] != 0) continue;
-                touched[place] = 1;
-                if (++used > scratch_[r]) return fail(fault::scratch_exceeded, r, i, b);
-            }
-        }
-        verdict_.traits.scratch_max = std::max(verdict_.traits.scratch_max, used);
-        return true;
-    }
-
     // The n-th send of a channel meets its n-th receive.
     constexpr bool pair_messages() {
-        struct post {
-            rank_t from, to;
-            std::uint32_t node, rank;
-            constexpr bool operator<(const post& o) const noexcept {
-                if (from != o.from) return from < o.from;
-                return to != o.to ? to < o.to : node < o.node;
-            }
-        };
         std::vector<post> sends, receives;
+        sends.reserve(nodes_.size());
+        receives.reserve(nodes_.size());
+        std::uint32_t n = 0;
         for (rank_t r = 0; r != at_.size; ++r)
-            for (std::uint32_t i = 0; i != schedules_[r].size(); ++i) {
-                const step& s = schedules_[r][i];
-                if (s.more) continue; // the last part stands for a message
-                if (s.verb == verb::send) sends.push_back({r, s.peer, node_first_[r] + i, r});
-                if (s.verb == verb::receive) receives.push_back({s.peer, r, node_first_[r] + i, r});
+            for (const step& s : schedules_[r]) {
+                if (s.verb == verb::send && !s.more) sends.push_back({r, s.peer, n}); // the last part stands for it
+                if (s.verb == verb::receive && !s.more) receives.push_back({s.peer, r, n});
+                ++n;
             }
-        std::sort(sends.begin(), sends.end());
-        std::sort(receives.begin(), receives.end());
+        sort_posts(sends, &post::to, at_.size);
+        sort_posts(sends, &post::from, at_.size);
+        sort_posts(receives, &post::from, at_.size);
         messages_.reserve(sends.size());
         for (std::size_t i = 0; i != std::max(sends.size(), receives.size()); ++i) {
             const auto same_channel = [&] {
@@ -149,15 +141,15 @@ private:
             };
             if (i >= receives.size() ||
                 (i < sends.size() && !same_channel() &&
-                 post{sends[i].from, sends[i].to, 0, 0} < post{receives[i].from, receives[i].to, 0, 0}))
-                return fail(fault::unmatched_send, sends[i].rank, sends[i].node - node_first_[sends[i].rank], 0,
+                 (sends[i].from != receives[i].from ? sends[i].from < receives[i].from : sends[i].to < receives[i].to)))
+                return fail(fault::unmatched_send, sends[i].from, sends[i].node - node_first_[sends[i].from], 0,
                             sends[i].to);
             if (i >= sends.size() || !same_channel())
-                return fail(fault::unmatched_receive, receives[i].rank,
-                            receives[i].node - node_first_[receives[i].rank], 0, receives[i].from);
+                return fail(fault::unmatched_receive, receives[i].to, receives[i].node - node_first_[receives[i].to], 0,
+                            receives[i].from);
             const auto m = static_cast<std::uint32_t>(messages_.size());
             messages_.push_back({.send = sends[i].node, .receive = receives[i].node});
-            if (!pair_parts(messages_.back(), sends[i].rank, receives[i].rank, m)) return false;
+            if (!pair_parts(messages_.back(), sends[i].from, sends[i].to, m)) return false;
             if (i != 0 && sends[i - 1].from == sends[i].from && sends[i - 1].to == sends[i].to) {
                 messages_[m].previous = m - 1;
                 messages_[m - 1].next = m;
@@ -191,20 +183,18 @@ private:
     }
 
     constexpr void infer() {
-        rank_of_.reserve(nodes_.size());
         after_first_.assign(nodes_.size() + 1, 0);
         std::vector<std::uint32_t> earlier, later;
+        earlier.reserve(2 * nodes_.size());
+        later.reserve(2 * nodes_.size());
         for (rank_t r = 0; r != at_.size; ++r) {
-            const dependences found = infer_dependences(schedules_[r].steps);
-            for (std::uint32_t i = 0; i != schedules_[r].size(); ++i) {
-                rank_of_.push_back(r);
-                for (const std::uint32_t before : found.of(i)) {
-                    earlier.push_back(node_first_[r] + before);
-                    later.push_back(node_first_[r] + i);
-                    ++after_first_[node_first_[r] + before + 1];
-                    ++nodes_[node_first_[r] + i].waits;
-                }
-            }
+            const std::uint32_t first = node_first_[r];
+            for_each_dependence(schedules_[r].steps, [&](std::uint32_t i, std::uint32_t before) {
+                earlier.push_back(first + before);
+                later.push_back(first + i);
+                ++after_first_[first + before + 1];
+                ++nodes_[first + i].waits;
+            });
         }
         for (std::size_t n = 1; n != after_first_.size(); ++n) after_first_[n] += after_first_[n - 1];
         after_.assign(later.size(), 0);
@@ -242,7 +232,7 @@ private:
     constexpr void execute() {
         sent_in_.assign(at_.size, 0);
         received_in_.assign(at_.size, 0);
-        // Ports serve first what became ready first, and in program order among sends. So a receive does not bring a message
+        // Ports serve first what has the earlier turn, then what became ready first. So a receive does not bring a message
         // into the queue before its send is ready, and at the start not at all: the ranks' numbers must not matter.
         for (std::uint32_t n = 0; n != nodes_.size(); ++n)
             if (nodes_[n].waits != 0)
@@ -253,13 +243,18 @@ private:
                 ready(n);
         run_local();
         std::vector<std::uint32_t> batch, done;
+        std::vector<std::uint64_t> by_turn;
         std::uint32_t round = 0;
         while (!queue_.empty() && !failed()) {
             ++round;
             batch.clear();
             std::swap(batch, queue_);
+            by_turn.clear(); // the turn, then the place in the queue
+            for (std::uint32_t i = 0; i != batch.size(); ++i)
+                by_turn.push_back(std::uint64_t{turns_[batch[i]]} << 32 | i);
+            std::sort(by_turn.begin(), by_turn.end());
             done.clear();
-            for (const std::uint32_t m : batch) advance(m, round, done);
+            for (const std::uint64_t next : by_turn) advance(batch[static_cast<std::uint32_t>(next)], round, done);
             if (done.empty()) break;
             for (const std::uint32_t n : done) complete(n);
             run_local();
@@ -460,7 +455,8 @@ private:
         if (traits.needs_idempotent) traits.needs_commutative = true;
         if (traits.depth != 0)
             traits.bracket = traits.position_invariant && traits.rank_consistent ? first_hash : bracket;
-        for (const schedule& steps : schedules_) add_counts(traits, steps);
+        std::vector<rank_t> met(at_.size, no_rank);
+        for (rank_t r = 0; r != at_.size; ++r) add_counts(traits, schedules_[r], r, met);
     }
 
     constexpr cell& at(rank_t r, buffer b, block_t k) {
@@ -484,6 +480,7 @@ private:
     std::vector<node> nodes_;
     std::vector<rank_t> rank_of_; // per node
     std::vector<message> messages_;
+    std::vector<std::uint32_t> turns_;               // per message
     std::vector<std::uint32_t> after_first_, after_; // who waits for a node
     std::vector<std::uint32_t> holds_send_;          // per combine: the send whose message it reads in place
     std::vector<std::uint32_t> local_, queue_;       // ready local steps; messages worth a look

@@ -9,6 +9,7 @@
 #include <bough/schedule/traits.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -40,23 +41,49 @@ constexpr step_fault check_step(const step& s, const step* next, rank_t rank, co
     return {};
 }
 
-// Adds what one rank's steps count to the traits of all.
-constexpr void add_counts(plan_traits& traits, const schedule& steps) {
-    step_counts counts;
-    std::vector<rank_t> peers;
-    for (const step& s : steps) {
-        push_step(counts, s);
-        if (s.communicates()) peers.push_back(s.peer);
+struct scratch_fault {
+    fault what = fault::none;
+    std::size_t step = 0;
+    block_t block = 0;
+};
+
+// Counts the scratch blocks that the steps of a rank touch, each once. `touched` is memory to work in.
+constexpr scratch_fault check_scratch(const schedule& steps, std::size_t planes, const dimensions& at, block_t limit,
+                                      std::vector<unsigned char>& touched, std::uint64_t& used) {
+    if (planes == 0) return {};
+    touched.assign(planes * at.blocks, 0);
+    for (std::size_t i = 0; i != steps.size(); ++i) {
+        const step& s = steps[i];
+        if (!s.writes() || !is_scratch(s.out.buffer)) continue; // what is never written must not be read either
+        for (block_t b = s.out.first; b != s.out.last(); ++b) {
+            const std::size_t place = std::size_t{scratch_plane(s.out.buffer)} * at.blocks + b;
+            if (touched[place] != 0) continue;
+            touched[place] = 1;
+            if (++used > limit) return {fault::scratch_exceeded, i, b};
+        }
     }
-    std::sort(peers.begin(), peers.end());
-    const auto distinct = std::unique(peers.begin(), peers.end()) - peers.begin();
-    traits.peers_max = std::max(traits.peers_max, static_cast<std::uint32_t>(distinct));
+    return {};
+}
+
+// Adds what one rank's steps count to the traits of all. `met` has an entry for every rank: whom it was a peer of last.
+constexpr void add_counts(plan_traits& traits, const schedule& steps, rank_t rank, std::vector<rank_t>& met) {
+    std::uint64_t sent = 0;
+    std::uint64_t combined = 0;
+    std::uint32_t peers = 0;
+    for (const step& s : steps) {
+        if (s.verb == verb::combine) combined += s.out.count;
+        if (s.verb == verb::combine || s.verb == verb::copy) continue;
+        if (met[s.peer] != rank) ++peers, met[s.peer] = rank;
+        if (s.verb == verb::receive) continue;
+        sent += s.a.count;
+        if (!s.more) ++traits.messages;
+    }
+    traits.peers_max = std::max(traits.peers_max, peers);
     traits.steps_max = std::max(traits.steps_max, static_cast<std::uint32_t>(steps.size()));
-    traits.messages += counts.sends;
-    traits.volume += counts.blocks_sent;
-    traits.volume_max = std::max(traits.volume_max, counts.blocks_sent);
-    traits.combines += counts.blocks_combined;
-    traits.combines_max = std::max(traits.combines_max, counts.blocks_combined);
+    traits.volume += sent;
+    traits.volume_max = std::max(traits.volume_max, sent);
+    traits.combines += combined;
+    traits.combines_max = std::max(traits.combines_max, combined);
 }
 
 } // namespace bough::detail

@@ -47,6 +47,7 @@ constexpr verdict verify(const P& plan, verify_options options = {}) {
     scratch.reserve(plan.size());
     for (rank_t r = 0; r != plan.size(); ++r) {
         schedules.emplace_back();
+        schedules.back().steps.reserve(16); // spares compilers most of the moves
         plan.emit(r, schedules.back());
         scratch.push_back(plan.scratch(r));
     }

@@ -43,11 +43,37 @@ public:
     template <class Other>
     void operator,(const Other&) const = delete;
 
+protected:
+    static constexpr cost cost_of(double ns) { return cost(ns); }
+
 private:
     double latency_ns_;
 };
 
-static_assert(CostModel<cost_model_archetype>);
+static_assert(CostModel<cost_model_archetype> && !PortedCostModel<cost_model_archetype>);
+
+// The same of a PortedCostModel: messages hold ports for 1 ns, as halves of exchanges for 2; they do not land early.
+class ported_cost_model_archetype : public cost_model_archetype {
+public:
+    using cost_model_archetype::cost_model_archetype;
+
+    // An answer that is not a bool yet.
+    class answer {
+    public:
+        constexpr operator bool() const noexcept { return false; }
+        answer(const answer&) = delete;
+        answer& operator=(const answer&) = delete;
+
+    private:
+        friend class ported_cost_model_archetype;
+        constexpr answer() noexcept = default;
+    };
+
+    constexpr cost port_ns(rank_t, rank_t, std::uint64_t, bool duplex) const { return cost_of(duplex ? 2 : 1); }
+    constexpr answer lands_early() const { return answer(); }
+};
+
+static_assert(PortedCostModel<ported_cost_model_archetype>);
 
 } // namespace bough::testing
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The laws of CostModel, as code: run them over your own model at the rank counts and sizes you care about.
+// The laws of CostModel and of PortedCostModel, as code: run them over your own model at the rank counts and sizes you care about.
 //
 //   static_assert(bough::testing::check_cost_model(my_network, 8, my_sizes) == bough::testing::cost_fault{});
 // Asks for every pair of ranks below `ranks` and every size, twice; the report names one law, cost, pair and size.
@@ -18,14 +18,15 @@
 namespace bough::testing {
 
 enum class cost_law : std::uint8_t {
-    none,              // all laws hold
-    finite,            // no infinity, no NaN
-    not_negative,      //
-    rises_with_bytes,  // never falls from one size to the next larger one
-    same_when_repeated // a pure function of its arguments
+    none,               // all laws hold
+    finite,             // no infinity, no NaN
+    not_negative,       //
+    rises_with_bytes,   // never falls from one size to the next larger one
+    same_when_repeated, // a pure function of its arguments
+    exchange_not_faster // of a PortedCostModel: a message of an exchange against one of its own
 };
 
-enum class cost_kind : std::uint8_t { start, send, latency, receive, combine, copy };
+enum class cost_kind : std::uint8_t { start, send, latency, receive, combine, copy, port_one_way, port_exchange };
 
 struct cost_fault {
     cost_law law = cost_law::none;
@@ -47,11 +48,17 @@ constexpr cost_fault check_cost_model(const M& model, rank_t ranks, std::span<co
         case cost_kind::receive: return model.receive_ns(from, to, bytes);
         case cost_kind::combine: return model.combine_ns(from, bytes);
         case cost_kind::copy: return model.copy_ns(from, bytes);
+        case cost_kind::port_one_way:
+            if constexpr (PortedCostModel<M>) return model.port_ns(from, to, bytes, false);
+            break;
+        case cost_kind::port_exchange:
+            if constexpr (PortedCostModel<M>) return model.port_ns(from, to, bytes, true);
+            break;
         }
         return 0;
     };
-    constexpr std::array kinds{cost_kind::start,   cost_kind::send,    cost_kind::latency,
-                               cost_kind::receive, cost_kind::combine, cost_kind::copy};
+    constexpr std::array kinds{cost_kind::start,   cost_kind::send, cost_kind::latency,      cost_kind::receive,
+                               cost_kind::combine, cost_kind::copy, cost_kind::port_one_way, cost_kind::port_exchange};
     for (const cost_kind kind : kinds)
         for (rank_t from = 0; from != ranks; ++from)
             for (rank_t to = 0; to != ranks; ++to) {
@@ -64,6 +71,8 @@ constexpr cost_fault check_cost_model(const M& model, rank_t ranks, std::span<co
                     if (ns < 0) return broken(cost_law::not_negative);
                     if (ns < smaller_ns) return broken(cost_law::rises_with_bytes);
                     if (cost_of(kind, from, to, bytes) != ns) return broken(cost_law::same_when_repeated);
+                    if (kind == cost_kind::port_exchange && ns < cost_of(cost_kind::port_one_way, from, to, bytes))
+                        return broken(cost_law::exchange_not_faster);
                     smaller_ns = ns;
                 }
             }

@@ -12,6 +12,7 @@
 #ifndef BOUGH_TREE_BINOMIAL_HPP
 #define BOUGH_TREE_BINOMIAL_HPP
 
+#include <bough/core/label.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/tree/fnomial.hpp>
@@ -25,6 +26,7 @@ enum class orientation : std::uint8_t { low, high };
 
 struct binomial {
     bough::orientation orientation = bough::orientation::low;
+    constexpr label text() const { return orientation == bough::orientation::low ? "binomial" : "binomial{orientation::high}"; }
     friend constexpr bool operator==(const binomial&, const binomial&) = default;
 
     // Pre, here and below: v < n, i < child_count(v, n).

@@ -12,6 +12,7 @@
 #define BOUGH_TREE_DEGREE_K_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/label.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/tree/fnomial.hpp>
@@ -20,6 +21,7 @@ namespace bough {
 
 struct degree_k {
     rank_t k = 3;
+    constexpr label text() const { return label("degree_k").field("k", k); }
     friend constexpr bool operator==(const degree_k&, const degree_k&) = default;
 
     // Pre, here and below: k >= 1, v < n, i < child_count(v, n).

@@ -17,6 +17,7 @@
 #define BOUGH_TREE_FNOMIAL_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/label.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
@@ -27,6 +28,7 @@ namespace bough {
 
 struct fnomial {
     rank_t degree = 4;
+    constexpr label text() const { return label("fnomial").field("degree", degree); }
     friend constexpr bool operator==(const fnomial&, const fnomial&) = default;
 
     // Pre, here and below: degree >= 2, v < n, i < child_count(v, n).

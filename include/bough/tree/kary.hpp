@@ -10,6 +10,7 @@
 #define BOUGH_TREE_KARY_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/label.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
@@ -19,6 +20,7 @@ namespace bough {
 
 struct kary {
     rank_t arity = 2;
+    constexpr label text() const { return label("kary").field("arity", arity); }
     friend constexpr bool operator==(const kary&, const kary&) = default;
 
     // Pre, here and below: arity >= 1, v < n, i < child_count(v, n).

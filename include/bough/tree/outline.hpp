@@ -53,13 +53,13 @@ private:
 
 template <Tree T>
 constexpr outline_text outline(const T& tree) {
-    struct level {
+    struct place {
         rank_t rank;
         rank_t left; // children still to write
         bool nested; // has an open parenthesis
     };
     outline_text text;
-    std::vector<level> path;
+    std::vector<place> path;
     rank_t written = 0;
     const auto enter = [&](rank_t r) {
         BOUGH_EXPECTS(written++ != tree.size(), "tree: not a tree, a rank is reached twice");
@@ -68,7 +68,7 @@ constexpr outline_text outline(const T& tree) {
     };
     enter(tree.root());
     while (!path.empty()) {
-        level& top = path.back();
+        place& top = path.back();
         if (top.left == 0) {
             if (top.nested) text.append(')');
             path.pop_back();
