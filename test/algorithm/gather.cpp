@@ -49,7 +49,10 @@ static_assert(check_plan(tree_gather{binomial{}}, {.size = 7, .blocks = 8}).code
 static_assert(check_plan(tree_gather{fnomial{.degree = 1}}, {.size = 7}).code == errc::invalid_argument);
 
 // A gather must not pass for a scatter, nor one that loses a block for a gather.
-static_assert(!verify(plan_scatter(tree_gather{binomial{}}, {.size = 3})));
+struct pretender : tree_gather<binomial> {
+    using serves = goals<goal::scatter>;
+};
+static_assert(!verify(plan_scatter(pretender{}, {.size = 3})));
 
 struct forgetful { // the last rank's block is sent, but that of the rank before it takes its place
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

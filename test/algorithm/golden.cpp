@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/circulant.hpp>
+#include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/schedule/print.hpp>
 #include <bough/schedule/verify.hpp>
@@ -47,5 +49,9 @@ void compare(const char* name, const P& plan) {
 TEST_CASE("printed schedules, as kept in golden/") {
     compare("reduce_fnomial_3_of_9", plan_reduce(fnomial{.degree = 3}, {.size = 9}));
     compare("allreduce_recursive_doubling_of_7", plan_allreduce(recursive_doubling{}, {.size = 7}));
+    compare("allgather_circulant_of_7", plan_allgather(circulant{}, {.size = 7}));
+    compare("reduce_scatter_circulant_of_7", plan_reduce_scatter(circulant{}, {.size = 7}));
+    compare("allreduce_circulant_of_7", plan_allreduce(circulant{}, {.size = 7}));
+    compare("reduce_scatter_lowest_bit_first_of_7", plan_reduce_scatter(lowest_bit_first{}, {.size = 7}));
     compare("broadcast_binomial_of_6_root_2", plan_broadcast(binomial{}, {.size = 6, .root = 2}));
 }

@@ -67,8 +67,8 @@ static_assert(checked({no_rank}).peer == no_rank && checked({no_rank}));
 struct misled : tree_multicast<binomial> {
     constexpr goal::multicast goal() const { return {{1, 2}}; }
 };
-static_assert(verify(plan_multicast(misled{{binomial{}, {1, 3}}}, {.size = 4})).fault == fault::missing_result);
-static_assert(verify(plan_multicast(misled{{binomial{}, {1, 3}}}, {.size = 4})).rank == 2);
+static_assert(verify(plan_multicast(misled{{binomial{}, {1, 3}}}, {.size = 4})).fault == fault::write_to_output);
+static_assert(verify(plan_multicast(misled{{binomial{}, {1, 3}}}, {.size = 4})).rank == 3);
 
 // The order of the list is part of what the ranks must agree on.
 static_assert(tree_multicast{chain{}, {1, 2, 3}}.hash() != tree_multicast{chain{}, {1, 3, 2}}.hash());

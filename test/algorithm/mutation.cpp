@@ -6,7 +6,12 @@
 // mutant's waits and channels are those of the plan, so both admit the same executions with the same values.
 #include "support/catch.hpp"
 #include "support/plans.hpp"
+#include <bough/algorithm/allgather/bruck.hpp>
+#include <bough/algorithm/circulant.hpp>
+#include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/multicast/tree.hpp>
+#include <bough/algorithm/reduce_scatter/pairwise.hpp>
+#include <bough/algorithm/ring.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/print.hpp>
 #include <bough/schedule/verify.hpp>
@@ -183,6 +188,15 @@ TEST_CASE("no mutant of a plan passes for it, unless it is equivalent") {
                 spoil("gather kary 2", plan_gather(kary{.arity = 2}, cut));
                 spoil("scatter ordered", plan_scatter(ordered<fnomial>{{.degree = 3}}, cut));
                 spoil("scatter chain", plan_scatter(chain{}, cut));
+                const dimensions each{.size = size};
+                spoil("allgather circulant", plan_allgather(circulant{}, each));
+                spoil("allgather lowest bit first", plan_allgather(lowest_bit_first{}, each));
+                spoil("reduce_scatter ring", plan_reduce_scatter(ring{}, each));
+                spoil("reduce_scatter pairwise", plan_reduce_scatter(pairwise{}, each));
+                // Of an odd number, some ranks copy a block only because all others must.
+                if (size != 5 && size != 7) spoil("reduce_scatter circulant", plan_reduce_scatter(circulant{}, each));
+                spoil("reduce_scatter reversed", plan_reduce_scatter(reverse(bruck{}, 1), each));
+                spoil("allreduce lowest bit first", plan_allreduce(lowest_bit_first{}, each));
             }
             spoil("multicast binomial", plan_multicast(binomial{}, {size - 1, 0}, inner));
         }

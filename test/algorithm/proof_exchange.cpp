@@ -25,8 +25,11 @@ static_assert(!seven.needs_commutative && !seven.needs_idempotent && seven.scrat
 
 // Knowledge comes twice where the size is no power of two: fine for a barrier, wrong for a sum.
 static_assert(!verify(barrier(8)).traits.needs_idempotent && verify(barrier(7)).traits.needs_idempotent);
-static_assert(verify(plan_allreduce(dissemination{}, {.size = 7})).fault == fault::repeated_contribution);
-static_assert(proven<verify(plan_allreduce(dissemination{}, {.size = 8}))>());
+struct summing : dissemination {
+    using serves = goals<goal::allreduce>;
+};
+static_assert(verify(plan_allreduce(summing{}, {.size = 7})).fault == fault::repeated_contribution);
+static_assert(proven<verify(plan_allreduce(summing{}, {.size = 8}))>());
 
 } // namespace
 

@@ -57,6 +57,30 @@ struct ragged {
 static_assert(proven<verify(plan_broadcast(ragged{}, {.size = 4}))>());
 static_assert(proven<verify(plan_reduce(reverse(ragged{}), {.size = 4}))>());
 
+// A broadcast whose messages have parts, the last of them the first block; rank 1 passes on what it got in one piece.
+struct in_parts {
+    constexpr void emit(const dimensions&, rank_t rank, StepSink auto& out) const {
+        const slice high{rank == 0 ? input : output, 1, 2}, low{rank == 0 ? input : output, 0, 1};
+        if (rank != 2) {
+            if (rank == 1) {
+                out.receive_part(0, high);
+                out.receive(0, low);
+            }
+            out.send_part(rank + 1, high);
+            out.send(rank + 1, low);
+        } else {
+            out.receive_part(1, high);
+            out.receive(1, low);
+        }
+    }
+    constexpr block_t natural_blocks(rank_t) const { return 3; }
+    constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
+    constexpr status check(const dimensions&) const { return {}; }
+};
+static_assert(proven<verify(plan_broadcast(in_parts{}, {.size = 3}))>());
+static_assert(proven<verify(plan_reduce(reverse(in_parts{}), {.size = 3}))>());
+static_assert(verify(plan_reduce(reverse(in_parts{}), {.size = 3})).traits.messages == 2);
+
 // A broadcast that forgets block 0 is wrong, and so is its reverse: block 0 never arrives anywhere.
 struct half {
     constexpr void emit(const dimensions&, rank_t rank, StepSink auto& out) const {
@@ -86,6 +110,14 @@ TEST_CASE("reverse(tree_broadcast) is tree_reduce, step by step") {
                                       for (rank_t r = 0; r != size; ++r) {
                                           REQUIRE(reduce.schedule_of(r) == reversed.schedule_of(r));
                                           REQUIRE(reduce.scratch(r) == reversed.scratch(r));
+                                      }
+                                      for (const std::uint32_t landing : {1u, 2u}) {
+                                          const auto few = plan_reduce(tree_reduce{source, landing}, at);
+                                          const auto back = plan_reduce(reverse(tree_broadcast{source}, landing), at);
+                                          for (rank_t r = 0; r != size; ++r) {
+                                              REQUIRE(few.schedule_of(r) == back.schedule_of(r));
+                                              REQUIRE(few.scratch(r) == back.scratch(r));
+                                          }
                                       }
                                   });
 }

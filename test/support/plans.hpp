@@ -1,66 +1,176 @@
 // SPDX-License-Identifier: BSL-1.0
-// The tree sources and plans of bough, for tests that hold for all of them.
+// The plans of bough, for tests that hold for all of them. An algorithm is missing here? Add it to its collective.
+//
+// Plans are plan<Goal, any_algorithm>: what is done with them is compiled once for each collective.
 #ifndef BOUGH_TEST_SUPPORT_PLANS_HPP
 #define BOUGH_TEST_SUPPORT_PLANS_HPP
 
+#include "support/direct.hpp"
+#include "support/sources.hpp"
+#include <bough/algorithm/allgather/bruck.hpp>
+#include <bough/algorithm/allgather/neighbour_exchange.hpp>
+#include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
+#include <bough/algorithm/binary_blocks.hpp>
+#include <bough/algorithm/broadcast/circulant.hpp>
+#include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/circulant.hpp>
+#include <bough/algorithm/composed.hpp>
+#include <bough/algorithm/double_tree.hpp>
+#include <bough/algorithm/exscan/one_two_three_doubling.hpp>
+#include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/gather/tree.hpp>
+#include <bough/algorithm/halving_doubling.hpp>
+#include <bough/algorithm/lowest_bit_first.hpp>
+#include <bough/algorithm/per_level.hpp>
+#include <bough/algorithm/reduce/circulant.hpp>
+#include <bough/algorithm/reduce/ring.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/algorithm/reduce_scatter/pairwise.hpp>
 #include <bough/algorithm/reverse.hpp>
+#include <bough/algorithm/ring.hpp>
+#include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
+#include <bough/schedule/any_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
-#include <bough/tree/binomial.hpp>
-#include <bough/tree/chain.hpp>
-#include <bough/tree/degree_k.hpp>
-#include <bough/tree/flat.hpp>
-#include <bough/tree/fnomial.hpp>
-#include <bough/tree/kary.hpp>
-#include <bough/tree/table.hpp>
 
-#include <vector>
+#include <string>
+#include <type_traits>
 
 namespace test {
 
-// Calls f(name, source, keeps_order) for each tree source; keeps_order: documented to keep rank order at this root.
-template <class F>
-constexpr void for_each_source(const bough::dimensions& at, F f) {
+// Calls f(name, any_algorithm) for each algorithm of a collective. Some refuse these dimensions (check_plan).
+template <class Goal, class F>
+void for_each_algorithm(const bough::dimensions& at, F f) {
     using namespace bough;
-    const bool front = at.root == 0;
-    f("binomial low", binomial{}, front);
-    f("binomial high", binomial{.orientation = orientation::high}, false);
-    f("fnomial 3", fnomial{.degree = 3}, front);
-    f("fnomial 4", fnomial{.degree = 4}, front);
-    f("degree_k 3", degree_k{.k = 3}, front);
-    f("kary 2", kary{.arity = 2}, false);
-    f("kary 3", kary{.arity = 3}, false);
-    f("chain", chain{}, front);
-    f("flat", flat{}, front);
-    f("ordered fnomial 3", ordered<fnomial>{{.degree = 3}}, true);
-    f("ordered chain", ordered<chain>{}, true);
-    f("table of kary 2", table{tree{kary{.arity = 2}, at.size, at.root}}, false);
+    const auto of_sources = [&](auto&& make) {
+        for_each_source(at, [&](const char* name, const auto& source, bool) { make(std::string(name), source); });
+    };
+    // Two groups if the ranks are even in number, else groups of one and of all.
+    const contiguous_groups groups{.ranks_per_group = at.size % 2 == 0 ? at.size / 2 : at.size};
+    const contiguous_groups triples{.ranks_per_group = 3};
+    const auto add = [&](const char* name, const auto& choice) {
+        f(std::string(name), any_algorithm(algorithm_for<Goal>(choice)));
+    };
+    if constexpr (std::is_same_v<Goal, goal::reduce>) {
+        of_sources([&](const std::string& name, const auto& source) {
+            f(name, any_algorithm(tree_reduce{source}));
+            f(name + ", reversed", any_algorithm(reverse(tree_broadcast{source})));
+            f(name + ", one plane", any_algorithm(tree_reduce{source, 1}));
+        });
+        add("halving doubling", halving_doubling{});
+        add("binary blocks", binary_blocks{});
+        add("circulant", circulant_reduce{});
+        add("double tree", double_tree{});
+        add("per level", per_level{});
+        add("per level, folded", per_level{fold_levels(at.size)});
+        add("ring", ring_reduce{});
+        add("leaders of triples", compose_leaders(fnomial{.degree = 3}, binomial{}, triples));
+        add("lanes", compose(ring{}, fnomial{.degree = 3}, groups));
+    } else if constexpr (std::is_same_v<Goal, goal::broadcast>) {
+        of_sources(
+            [&](const std::string& name, const auto& source) { f(name, any_algorithm(tree_broadcast{source})); });
+        add("circulant", circulant_broadcast{});
+        add("double tree", double_tree{});
+        add("binomial scatter, circulant allgather", scatter_allgather{binomial{}, circulant{}});
+        add("binomial scatter, ring allgather", scatter_allgather{ordered<binomial>{}, ring{}});
+        add("leaders of triples", compose_leaders(fnomial{.degree = 3}, binomial{}, triples));
+        add("lanes", compose(ring{}, fnomial{.degree = 3}, groups));
+    } else if constexpr (std::is_same_v<Goal, goal::allreduce>) {
+        of_sources([&](const std::string& name, const auto& source) {
+            f(name, any_algorithm(tree_allreduce{source}));
+            f(name + ", two planes", any_algorithm(tree_allreduce{source, 2}));
+        });
+        add("recursive doubling", recursive_doubling{});
+        add("halving doubling", halving_doubling{});
+        add("binary blocks", binary_blocks{});
+        add("per level", per_level{});
+        add("per level, exchange", per_level{.form = level_form::exchange});
+        add("per level, folded", per_level{fold_levels(at.size)});
+        add("double tree", double_tree{});
+        add("ring", ring{});
+        add("circulant", circulant{});
+        add("circulant, two ports", circulant{.ports = 2});
+        add("lowest bit first", lowest_bit_first{});
+        add("pairwise, bruck", reduce_scatter_allgather<pairwise, bruck>{});
+        add("census", inexact_census{});
+        add("leaders of triples", compose_leaders(fnomial{.degree = 3}, recursive_doubling{}, triples));
+        add("lanes", compose(ring{}, circulant{}, groups));
+    } else if constexpr (std::is_same_v<Goal, goal::barrier>) {
+        add("dissemination", dissemination{});
+        add("recursive doubling", recursive_doubling{});
+    } else if constexpr (std::is_same_v<Goal, goal::gather>) {
+        of_sources([&](const std::string& name, const auto& source) { f(name, any_algorithm(tree_gather{source})); });
+    } else if constexpr (std::is_same_v<Goal, goal::scatter>) {
+        of_sources([&](const std::string& name, const auto& source) { f(name, any_algorithm(tree_scatter{source})); });
+    } else if constexpr (std::is_same_v<Goal, goal::scan>) {
+        add("recursive doubling", recursive_doubling_scan{});
+        add("chain", chain_scan{});
+    } else if constexpr (std::is_same_v<Goal, goal::exscan>) {
+        add("one two three doubling", one_two_three_doubling{});
+        add("recursive doubling", recursive_doubling_exscan{});
+        add("chain", chain_exscan{});
+    } else if constexpr (std::is_same_v<Goal, goal::reduce_scatter>) {
+        add("recursive halving", recursive_halving{});
+        add("recursive halving, far ones first", recursive_halving{.distance = distances::halving});
+        add("pairwise", pairwise{});
+        add("ring", ring{});
+        add("circulant", circulant{});
+        add("circulant, two ports", circulant{.ports = 2});
+        add("circulant, five ports", circulant{.ports = 5});
+        add("lowest bit first", lowest_bit_first{});
+        add("lowest bit first, four at once", lowest_bit_first{.aggregation_limit = 4});
+        add("direct", direct_reduce_scatter{});
+        add("lanes", compose(ring{}, circulant{}, groups));
+    } else if constexpr (std::is_same_v<Goal, goal::allgather>) {
+        add("recursive doubling", halving_doubling{});
+        add("bruck", bruck{});
+        add("bruck, two ports", bruck{.ports = 2});
+        add("ring", ring{});
+        add("neighbour exchange", neighbour_exchange{});
+        add("circulant", circulant{});
+        add("circulant, two ports", circulant{.ports = 2});
+        add("circulant, five ports", circulant{.ports = 5});
+        add("lowest bit first", lowest_bit_first{});
+        add("lowest bit first, four at once", lowest_bit_first{.aggregation_limit = 4});
+        add("direct", direct_allgather{});
+        add("lanes", compose(ring{}, circulant{}, groups));
+    } else if constexpr (std::is_same_v<Goal, goal::alltoall>) {
+        add("pairwise", pairwise_alltoall{});
+        add("bruck", bruck_alltoall{});
+        add("direct", direct_alltoall{});
+        add("relayed", relayed_alltoall{});
+    }
+}
+
+// Calls f(name, plan) for each plan of a collective in these dimensions.
+template <class Goal, class F>
+void for_each_plan_of(const bough::dimensions& at, F f) {
+    for_each_algorithm<Goal>(at, [&](const std::string& name, const bough::any_algorithm& algorithm) {
+        if (!check_plan(algorithm, at)) f(name.c_str(), bough::plan<Goal, bough::any_algorithm>(algorithm, at));
+    });
 }
 
 // Calls f(name, plan) for each plan of these dimensions.
 template <class F>
-constexpr void for_each_plan(const bough::dimensions& at, F f) {
+void for_each_plan(const bough::dimensions& at, F f) {
     using namespace bough;
-    for_each_source(at, [&](const char* name, const auto& source, bool) {
-        f(name, plan_reduce(source, at));
-        f(name, plan_broadcast(source, at));
-        f(name, plan_allreduce(source, at));
-        f(name, plan_reduce(reverse(tree_broadcast{source}), at));
-        f(name, plan_reduce(tree_reduce{source, 1}, at));
-        f(name, plan_allreduce(tree_allreduce{source, 2}, at));
-        if (at.blocks == at.size || at.blocks == natural_blocks) {
-            f(name, plan_gather(source, at));
-            f(name, plan_scatter(source, at));
-        }
-    });
-    f("recursive doubling", plan_allreduce(recursive_doubling{}, at));
-    if (at.blocks == 1 || at.blocks == natural_blocks) f("dissemination", plan_barrier(dissemination{}, at));
+    for_each_plan_of<goal::reduce>(at, f);
+    for_each_plan_of<goal::allreduce>(at, f);
+    for_each_plan_of<goal::broadcast>(at, f);
+    for_each_plan_of<goal::gather>(at, f);
+    for_each_plan_of<goal::scatter>(at, f);
+    for_each_plan_of<goal::scan>(at, f);
+    for_each_plan_of<goal::exscan>(at, f);
+    for_each_plan_of<goal::reduce_scatter>(at, f);
+    for_each_plan_of<goal::allgather>(at, f);
+    for_each_plan_of<goal::alltoall>(at, f);
+    if (at.blocks == 1 || at.blocks == natural_blocks) for_each_plan_of<goal::barrier>(at, f);
 }
 
 } // namespace test

@@ -13,9 +13,11 @@
 #define BOUGH_ALGORITHM_MIRROR_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace bough {
 
@@ -39,10 +41,21 @@ constexpr void mirror_steps(const schedule& forward, StepSink auto& out) {
     }
 }
 
+// Of what the mirror image of an algorithm is: one that does not say what it serves is taken at its word.
+template <class Original>
+struct mirrored_goals {
+    static constexpr bool scatter = serves_v<Original, goal::gather>;
+    static constexpr bool gather = serves_v<Original, goal::scatter>;
+    using type = std::conditional_t<scatter && gather, goals<goal::gather, goal::scatter>,
+                                    std::conditional_t<gather, goals<goal::gather>, goals<goal::scatter>>>;
+    static_assert(scatter || gather, "bough: mirror takes a scatter or a gather; for the rest see reverse");
+};
+
 } // namespace detail
 
 template <Algorithm Original>
 struct mirrored {
+    using serves = typename detail::mirrored_goals<Original>::type;
     Original original{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
@@ -53,6 +66,7 @@ struct mirrored {
     constexpr block_t natural_blocks(rank_t size) const { return original.natural_blocks(size); }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const { return original.scratch(at, rank); }
     constexpr status check(const dimensions& at) const { return original.check(at); }
+    constexpr label text() const { return label("mirror").field(label_of(original)); }
     friend constexpr bool operator==(const mirrored&, const mirrored&) = default;
 };
 

@@ -1,87 +1,147 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reverse: run a broadcast backwards and get a reduce. One generator, two collectives; verify proves both.
+// Reverse: run a broadcast backwards and get a reduce, run an allgather backwards and get a reduce_scatter. One generator,
+// two collectives; verify proves both.
 //
-// A broadcast step read backwards: what was sent comes back and is combined; what was received is sent.
+// A step read backwards: what was sent comes back and is combined; what was received is sent.
 //   plan_reduce(reverse(tree_broadcast{fnomial{.degree = 3}}), {.size = 9})
+//   plan_reduce_scatter(reverse(neighbour_exchange{}, 1), {.size = 8})
 //
-// Ranks       those of the broadcast
-// Op          the operand of the lower rank stands left; whether rank order results depends on the broadcast (verify tells)
-// Rounds      those of the broadcast; Traffic: the same; Combines: one block for each block that the broadcast sends
-// Scratch     one plane per message that the broadcast sends for a block, and one to accumulate in
-// Pre         every rank but the root receives each block exactly once (true for any correct broadcast without waste)
-// Errors      those of the broadcast's check()
+// Ranks       those of the original
+// Op          the operand of the lower rank stands left; whether rank order results depends on the original (verify tells)
+// Rounds      those of the original; Traffic: the same; Combines: one block for each block that the original sends
+// Scratch     to accumulate in, but for the blocks whose result a rank gets; and to land in: a plane per message that the
+//             original sends of a block, or `landing` planes by turns
+// Pre         a rank receives each block exactly once, but none that it has at the start (true for any correct original
+//             without waste); no copies but from input to output of a block that is there at the start
+// Errors      those of the original's check()
 // Source      duality of broadcast and reduction: Banikazemi et al. 1998, Rabenseifner 2004, Traeff 2022
 #ifndef BOUGH_ALGORITHM_REVERSE_HPP
 #define BOUGH_ALGORITHM_REVERSE_HPP
 
+#include <bough/algorithm/detail/scratch_use.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/core/label.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace bough {
 
-template <Algorithm Broadcast>
+template <Algorithm Original>
 struct reversed {
-    using serves = goals<goal::reduce>;
-    Broadcast broadcast{};
+    // Is the original an allgather? One that serves both, or does not say, is taken for a broadcast.
+    static constexpr bool scatters = serves_v<Original, goal::allgather> && !serves_v<Original, goal::broadcast>;
+    static_assert(scatters || serves_v<Original, goal::broadcast>,
+                  "bough: reverse takes a broadcast or an allgather; for gather and scatter see mirror");
+    using serves = std::conditional_t<scatters, goals<goal::reduce_scatter>, goals<goal::reduce>>;
+
+    Original original{};
+    // Planes that the messages of a block land in, by turns; 0: one for each message, so that all may come at once.
+    std::uint32_t landing = 0;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         schedule forward;
-        broadcast.emit(at, rank, forward);
-        const bool is_root = rank == at.root;
-        const buffer acc = is_root ? output : bough::scratch(0);
-        std::vector<std::uint32_t> landed(at.blocks, 0); // how many children of a block have come
-        // Calls f(run, fresh) for the maximal runs of blocks of which nothing (fresh) or something has come.
+        original.emit(at, rank, forward);
+        const auto gets = [&](block_t b) { return scatters ? b == rank : rank == at.root; };
+        const auto acc = [&](block_t b) { return gets(b) ? output : bough::scratch(0); };
+        const std::uint32_t first_plane = !scatters && rank == at.root ? 0 : 1;
+        std::vector<std::uint32_t> landed(at.blocks, 0); // how many messages of a block have come
+        // Calls f(run, fresh) for the maximal runs of blocks with one buffer to accumulate in, of which nothing (fresh) or
+        // something has come.
         const auto for_each_run = [&](const slice& s, auto&& f) {
             for (block_t first = s.first; first != s.last();) {
                 block_t last = first + 1;
-                while (last != s.last() && (landed[last] == 0) == (landed[first] == 0)) ++last;
-                f(slice{acc, first, last - first}, landed[first] == 0);
+                while (last != s.last() && (landed[last] == 0) == (landed[first] == 0) && acc(last) == acc(first))
+                    ++last;
+                f(slice{acc(first), first, last - first}, landed[first] == 0);
                 first = last;
             }
         };
-        for (std::size_t i = forward.size(); i-- != 0;) {
-            const step& s = forward[i];
+        const auto is_fresh = [&](const slice& s) {
+            for (block_t b = s.first; b != s.last(); ++b)
+                if (landed[b] != 0) return false;
+            return true;
+        };
+        const auto plane_of = [&](const slice& s) {
+            std::uint32_t plane = 0;
+            for (block_t b = s.first; b != s.last(); ++b) plane = std::max(plane, landed[b]);
+            return plane;
+        };
+        const auto landing_of = [&](const slice& s) {
+            const std::uint32_t plane = plane_of(s);
+            return s.in(bough::scratch(first_plane + (landing == 0 ? plane : plane % landing)));
+        };
+        for (std::size_t end = forward.size(), first = end; end != 0; end = first) {
+            first = end - 1;
+            while (first != 0 && forward[first - 1].more) --first; // the parts of a message are [first, end)
+            const step& s = forward[first];
             if (s.verb == verb::receive) {
-                bool fresh = true;
-                for (block_t b = s.out.first; b != s.out.last(); ++b) fresh &= landed[b] == 0;
-                if (!fresh)
-                    for_each_run(s.out, [&](const slice& run, bool is_fresh) {
-                        if (is_fresh) out.copy(run.in(input), run);
-                    });
-                out.send(s.peer, s.out.in(fresh ? input : acc));
+                for (std::size_t i = first; i != end; ++i)
+                    if (!is_fresh(forward[i].out))
+                        for_each_run(forward[i].out, [&](const slice& run, bool fresh) {
+                            if (fresh) out.copy(run.in(input), run);
+                        });
+                for (std::size_t i = first; i != end; ++i) {
+                    const slice& part = forward[i].out;
+                    const slice from = part.in(is_fresh(part) ? input : acc(part.first));
+                    forward[i].more ? out.send_part(s.peer, from) : out.send(s.peer, from);
+                }
             } else if (s.verb == verb::send) {
-                std::uint32_t plane = 0;
-                for (block_t b = s.a.first; b != s.a.last(); ++b) plane = std::max(plane, landed[b]);
-                const slice come = s.a.in(bough::scratch((is_root ? 0 : 1) + plane));
-                out.receive(s.peer, come);
-                for_each_run(s.a, [&](const slice& run, bool is_fresh) {
-                    const slice have = run.in(is_fresh ? input : acc);
-                    if (s.peer < rank)
-                        out.combine(run.in(come.buffer), have, run);
-                    else
-                        out.combine(have, run.in(come.buffer), run);
-                });
-                for (block_t b = s.a.first; b != s.a.last(); ++b) landed[b] = plane + 1;
+                for (std::size_t i = first; i != end; ++i) {
+                    const slice come = landing_of(forward[i].a);
+                    forward[i].more ? out.receive_part(s.peer, come) : out.receive(s.peer, come);
+                }
+                for (std::size_t i = first; i != end; ++i) {
+                    const slice& part = forward[i].a;
+                    const slice come = landing_of(part);
+                    for_each_run(part, [&](const slice& run, bool fresh) {
+                        const slice have = run.in(fresh ? input : acc(run.first));
+                        if (s.peer < rank)
+                            out.combine(run.in(come.buffer), have, run);
+                        else
+                            out.combine(have, run.in(come.buffer), run);
+                    });
+                    const std::uint32_t plane = plane_of(part);
+                    for (block_t b = part.first; b != part.last(); ++b) landed[b] = plane + 1;
+                }
+            } else {
+                BOUGH_EXPECTS(
+                    s.verb == verb::copy && s.a.buffer == input && s.out.buffer == output,
+                    "reverse: only an allgather or broadcast that lands blocks in the output can be reversed");
             }
         }
         if (at.size == 1 && at.blocks != 0) out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
     }
-    constexpr block_t natural_blocks(rank_t size) const { return broadcast.natural_blocks(size); }
+    constexpr block_t natural_blocks(rank_t size) const { return original.natural_blocks(size); }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
-        step_counts counts;
-        broadcast.emit(at, rank, counts);
-        const auto landing = static_cast<block_t>(counts.blocks_sent);
-        return landing == 0 ? 0 : landing + (rank == at.root ? 0 : at.blocks);
+        detail::scratch_use use;
+        emit(at, rank, use);
+        return use.blocks();
     }
-    constexpr status check(const dimensions& at) const { return broadcast.check(at); }
+    constexpr status check(const dimensions& at) const { return original.check(at); }
+    static constexpr bool accumulates_in_plane_0 = scatters;
+    static constexpr bool any_size = [] {
+        if constexpr (requires { Original::any_size; })
+            return Original::any_size;
+        else
+            return true;
+    }();
+    constexpr label text() const {
+        label made = label("reverse(").append(label_of(original).c_str());
+        if (landing != 0) made.append(", ").append(std::uint64_t{landing});
+        return made.append(")");
+    }
     friend constexpr bool operator==(const reversed&, const reversed&) = default;
 };
 
-template <Algorithm Broadcast>
-constexpr reversed<Broadcast> reverse(const Broadcast& broadcast) {
-    return {broadcast};
+template <Algorithm Original>
+constexpr reversed<Original> reverse(const Original& original, std::uint32_t landing = 0) {
+    return {original, landing};
 }
 
 } // namespace bough

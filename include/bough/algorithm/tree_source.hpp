@@ -9,6 +9,8 @@
 
 #include <bough/concepts/plan.hpp>
 #include <bough/concepts/tree.hpp>
+#include <bough/core/label.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/tree/in_order.hpp>
 #include <bough/tree/table.hpp>
 #include <bough/tree/tree.hpp>
@@ -19,6 +21,7 @@ namespace bough {
 template <TreeShape S>
 struct ordered {
     S shape{};
+    constexpr label text() const { return label("ordered").field(label_of(shape)); }
     friend constexpr bool operator==(const ordered&, const ordered&) = default;
 };
 template <class S>
@@ -61,6 +64,16 @@ constexpr bool tree_keeps_rank_order(const ordered<S>&, const dimensions&) {
     return true;
 }
 constexpr bool tree_keeps_rank_order(const table&, const dimensions&) { return false; } // not known without a proof
+
+// Who is combined with whom in a reduction over the tree: a class of its own for each source and root, named by its label.
+// A table, and a shape whose label does not tell it from others, claim none.
+template <class S>
+constexpr bracket_class tree_bracket(const S& source, const dimensions& at) {
+    if constexpr (requires { source.text(); } || std::is_empty_v<S>)
+        return {bracket_family(label_of(source).c_str()), at.root};
+    else
+        return {};
+}
 
 template <class S>
 concept TreeSource = requires(const S& source, const dimensions& at) {

@@ -20,27 +20,13 @@
 #ifndef BOUGH_ALGORITHM_ALLREDUCE_RECURSIVE_DOUBLING_HPP
 #define BOUGH_ALGORITHM_ALLREDUCE_RECURSIVE_DOUBLING_HPP
 
+#include <bough/algorithm/allgather/recursive_doubling.hpp>
+#include <bough/algorithm/detail/paired_fold.hpp>
+#include <bough/algorithm/levels.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
-#include <bit>
-
 namespace bough {
-
-namespace detail {
-
-// The paired fold of p ranks onto a power of two: ranks 2i and 2i + 1, i < extra, act as one.
-struct paired_fold {
-    rank_t group; // the largest power of two <= p
-    rank_t extra; // p - group
-
-    constexpr explicit paired_fold(rank_t size) noexcept : group(std::bit_floor(size)), extra(size - group) {}
-    constexpr bool folds(rank_t rank) const noexcept { return rank < 2 * extra; }
-    constexpr bool leaves(rank_t rank) const noexcept { return folds(rank) && rank % 2 == 1; }
-    constexpr rank_t folded(rank_t rank) const noexcept { return folds(rank) ? rank / 2 : rank - extra; }
-    constexpr rank_t unfolded(rank_t member) const noexcept { return member < extra ? member * 2 : member + extra; }
-};
-
-} // namespace detail
 
 struct recursive_doubling {
     using serves = goals<goal::allreduce, goal::barrier>;
@@ -80,6 +66,9 @@ struct recursive_doubling {
     }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
+    constexpr bracket_class bracket(const dimensions& at) const { return level_bracket(fold_levels(at.size)); }
+    // The allgather of the same name.
+    constexpr recursive_doubling_allgather algorithm_for(goal::allgather) const noexcept { return {}; }
     friend constexpr bool operator==(const recursive_doubling&, const recursive_doubling&) = default;
 };
 

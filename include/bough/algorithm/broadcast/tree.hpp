@@ -18,6 +18,7 @@
 #define BOUGH_ALGORITHM_BROADCAST_TREE_HPP
 
 #include <bough/algorithm/tree_source.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
 namespace bough {
@@ -48,6 +49,7 @@ struct tree_broadcast {
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
+    constexpr label text() const { return label("tree_broadcast").field(label_of(shape)); }
     friend constexpr bool operator==(const tree_broadcast&, const tree_broadcast&) = default;
 };
 template <class S>

@@ -21,6 +21,7 @@
 
 #include <bough/algorithm/mirror.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
+#include <bough/core/label.hpp>
 
 namespace bough {
 
@@ -42,6 +43,7 @@ struct tree_gather {
         if (const status bad = detail::check_block_per_rank(at)) return bad;
         return check_tree(shape, at);
     }
+    constexpr label text() const { return label("tree_gather").field(label_of(shape)); }
     friend constexpr bool operator==(const tree_gather&, const tree_gather&) = default;
 };
 template <class S>

@@ -22,6 +22,7 @@
 #define BOUGH_ALGORITHM_REDUCE_TREE_HPP
 
 #include <bough/algorithm/tree_source.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <algorithm>
@@ -86,7 +87,9 @@ struct tree_reduce {
     }
     constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
     constexpr bool keeps_rank_order(const dimensions& at) const { return tree_keeps_rank_order(shape, at); }
+    constexpr bracket_class bracket(const dimensions& at) const { return tree_bracket(shape, at); }
     static constexpr bool may_hold = true; // a child's message may wait where it landed until its turn comes
+    constexpr label text() const { return label("tree_reduce").field(label_of(shape)).field("landing", landing, 0); }
     friend constexpr bool operator==(const tree_reduce&, const tree_reduce&) = default;
 };
 template <class S>

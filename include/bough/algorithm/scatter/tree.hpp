@@ -18,8 +18,10 @@
 #ifndef BOUGH_ALGORITHM_SCATTER_TREE_HPP
 #define BOUGH_ALGORITHM_SCATTER_TREE_HPP
 
+#include <bough/algorithm/detail/block_per_rank.hpp>
 #include <bough/algorithm/detail/subtree.hpp>
 #include <bough/algorithm/tree_source.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
 namespace bough {
@@ -55,12 +57,6 @@ constexpr block_t subtree_scratch(const auto& tree, rank_t rank) {
     return blocks;
 }
 
-constexpr status check_block_per_rank(const dimensions& at) noexcept {
-    return at.blocks == at.size || at.blocks == natural_blocks
-               ? status{}
-               : invalid_argument("blocks: must be as many as ranks, one each");
-}
-
 } // namespace detail
 
 template <TreeSource S>
@@ -79,6 +75,7 @@ struct tree_scatter {
         if (const status bad = detail::check_block_per_rank(at)) return bad;
         return check_tree(shape, at);
     }
+    constexpr label text() const { return label("tree_scatter").field(label_of(shape)); }
     friend constexpr bool operator==(const tree_scatter&, const tree_scatter&) = default;
 };
 template <class S>

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// The blocks of gather, scatter, reduce_scatter and allgather: one for each rank.
+#ifndef BOUGH_ALGORITHM_DETAIL_BLOCK_PER_RANK_HPP
+#define BOUGH_ALGORITHM_DETAIL_BLOCK_PER_RANK_HPP
+
+#include <bough/concepts/plan.hpp>
+#include <bough/core/status.hpp>
+
+namespace bough::detail {
+
+constexpr status check_block_per_rank(const dimensions& at) noexcept {
+    return at.blocks == at.size || at.blocks == natural_blocks
+               ? status{}
+               : invalid_argument("blocks: must be as many as ranks, one each");
+}
+
+} // namespace bough::detail
+
+#endif

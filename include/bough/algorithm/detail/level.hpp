@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// One level of a composed collective: a flat algorithm whose ranks, buffers and blocks are renamed.
+#ifndef BOUGH_ALGORITHM_DETAIL_LEVEL_HPP
+#define BOUGH_ALGORITHM_DETAIL_LEVEL_HPP
+
+#include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/detail/remap.hpp>
+#include <bough/algorithm/groups.hpp>
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/schedule/plan.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace bough {
+
+namespace detail {
+
+// A level as an algorithm for a goal: a tree shape stands for the tree algorithm.
+template <class Goal, class C>
+constexpr auto level_algorithm(const C& choice) {
+    if constexpr (!TreeSource<C>)
+        return algorithm_for<Goal>(choice);
+    else if constexpr (std::same_as<Goal, goal::reduce>)
+        return tree_reduce<C>{choice};
+    else if constexpr (std::same_as<Goal, goal::allreduce>)
+        return tree_allreduce<C>{choice};
+    else
+        return tree_broadcast<C>{choice};
+}
+template <class C, class Goal>
+concept LevelFor = (TreeSource<C> && (std::same_as<Goal, goal::reduce> || std::same_as<Goal, goal::allreduce> ||
+                                      std::same_as<Goal, goal::broadcast>)) ||
+                   FamilyFor<C, Goal> || (Algorithm<C> && serves_v<C, Goal>);
+
+// Where a rank stands in its group, and how its vector is cut.
+template <Grouping G>
+struct level_view {
+    const G& groups;
+    rank_t size, group, place, members, count; // of ranks; of this rank; of its group; of groups
+
+    constexpr level_view(const G& g, rank_t n, rank_t rank)
+        : groups(g), size(n), group(g.group_of(n, rank)), place(g.place_of(n, rank)), members(g.members(n, group)),
+          count(g.groups(n)) {}
+
+    constexpr rank_t in_group(rank_t k) const { return groups.member(size, group, k); }
+    constexpr rank_t in_lane(rank_t k) const { return groups.member(size, k, place); }
+};
+
+// Emits a level: its ranks are renamed by `rank_of`, its slices by `cut`.
+template <class A>
+constexpr void emit_level(const A& algorithm, dimensions at, rank_t rank, StepSink auto& out, renamed_buffers buffers,
+                          auto rank_of, auto cut) {
+    if (at.blocks == natural_blocks) at.blocks = algorithm.natural_blocks(at.size);
+    remapped renamed(out, buffers, rank_of, cut);
+    algorithm.emit(at, rank, renamed);
+}
+
+inline constexpr auto as_it_is = [](slice s, pieces& p) { p.add(s.buffer, s.first, s.count); };
+
+} // namespace detail
+
+} // namespace bough
+
+#endif

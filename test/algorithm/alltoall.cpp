@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "proof.hpp"
+#include "support/catch.hpp"
+#include "support/mutants.hpp"
+#include "support/ports.hpp"
+#include "support/sample.hpp"
+#include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/alltoall/pairwise.hpp>
+#include <bough/schedule/verify_claims.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+using namespace bough;
+
+namespace {
+
+constexpr auto pairwise_of = [](rank_t size) { return plan_alltoall(pairwise_alltoall{}, {.size = size}); };
+constexpr auto bruck_of = [](rank_t size) { return plan_alltoall(bruck_alltoall{}, {.size = size}); };
+static_assert(test::proven_for<pairwise_of, 1, 2, 3, 4, 7, 8>());
+static_assert(test::proven_for<bruck_of, 1, 2, 3, 4, 7, 8>());
+
+static_assert(check_plan(bruck_alltoall{}, {.size = 3, .blocks = 3}));
+static_assert(check_plan(pairwise_alltoall{}, {.size = 1u << 16}));
+static_assert(!check_plan(pairwise_alltoall{}, {.size = 0xffff}));
+
+template <Plan P>
+plan_traits prove(const P& plan) {
+    const claim_verdict found = verify_claims(plan);
+    REQUIRE(found);
+    REQUIRE(verify(plan, {.eager_slots = 2}));
+    return found.proof.traits;
+}
+
+bool in_this_run(rank_t p) { return p <= 24 || bough_test::sampled(p, 6); }
+
+} // namespace
+
+TEST_CASE("pairwise alltoall: p - 1 rounds, every block once") {
+    for (rank_t p = 1; p <= 64; ++p) {
+        if (!in_this_run(p)) continue;
+        CAPTURE(p);
+        const auto plan = plan_alltoall(pairwise_alltoall{}, {.size = p, .root = p - 1});
+        const plan_traits traits = prove(plan);
+        CHECK(test::rounds_in_order(plan) == p - 1);
+        CHECK(traits.rounds == p - 1);
+        CHECK(traits.volume == std::uint64_t{p} * (p - 1));
+        CHECK(traits.volume_max == p - 1);
+        CHECK(traits.scratch_max == 0);
+        CHECK(traits.hops <= 1);
+    }
+}
+
+TEST_CASE("Bruck's alltoall: ceil(log2 p) rounds; a block travels once for each digit 1 of its distance") {
+    for (rank_t p = 1; p <= 64; ++p) {
+        if (!in_this_run(p)) continue;
+        CAPTURE(p);
+        const auto plan = plan_alltoall(bruck_alltoall{}, {.size = p});
+        const plan_traits traits = prove(plan);
+        std::uint32_t q = 0;
+        while ((rank_t{1} << q) < p) ++q;
+        std::uint64_t moves = 0;
+        for (rank_t distance = 1; distance < p; ++distance)
+            for (rank_t digits = distance; digits != 0; digits /= 2) moves += digits % 2;
+        const std::uint64_t rests = moves - (p - 1); // the last move of each block ends in the output
+        CHECK(test::rounds_in_order(plan) == q);
+        CHECK(traits.rounds == q);
+        CHECK(traits.messages == std::uint64_t{p} * q);
+        CHECK(traits.volume == p * moves);
+        CHECK(traits.volume_max == moves);
+        CHECK(traits.scratch_max == rests);
+        CHECK(plan.scratch(p / 2) == rests);
+    }
+}
+
+TEST_CASE("Bruck's messages have no more parts than sources and arrivals make necessary") {
+    for (const rank_t p : {2u, 5u, 8u, 13u, 32u, 33u}) {
+        CAPTURE(p);
+        const auto plan = plan_alltoall(bruck_alltoall{}, {.size = p});
+        for (rank_t r = 0; r != p; ++r) {
+            const schedule steps = plan.schedule_of(r);
+            step_counts counts;
+            for (const step& s : steps) push_step(counts, s);
+            // Two for each source of a message and one where the row ends: both ways at most 2 (2 p + log2 p).
+            CHECK(counts.parts + counts.sends + counts.receives <= 4 * std::size_t{p} + 2 * std::bit_width(p));
+            // Adjoining parts with the same ends would be one.
+            for (std::size_t i = 1; i < steps.size(); ++i) {
+                const step& a = steps[i - 1];
+                const step& b = steps[i];
+                if (!a.more || a.verb != verb::receive) continue;
+                CHECK_FALSE((a.out.buffer == b.out.buffer && a.out.last() == b.out.first));
+            }
+        }
+    }
+}
+
+TEST_CASE("no mutant of an alltoall passes for it") {
+    for (const rank_t p : {2u, 3u, 4u, 5u, 7u}) {
+        CAPTURE(p);
+        CHECK(test::spoil(plan_alltoall(pairwise_alltoall{}, {.size = p})) != 0);
+        CHECK(test::spoil(plan_alltoall(bruck_alltoall{}, {.size = p})) != 0);
+    }
+}
