@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSL-1.0
+// Exact_sum: the sum of floats or doubles without any rounding on the way, so the same bits from every plan and order.
+//
+//   allreduce(comm, std::span(x), exact_sum{})            doubles in, doubles out: lifted and lowered inside
+//   exact_accumulator<double> mine = exact_sum{}.lift(std::span<const double>(many));
+//   allreduce(comm, std::span(&mine, 1), exact_sum{})     a sum over all elements of all ranks
+//   double sum = exact_sum{}.lower(mine);
+//
+// What travels is the sum itself as an integer multiple of the smallest subnormal, in two's complement: 34 words and
+// one of marks for double (280 bytes), 6 and one for float (56 bytes). Adding integers is associative and commutative,
+// and equal sums have equal states. `lower` rounds once, to nearest even: the correctly rounded sum, gradual underflow
+// included; a sum too large for T is infinite.
+//   NaN, or infinities of both signs     the canonical NaN
+//   infinities of one sign               that infinity, whatever the finite numbers are
+//   exact zero                           -0 if nothing but -0 was added (or nothing at all), else +0
+// Finite intermediate sums never overflow: there is room for 2^63 numbers of the largest size.
+// Source: the idea of a fixed-point accumulator as wide as the format is Kulisch's; adding with deferred carries is
+// R. M. Neal, "Fast Exact Summation Using Small and Large Superaccumulators", arXiv:1505.05571, 2015, section 3. What
+// travels here has no overlap between words: half of Neal's bytes, and one form per sum.
+#ifndef BOUGH_OP_EXACT_SUM_HPP
+#define BOUGH_OP_EXACT_SUM_HPP
+
+#include <bough/concepts/op.hpp>
+#include <bough/op/detail/fixed_point.hpp>
+#include <bough/op/traits.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace bough {
+
+// Value-initialised: the sum of nothing.
+template <detail::binary_float T>
+struct exact_accumulator {
+    // The width of the largest finite number, a sign, and 63 bits for the number of summands.
+    static constexpr std::size_t size = (detail::float_format<T>::width + 64 + 63) / 64;
+    std::array<std::uint64_t, size> words{}; // two's complement, lowest first
+    std::uint64_t marks = 0;                 // detail::sum_mark
+
+    constexpr exact_accumulator& operator+=(T x) noexcept {
+        const detail::unpacked u = detail::unpack(x);
+        marks |= u.marks;
+        detail::add_at(words, u);
+        return *this;
+    }
+    constexpr exact_accumulator& operator+=(const exact_accumulator& other) noexcept {
+        std::uint64_t carry = 0;
+        for (std::size_t i = 0; i != size; ++i) {
+            const std::uint64_t sum = words[i] + other.words[i];
+            const std::uint64_t carried = sum + carry;
+            carry = (sum < other.words[i] ? 1u : 0u) | (carried < sum ? 1u : 0u);
+            words[i] = carried;
+        }
+        marks |= other.marks;
+        return *this;
+    }
+
+    friend constexpr bool operator==(const exact_accumulator&, const exact_accumulator&) = default;
+};
+
+namespace detail {
+
+// Many numbers of one rank: chunks of 64 bits at every 32nd bit, so that a number touches two of them and a carry is
+// due only every `capacity` numbers.
+template <binary_float T>
+class chunked_sum {
+public:
+    constexpr void add(T x) noexcept {
+        const unpacked u = unpack(x);
+        marks_ |= u.marks;
+        const unsigned at = u.position / 32, shift = u.position % 32;
+        const auto low = static_cast<std::int64_t>((u.magnitude << shift) & 0xffff'ffffu);
+        const auto high = static_cast<std::int64_t>(u.magnitude >> (32 - shift)); // below 2^53
+        chunk_[at] += u.negative ? -low : low;
+        chunk_[at + 1] += u.negative ? -high : high;
+        if (++pending_ == capacity) propagate();
+    }
+
+    constexpr exact_accumulator<T> sum() noexcept {
+        propagate();
+        exact_accumulator<T> result;
+        result.marks = marks_;
+        for (std::size_t i = 0; i != chunks; ++i) {
+            const bool negative = chunk_[i] < 0; // the last one only
+            const auto amount = static_cast<std::uint64_t>(negative ? -chunk_[i] : chunk_[i]);
+            if (amount != 0) add_at(result.words, unpacked{amount, static_cast<unsigned>(32 * i), negative, 0});
+        }
+        return result;
+    }
+
+private:
+    // The two chunks of the largest number, and one for carries.
+    static constexpr std::size_t chunks = (float_format<T>::max_exponent - 2) / 32 + 3;
+    static constexpr unsigned capacity = 1000;
+
+    constexpr void propagate() noexcept {
+        for (std::size_t i = 0; i + 1 != chunks; ++i) {
+            chunk_[i + 1] += chunk_[i] >> 32; // rounds down: what stays is not negative
+            chunk_[i] &= 0xffff'ffff;
+        }
+        pending_ = 0;
+    }
+
+    std::array<std::int64_t, chunks> chunk_{};
+    std::uint64_t marks_ = 0;
+    unsigned pending_ = 0;
+};
+
+template <class S>
+inline constexpr bool is_exact_accumulator_v = false;
+template <class T>
+inline constexpr bool is_exact_accumulator_v<exact_accumulator<T>> = true;
+
+} // namespace detail
+
+struct exact_sum {
+    template <detail::binary_float T>
+    using state_type = exact_accumulator<T>;
+
+    template <detail::binary_float T>
+    constexpr exact_accumulator<T> operator()(const exact_accumulator<T>& a,
+                                              const exact_accumulator<T>& b) const noexcept {
+        exact_accumulator<T> sum = a;
+        sum += b;
+        return sum;
+    }
+    // Without a copy; `out` may be either operand.
+    template <detail::binary_float T>
+    constexpr void combine(std::span<const exact_accumulator<T>> lower, std::span<const exact_accumulator<T>> upper,
+                           std::span<exact_accumulator<T>> out) const noexcept {
+        for (std::size_t i = 0; i != out.size(); ++i) {
+            if (out.data() == upper.data()) {
+                out[i] += lower[i];
+            } else {
+                if (out.data() != lower.data()) out[i] = lower[i];
+                out[i] += upper[i];
+            }
+        }
+    }
+
+    template <detail::binary_float T>
+    constexpr exact_accumulator<T> lift(T x) const noexcept {
+        exact_accumulator<T> state;
+        state += x;
+        return state;
+    }
+    // The sum of many, faster than one by one.
+    template <detail::binary_float T>
+    constexpr exact_accumulator<T> lift(std::span<const T> many) const noexcept {
+        detail::chunked_sum<T> sum;
+        for (const T x : many) sum.add(x);
+        return sum.sum();
+    }
+    template <detail::binary_float T>
+    constexpr T lower(const exact_accumulator<T>& state) const noexcept {
+        return detail::round_to_nearest<T>(state.words, state.marks);
+    }
+
+    template <class S>
+    requires detail::is_exact_accumulator_v<S>
+    static constexpr S identity() noexcept { return {}; }
+
+    friend constexpr bool operator==(exact_sum, exact_sum) = default;
+};
+
+template <>
+inline constexpr bool is_commutative_v<exact_sum> = true;
+template <class S>
+inline constexpr bool is_exact_v<exact_sum, S> = detail::is_exact_accumulator_v<S>;
+// Additions with carry of words: no floating-point unit is needed.
+template <class S>
+inline constexpr bool is_integer_only_v<exact_sum, S> = detail::is_exact_accumulator_v<S>;
+template <>
+inline constexpr std::uint64_t op_id<exact_sum> = hash_name("bough.exact_sum");
+template <>
+inline constexpr type_signature type_id<exact_accumulator<float>> = {
+    sizeof(exact_accumulator<float>), type_category::other, hash_name("bough.exact_accumulator.float")};
+template <>
+inline constexpr type_signature type_id<exact_accumulator<double>> = {
+    sizeof(exact_accumulator<double>), type_category::other, hash_name("bough.exact_accumulator.double")};
+
+} // namespace bough
+
+#endif
