@@ -3,6 +3,8 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/algorithm/ring.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/tree/fnomial.hpp>
@@ -64,11 +66,30 @@ void allreduce_recursive_doubling(benchmark::State& state) {
     walk_of(state, bough::plan_allreduce(bough::recursive_doubling{}, {.size = 1u << 14}));
 }
 
+// Every rank waits in each of its 2 (p - 1) rounds.
+void allreduce_ring(benchmark::State& state) { walk_of(state, bough::plan_allreduce(bough::ring{}, {.size = 540})); }
+
+// Models with ports.
+constexpr bough::model::alpha_beta_gamma ports{.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25};
+void ports_reduce_4nomial(benchmark::State& state) {
+    const auto plan = bough::plan_reduce(bough::fnomial{.degree = 4}, {.size = many});
+    for (auto _ : state) benchmark::DoNotOptimize(bough::model::walk(plan, ports, 8));
+    count_ranks(state, many);
+}
+void ports_allreduce_recursive_doubling(benchmark::State& state) {
+    const auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = 1u << 14});
+    for (auto _ : state) benchmark::DoNotOptimize(bough::model::walk(plan, ports, 8));
+    count_ranks(state, plan.size());
+}
+
 BENCHMARK(recurrence_by_hand)->Unit(benchmark::kMillisecond);
 BENCHMARK(reduce_4nomial)->Unit(benchmark::kMillisecond);
 BENCHMARK(reduce_3nomial)->Unit(benchmark::kMillisecond);
 BENCHMARK(broadcast_4nomial)->Unit(benchmark::kMillisecond);
 BENCHMARK(allreduce_recursive_doubling)->Unit(benchmark::kMillisecond);
+BENCHMARK(allreduce_ring)->Unit(benchmark::kMillisecond);
+BENCHMARK(ports_reduce_4nomial)->Unit(benchmark::kMillisecond);
+BENCHMARK(ports_allreduce_recursive_doubling)->Unit(benchmark::kMillisecond);
 
 } // namespace
 

@@ -31,6 +31,7 @@ struct cost_per_size {
 };
 
 struct lrc {
+    static constexpr bool homogeneous = true; // all rank pairs are alike
     double message_latency_ns = 0;
     cost_per_size receive{};
     cost_per_size combine{};

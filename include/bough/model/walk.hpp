@@ -7,12 +7,23 @@
 //   combine   takes combine_ns;   copy takes copy_ns
 // The n-th receive from a peer takes the n-th message of that peer. Links carry any number of messages at once.
 //
+// Under a PortedCostModel every rank also has an out port and an in port, which carry one message at a time each:
+//   send      when send_ns is over, the message is handed to the out port, which it holds for port_ns from the moment that
+//             the port is free; it is at the receiver latency_ns after it began. The sender goes on at once.
+//   receive   the in port takes the messages in the order of the receives, each for port_ns, and not before it is there nor,
+//             unless the model lands_early(), before the rank asks for it; then the rank takes receive_ns
+// A message is duplex if it is half of an exchange: the message step of its sender after it is a receive, and the message
+// step of its receiver before it is a send, but not one that it answers: that its sender received last before. The out
+// port, which cannot know of the receiver, goes by the sender alone. Copies and combines between do not count. A message
+// in parts is one message.
+//
 //   walk(plan, model, bytes)          prices a vector of `bytes`, cut into the plan's blocks
-//   finish_times(plan, model, bytes)  when each rank ends
+//   finish_times(plan, model, bytes)  when each rank ends; it does not wait for its out port
 //
 // *Time*    one visit per rank where a pass in order of the tree suffices (trees, rings); otherwise a rank that meets a
-//           message not yet sent is left, and visited again when it is: its steps are emitted anew, those run skipped.
-// *Memory*  28 bytes per rank, and 16 per message under way beyond the first of its sender.
+//           message not yet sent is left, and visited again when it is. Its steps are then emitted anew, and those run
+//           skipped; from its ninth visit on or so its next steps are kept, up to 64 MiB for all ranks.
+// *Memory*  28 bytes per rank (ports: 100), 16 per message under way beyond the first of its sender (ports: 32), kept steps
 #ifndef BOUGH_MODEL_WALK_HPP
 #define BOUGH_MODEL_WALK_HPP
 
@@ -23,9 +34,11 @@
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
 #include <bough/model/detail/mailbox.hpp>
+#include <bough/model/detail/ports.hpp>
 
+#include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -76,16 +89,25 @@ namespace detail {
 
 template <Plan P, CostModel M>
 class walker {
+    static constexpr bool ported = PortedCostModel<M>;
+    using letter = std::conditional_t<ported, port_letter, double>;
+
 public:
-    constexpr walker(const P& plan, const M& model, std::uint64_t bytes, std::uint64_t element_bytes)
+    // `kept`: of how many steps in all the ranks that are stuck may keep copies.
+    constexpr walker(const P& plan, const M& model, std::uint64_t bytes, std::uint64_t element_bytes,
+                     std::size_t kept = most_kept)
         : plan_(plan), model_(model), sizes_(bytes, plan.blocks(), element_bytes), mail_(plan.size()),
-          lanes_(plan.size(), lane{model.start_ns(), 0, no_rank}) {}
+          lanes_(plan.size(), lane{model.start_ns(), 0, no_rank}), room_(kept / plan.size()) {
+        if constexpr (ported) ports_.resize(plan.size(), ports{});
+        if (room_ < least_room) room_ = 0;
+    }
 
     constexpr walk_result run() {
         const rank_t size = plan_.size();
         const bool outwards = flows_outwards();
         for (rank_t i = 0; i != size; ++i) visit(from_virtual(outwards ? i : size - 1 - i, plan_.root(), size));
         for (std::vector<rank_t> now; !woken_.empty();) {
+            ++passes_;
             now.clear();
             std::swap(now, woken_);
             for (const rank_t r : now) visit(r);
@@ -96,6 +118,10 @@ public:
     constexpr double finish_ns(rank_t rank) const noexcept { return lanes_[rank].clock_ns; }
 
 private:
+    static constexpr std::size_t most_kept = std::size_t{64} * 1024 * 1024 / sizeof(taped_step);
+    static constexpr std::size_t least_room = 16; // of a rank; not worth the trouble with less
+    static constexpr std::uint32_t first_kept_pass = 8;
+
     // Where a rank stands.
     struct lane {
         double clock_ns;
@@ -103,79 +129,205 @@ private:
         rank_t awaits;      // the sender of the message that it is stuck on
     };
 
-    // The sink that runs the steps of one rank, up to the first message that was not sent yet.
-    class visitor {
+    // A rank at work: what a step does to its clock and its ports.
+    class actor {
     public:
-        constexpr visitor(walker& w, rank_t rank)
-            : w_(w), rank_(rank), skip_(w.lanes_[rank].done), clock_ns_(w.lanes_[rank].clock_ns) {}
+        constexpr actor(walker& w, rank_t rank) : w_(w), rank_(rank), clock_ns_(w.lanes_[rank].clock_ns) {}
 
-        constexpr void send_part(rank_t, slice from) {
-            if (runs()) part_bytes_ += w_.sizes_.bytes_of(from);
+        // False: it has to wait for a message that was not sent yet.
+        constexpr bool run(verb what, rank_t peer, std::uint64_t bytes) {
+            switch (what) {
+            case verb::send: send(peer, bytes); break;
+            case verb::receive: return receive(peer, bytes);
+            case verb::combine: combine(bytes); break;
+            case verb::copy: copy(bytes); break;
+            }
+            return true;
         }
-        constexpr void receive_part(rank_t, slice into) {
-            if (runs()) ++parts_, part_bytes_ += w_.sizes_.bytes_of(into);
-        }
-        constexpr void send(rank_t to, slice from) {
-            if (!runs()) return;
+        constexpr void combine(std::uint64_t bytes) { clock_ns_ += w_.model_.combine_ns(rank_, bytes); }
+        constexpr void copy(std::uint64_t bytes) { clock_ns_ += w_.model_.copy_ns(rank_, bytes); }
+        constexpr void send(rank_t to, std::uint64_t bytes) {
             BOUGH_EXPECTS(to < w_.lanes_.size(), "plan: a step names a peer that is not a rank");
-            const std::uint64_t bytes = std::exchange(part_bytes_, 0) + w_.sizes_.bytes_of(from);
-            clock_ns_ += w_.model_.send_ns(rank_, to, bytes);
-            w_.mail_.put(rank_, to, clock_ns_ + w_.model_.latency_ns(rank_, to, bytes));
             ++w_.result_.messages;
             w_.result_.bytes += bytes;
-            if (w_.waiting_ != 0 && w_.lanes_[to].awaits == rank_) w_.wake(to);
-        }
-        constexpr void receive(rank_t from, slice into) {
-            if (!runs()) return;
-            BOUGH_EXPECTS(from < w_.lanes_.size(), "plan: a step names a peer that is not a rank");
-            double arrival_ns = 0;
-            if (!w_.mail_.take(from, rank_, arrival_ns)) {
-                awaits_ = from;
-                seen_ -= 1 + parts_; // it comes back to the beginning of the message
-                skip_ = std::numeric_limits<std::uint32_t>::max();
-                return;
+            clock_ns_ += w_.model_.send_ns(rank_, to, bytes);
+            if constexpr (ported) {
+                hand_over(false);
+                ports& mine = w_.ports_[rank_];
+                mine.to = to, mine.bytes = bytes, mine.ready_ns = clock_ns_, mine.sent_last = true;
+                mine.answers = mine.got_from == to ? mine.got : 0;
+                ++mine.sends;
+            } else {
+                post(to, clock_ns_ + w_.model_.latency_ns(rank_, to, bytes));
             }
-            if (clock_ns_ < arrival_ns) clock_ns_ = arrival_ns;
-            clock_ns_ += w_.model_.receive_ns(from, rank_, std::exchange(part_bytes_, 0) + w_.sizes_.bytes_of(into));
-            parts_ = 0;
+        }
+        constexpr bool receive(rank_t from, std::uint64_t bytes) {
+            BOUGH_EXPECTS(from < w_.lanes_.size(), "plan: a step names a peer that is not a rank");
+            if constexpr (ported) hand_over(true);
+            letter message{};
+            if (!w_.mail_.take(from, rank_, message)) return awaits_ = from, false;
+            if constexpr (ported) {
+                ports& mine = w_.ports_[rank_];
+                const bool duplex =
+                    std::exchange(mine.sent_last, false) && message.then_receives && message.answers != mine.sends;
+                mine.got_from = from, mine.got = message.number;
+                double begin_ns = message.there_ns;
+                if (begin_ns < mine.in_free_ns) begin_ns = mine.in_free_ns;
+                if (begin_ns < clock_ns_ && !w_.model_.lands_early()) begin_ns = clock_ns_;
+                mine.in_free_ns = begin_ns + w_.model_.port_ns(from, rank_, bytes, duplex);
+                if (clock_ns_ < mine.in_free_ns) clock_ns_ = mine.in_free_ns;
+            } else {
+                if (clock_ns_ < message) clock_ns_ = message;
+            }
+            clock_ns_ += w_.model_.receive_ns(from, rank_, bytes);
             ++received_;
+            return true;
         }
-        constexpr void combine(slice, slice, slice out) {
-            if (runs()) clock_ns_ += w_.model_.combine_ns(rank_, w_.sizes_.bytes_of(out));
-        }
-        constexpr void copy(slice, slice to) {
-            if (runs()) clock_ns_ += w_.model_.copy_ns(rank_, w_.sizes_.bytes_of(to));
-        }
-
-        constexpr void leave() {
-            w_.result_.steps += seen_ - w_.lanes_[rank_].done;
+        constexpr void leave(std::uint32_t steps, bool ended) {
+            if constexpr (ported)
+                if (ended) hand_over(false);
+            lane& l = w_.lanes_[rank_];
+            l = {clock_ns_, l.done + steps, awaits_};
             w_.received_ += received_;
-            w_.lanes_[rank_] = {clock_ns_, seen_, awaits_};
             if (awaits_ != no_rank) ++w_.waiting_;
         }
 
     private:
-        constexpr bool runs() noexcept {
-            if (seen_ >= skip_) return ++seen_, true;
-            if (awaits_ == no_rank) ++seen_;
-            return false;
+        // The last send, now that it is known what comes after it.
+        constexpr void hand_over(bool then_receives) {
+            ports& mine = w_.ports_[rank_];
+            if (mine.to == no_rank) return;
+            const rank_t to = std::exchange(mine.to, no_rank);
+            const double begin_ns = mine.ready_ns < mine.out_free_ns ? mine.out_free_ns : mine.ready_ns;
+            mine.out_free_ns = begin_ns + w_.model_.port_ns(rank_, to, mine.bytes, then_receives);
+            post(to, {begin_ns + w_.model_.latency_ns(rank_, to, mine.bytes), mine.sends, mine.answers, then_receives});
+        }
+        constexpr void post(rank_t to, const letter& message) {
+            w_.mail_.put(rank_, to, message);
+            if (w_.waiting_ != 0 && w_.lanes_[to].awaits == rank_) w_.wake(to);
         }
 
         walker& w_;
         rank_t rank_;
         rank_t awaits_ = no_rank;
-        std::uint32_t seen_ = 0;
-        std::uint32_t skip_;
-        std::uint32_t parts_ = 0;      // of the message at hand, before its last
-        std::uint64_t part_bytes_ = 0; // in them
         std::uint64_t received_ = 0;
         double clock_ns_;
     };
 
+    // The sink that runs the steps of one rank, up to the first message that was not sent yet; it keeps those from there.
+    class visitor {
+    public:
+        constexpr visitor(walker& w, rank_t rank)
+            : w_(w), rank_(rank), actor_(w, rank), to_skip_(w.lanes_[rank].done) {}
+
+        constexpr void send_part(rank_t, slice from) { part(from); }
+        constexpr void receive_part(rank_t, slice into) { part(into); }
+        constexpr void send(rank_t to, slice from) {
+            if (to_skip_ != 0) return pass_over(verb::send, to, from);
+            actor_.send(to, message_bytes(from));
+            ++done_;
+        }
+        constexpr void receive(rank_t from, slice into) {
+            if (to_skip_ != 0) return pass_over(verb::receive, from, into);
+            run_receive(from, into);
+        }
+        constexpr void combine(slice, slice, slice out) {
+            if (to_skip_ != 0) return pass_over(verb::combine, no_rank, out);
+            actor_.combine(w_.sizes_.bytes_of(out));
+            ++done_;
+        }
+        constexpr void copy(slice, slice to) {
+            if (to_skip_ != 0) return pass_over(verb::copy, no_rank, to);
+            actor_.copy(w_.sizes_.bytes_of(to));
+            ++done_;
+        }
+
+        constexpr void leave() {
+            actor_.leave(done_, !stuck_);
+            if (keeps_) w_.tapes_[rank_].complete = true;
+        }
+
+    private:
+        constexpr void run_receive(rank_t from, const slice& into) {
+            const std::uint32_t parts = parts_;
+            const std::uint64_t bytes = message_bytes(into);
+            if (actor_.receive(from, bytes)) return void(++done_);
+            done_ -= parts; // it comes back to the beginning of the message
+            parts_ = parts, part_bytes_ = bytes - w_.sizes_.bytes_of(into);
+            stuck_ = true;
+            to_skip_ = 1; // all that follow
+            keeps_ = w_.keeps();
+            pass_over(verb::receive, from, into);
+        }
+        constexpr void part(const slice& s) {
+            if (to_skip_ != 0 && !keeps_) return void(to_skip_ -= !stuck_);
+            ++parts_, part_bytes_ += w_.sizes_.bytes_of(s);
+            if (!stuck_) ++done_;
+        }
+        constexpr std::uint64_t message_bytes(const slice& last) {
+            if (parts_ == 0) return w_.sizes_.bytes_of(last);
+            parts_ = 0;
+            return std::exchange(part_bytes_, 0) + w_.sizes_.bytes_of(last);
+        }
+        // A step that ran before, or one that cannot run yet.
+        constexpr void pass_over(verb what, rank_t peer, const slice& s) {
+            if (keeps_)
+                keep(what, peer, s);
+            else if (!stuck_)
+                --to_skip_;
+        }
+        constexpr void keep(verb what, rank_t peer, const slice& s) {
+            const std::uint32_t steps = 1 + parts_;
+            keeps_ = w_.keep(rank_, what, peer, message_bytes(s), steps);
+        }
+
+        walker& w_;
+        rank_t rank_;
+        actor actor_;
+        std::uint32_t to_skip_;
+        std::uint32_t done_ = 0;
+        std::uint32_t parts_ = 0;      // of the message at hand, before its last
+        std::uint64_t part_bytes_ = 0; // in them
+        bool stuck_ = false;
+        bool keeps_ = false; // and every step since it was
+    };
+
+    // Are the steps of this rank, which is stuck, to be kept? It pays where a rank comes back many times.
+    constexpr bool keeps() {
+        if (room_ == 0 || passes_ < first_kept_pass) return false;
+        if (tapes_.empty()) tapes_.resize(lanes_.size(), tape{});
+        return true;
+    }
+
+    constexpr bool keep(rank_t rank, verb what, rank_t peer, std::uint64_t bytes, std::uint32_t steps) {
+        std::vector<taped_step>& kept = tapes_[rank].steps;
+        if (kept.size() == room_ || steps > 0xffff) return false;
+        if (kept.capacity() == 0) kept.reserve(room_ < 64 ? room_ : 64);
+        kept.push_back({bytes, peer, what, static_cast<std::uint16_t>(steps)});
+        return true;
+    }
+
     constexpr void visit(rank_t rank) {
+        if (!tapes_.empty() && !tapes_[rank].empty() && !rerun(rank)) return;
         visitor v(*this, rank);
         plan_.emit(rank, v);
         v.leave();
+    }
+
+    // Runs the steps that were kept. True: they are used up, and there are more.
+    constexpr bool rerun(rank_t rank) {
+        tape& kept = tapes_[rank];
+        actor a(*this, rank);
+        std::uint32_t done = 0;
+        for (; !kept.empty(); ++kept.next) {
+            const taped_step& s = kept.steps[kept.next];
+            if (!a.run(s.verb, s.peer, s.bytes)) return a.leave(done, false), false;
+            done += s.steps;
+        }
+        const bool ended = kept.complete;
+        a.leave(done, ended);
+        kept.clear();
+        return !ended;
     }
 
     constexpr void wake(rank_t rank) {
@@ -197,6 +349,7 @@ private:
     constexpr walk_result summary() {
         result_.makespan_ns = lanes_[0].clock_ns;
         for (rank_t r = 0; r != plan_.size(); ++r) {
+            result_.steps += lanes_[r].done;
             if (result_.makespan_ns < lanes_[r].clock_ns)
                 result_.makespan_ns = lanes_[r].clock_ns, result_.last_rank = r;
             if (lanes_[r].awaits != no_rank && !result_.deadlock())
@@ -210,10 +363,14 @@ private:
     const P& plan_;
     const M& model_;
     block_sizes sizes_;
-    mailbox mail_;
+    mailbox<letter> mail_;
     std::vector<lane> lanes_;
+    std::vector<ports> ports_; // of a ported model
+    std::vector<tape> tapes_;  // made when the first rank is stuck
+    std::size_t room_;         // in steps, of each of them
     std::vector<rank_t> woken_;
     rank_t waiting_ = 0;
+    std::uint32_t passes_ = 0;
     std::uint64_t received_ = 0;
     walk_result result_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The mailbox of the walk: arrival times of messages that are on their way, first in first out per channel.
+// The mailbox of the walk: what it knows of messages that are on their way (when they arrive), first in first out per
+// channel.
 //
 // In a tree reduce every rank sends once; so the first message of each sender has its place in an array, where the
 // receiver finds it at once. All others wait in one list per receiver, whose nodes are reused.
@@ -14,27 +15,28 @@
 
 namespace bough::model::detail {
 
+template <class Letter>
 class mailbox {
 public:
-    constexpr explicit mailbox(rank_t size) : first_to_(size, no_rank), first_arrival_ns_(size, 0.0) {}
+    constexpr explicit mailbox(rank_t size) : first_to_(size, no_rank), first_(size, Letter{}) {}
 
-    constexpr void put(rank_t from, rank_t to, double arrival_ns) {
+    constexpr void put(rank_t from, rank_t to, const Letter& content) {
         if (first_to_[from] == no_rank) {
             first_to_[from] = to;
-            first_arrival_ns_[from] = arrival_ns;
+            first_[from] = content;
         } else {
-            append(from, to, arrival_ns);
+            append(from, to, content);
         }
     }
 
     // Takes the oldest message from `from` to `to`, if there is one.
-    constexpr bool take(rank_t from, rank_t to, double& arrival_ns) {
+    constexpr bool take(rank_t from, rank_t to, Letter& content) {
         if (first_to_[from] == to) {
             first_to_[from] = taken;
-            arrival_ns = first_arrival_ns_[from];
+            content = first_[from];
             return true;
         }
-        return !lists_.empty() && extract(from, to, arrival_ns);
+        return !lists_.empty() && extract(from, to, content);
     }
 
 private:
@@ -42,8 +44,8 @@ private:
     static constexpr rank_t taken = no_rank - 1;
     static constexpr std::uint32_t none = 0xffff'ffffu;
 
-    struct letter {
-        double arrival_ns = 0;
+    struct envelope {
+        Letter content{};
         rank_t from = no_rank;
         std::uint32_t next = none;
     };
@@ -52,28 +54,28 @@ private:
         std::uint32_t tail = none;
     };
 
-    constexpr void append(rank_t from, rank_t to, double arrival_ns) {
+    constexpr void append(rank_t from, rank_t to, const Letter& content) {
         if (lists_.empty()) lists_.resize(first_to_.size(), list{});
         std::uint32_t at = free_;
         if (at == none) {
             at = static_cast<std::uint32_t>(letters_.size());
-            letters_.push_back({arrival_ns, from, none});
+            letters_.push_back({content, from, none});
         } else {
             free_ = letters_[at].next;
-            letters_[at] = {arrival_ns, from, none};
+            letters_[at] = {content, from, none};
         }
         list& l = lists_[to];
         (l.head == none ? l.head : letters_[l.tail].next) = at;
         l.tail = at;
     }
 
-    constexpr bool extract(rank_t from, rank_t to, double& arrival_ns) {
+    constexpr bool extract(rank_t from, rank_t to, Letter& content) {
         list& l = lists_[to];
         std::uint32_t before = none;
         for (std::uint32_t at = l.head; at != none; before = at, at = letters_[at].next) {
-            letter& found = letters_[at];
+            envelope& found = letters_[at];
             if (found.from != from) continue;
-            arrival_ns = found.arrival_ns;
+            content = found.content;
             (before == none ? l.head : letters_[before].next) = found.next;
             if (l.tail == at) l.tail = before;
             found.next = free_;
@@ -84,9 +86,9 @@ private:
     }
 
     std::vector<rank_t> first_to_;
-    std::vector<double> first_arrival_ns_;
+    std::vector<Letter> first_;
     std::vector<list> lists_; // by receiver; made when the first letter comes
-    std::vector<letter> letters_;
+    std::vector<envelope> letters_;
     std::uint32_t free_ = none;
 };
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// alpha_beta_gamma: Rabenseifner's model. Every rank can send one message and receive one at a time, and time goes by per
+// message, per byte moved and per byte combined.
+//
+//   alpha    alpha_ns             a message, whatever its size
+//   beta     beta_ns_per_byte     each of its bytes
+//   gamma    gamma_ns_per_byte    each byte of the result of a combine
+//   f_alpha  f_alpha              alpha of a message that is no half of an exchange, as a share of alpha
+//   f_beta   f_beta               beta of such a message, as a share of beta
+// The shares lie between 0.5 (the network carries one direction at a time) and 1 (it carries both at full speed). A
+// message of n bytes holds the out port of its sender and the in port of its receiver for alpha + n beta, or for
+// f_alpha alpha + f_beta n beta. Copies are free, and so is the time before the first step.
+//
+// In the paper a transfer begins when both ranks are at it. With `early`, messages land while their receiver still combines:
+// what a NIC with memory of its own does. It is never slower.
+//
+// The paper gives no values. What bough's own tables use: {.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte =
+// 0.25}, a network of 1 GB/s and 5 us with full duplex.
+//
+// Source: Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004, section 2.1.
+#ifndef BOUGH_MODEL_ALPHA_BETA_GAMMA_HPP
+#define BOUGH_MODEL_ALPHA_BETA_GAMMA_HPP
+
+#include <bough/concepts/cost_model.hpp>
+#include <bough/core/rank.hpp>
+
+#include <cstdint>
+
+namespace bough::model {
+
+struct alpha_beta_gamma {
+    double alpha_ns = 0;
+    double beta_ns_per_byte = 0;
+    double gamma_ns_per_byte = 0;
+    double f_alpha = 1;
+    double f_beta = 1;
+    bool early = false; // may messages land before their receiver asks for them?
+
+    static constexpr bool homogeneous = true; // all rank pairs are alike
+    constexpr double start_ns() const noexcept { return 0; }
+    constexpr double send_ns(rank_t, rank_t, std::uint64_t) const noexcept { return 0; }
+    constexpr double latency_ns(rank_t, rank_t, std::uint64_t) const noexcept { return 0; }
+    constexpr double receive_ns(rank_t, rank_t, std::uint64_t) const noexcept { return 0; }
+    constexpr double combine_ns(rank_t, std::uint64_t bytes) const noexcept {
+        return gamma_ns_per_byte * static_cast<double>(bytes);
+    }
+    constexpr double copy_ns(rank_t, std::uint64_t) const noexcept { return 0; }
+    constexpr double port_ns(rank_t, rank_t, std::uint64_t bytes, bool duplex) const noexcept {
+        return duplex ? exchange_ns(bytes) : one_way_ns(bytes);
+    }
+    constexpr bool lands_early() const noexcept { return early; }
+
+    // A message of an exchange, and one of its own.
+    constexpr double exchange_ns(std::uint64_t bytes) const noexcept {
+        return alpha_ns + beta_ns_per_byte * static_cast<double>(bytes);
+    }
+    constexpr double one_way_ns(std::uint64_t bytes) const noexcept {
+        return f_alpha * alpha_ns + f_beta * beta_ns_per_byte * static_cast<double>(bytes);
+    }
+    friend constexpr bool operator==(const alpha_beta_gamma&, const alpha_beta_gamma&) = default;
+};
+
+static_assert(PortedCostModel<alpha_beta_gamma>);
+
+} // namespace bough::model
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSL-1.0
+// Fit: the alpha_beta_gamma model of a network from timed messages, exchanges and combines.
+//
+//   one_way    a message from one rank to another: half of a round trip
+//   exchange   two ranks send each other a message at the same time
+//   combine    a combine on one rank
+// Each kind over a few sizes. The time of an exchange gives alpha and beta, that of a message f_alpha alpha and f_beta beta, that
+// of a combine gamma; what a combine costs whatever its size is found, and not part of the model. Every sample weighs by
+// its own time, so that short messages count as much as long ones: residuals are shares of the measured time.
+//
+// The model is for messages that are no faster as halves of exchanges: shares above 1 become 1, and the message's times are
+// then fitted with those of the exchanges.
+#ifndef BOUGH_MODEL_FIT_ALPHA_BETA_GAMMA_HPP
+#define BOUGH_MODEL_FIT_ALPHA_BETA_GAMMA_HPP
+
+#include <bough/core/status.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/detail/least_squares.hpp>
+#include <bough/model/detail/math.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace bough::model {
+
+enum class transfer_kind : std::uint8_t { one_way, exchange, combine };
+
+struct transfer_sample {
+    transfer_kind kind = transfer_kind::one_way;
+    std::uint64_t bytes = 0;
+    double ns = 0;
+    friend constexpr bool operator==(const transfer_sample&, const transfer_sample&) = default;
+};
+
+struct alpha_beta_gamma_fit {
+    status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
+    alpha_beta_gamma model{};
+    double combine_start_ns = 0; // of a combine, whatever its size: not in the model
+    bool shares_bounded = false; // a message alone was slower than in an exchange: f_alpha or f_beta is 1 for that
+    std::size_t points_used = 0;
+    double residual_rms = 0; // of the model against the samples, as a share of their times
+    double residual_max = 0;
+};
+
+namespace detail {
+
+// base + per_byte * bytes, with the least sum of squared relative errors; neither is negative.
+struct line {
+    double base_ns = 0;
+    double ns_per_byte = 0;
+    constexpr double at_ns(std::uint64_t bytes) const { return base_ns + ns_per_byte * static_cast<double>(bytes); }
+};
+
+template <class Takes>
+constexpr bool fit_line(std::span<const transfer_sample> samples, const Takes& takes, line& found) {
+    const auto solve = [&](double with_base, double with_slope) {
+        std::vector<std::array<double, 2>> rows;
+        std::vector<double> values;
+        for (const transfer_sample& s : samples) {
+            if (!takes(s)) continue;
+            rows.push_back({with_base / s.ns, with_slope * static_cast<double>(s.bytes) / s.ns});
+            values.push_back(1);
+        }
+        std::array<double, 2> x{};
+        if (rows.size() < 2 || !least_squares(rows, values, x)) return false;
+        found = {x[0], x[1]};
+        return true;
+    };
+    if (!solve(1, 1)) return false;
+    // Below 0, which noise can produce, becomes 0, and the other is fitted again.
+    if (found.base_ns < 0) return solve(0, 1);
+    if (found.ns_per_byte < 0) return solve(1, 0);
+    return true;
+}
+
+constexpr bool sizes_vary(std::span<const transfer_sample> samples, transfer_kind kind) {
+    const transfer_sample* seen = nullptr;
+    for (const transfer_sample& s : samples) {
+        if (s.kind != kind) continue;
+        if (seen != nullptr && s.bytes != seen->bytes) return true;
+        seen = &s;
+    }
+    return false;
+}
+
+} // namespace detail
+
+// What the model expects of a sample; a combine with the start that the fit found.
+constexpr double expected_ns(const alpha_beta_gamma_fit& fit, const transfer_sample& s) {
+    switch (s.kind) {
+    case transfer_kind::one_way: return fit.model.one_way_ns(s.bytes);
+    case transfer_kind::exchange: return fit.model.exchange_ns(s.bytes);
+    case transfer_kind::combine: return fit.combine_start_ns + fit.model.combine_ns(0, s.bytes);
+    }
+    return 0;
+}
+
+// Without combines, gamma is 0; without single messages, f_alpha and f_beta are 1.
+constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sample> samples) {
+    alpha_beta_gamma_fit fit;
+    bool any_single = false, any_combine = false;
+    for (const transfer_sample& s : samples) {
+        if (!(s.ns > 0 && s.ns <= std::numeric_limits<double>::max())) {
+            fit.error = invalid_argument("samples: a time must be finite and above 0");
+            return fit;
+        }
+        any_single = any_single || s.kind == transfer_kind::one_way;
+        any_combine = any_combine || s.kind == transfer_kind::combine;
+    }
+    if (!detail::sizes_vary(samples, transfer_kind::exchange))
+        fit.error = invalid_argument("samples: alpha and beta need exchanges of two different sizes");
+    else if (any_single && !detail::sizes_vary(samples, transfer_kind::one_way))
+        fit.error = invalid_argument("samples: f_alpha and f_beta need messages of two different sizes");
+    else if (any_combine && !detail::sizes_vary(samples, transfer_kind::combine))
+        fit.error = invalid_argument("samples: gamma needs combines of two different sizes");
+    if (fit.error) return fit;
+
+    const auto of = [](transfer_kind kind) { return [=](const transfer_sample& s) { return s.kind == kind; }; };
+    detail::line both, single, combine;
+    bool solved = detail::fit_line(samples, of(transfer_kind::exchange), both);
+    if (any_single) solved = solved && detail::fit_line(samples, of(transfer_kind::one_way), single);
+    if (any_combine) solved = solved && detail::fit_line(samples, of(transfer_kind::combine), combine);
+    if (!solved) {
+        fit.error = invalid_argument("samples: too few to tell the costs apart");
+        return fit;
+    }
+    if (any_single && (single.base_ns > both.base_ns || single.ns_per_byte > both.ns_per_byte)) {
+        fit.shares_bounded = true;
+        if (single.base_ns >= both.base_ns && single.ns_per_byte >= both.ns_per_byte) {
+            // Both directions at once cost nothing: one line for all messages.
+            detail::fit_line(
+                samples, [](const transfer_sample& s) { return s.kind != transfer_kind::combine; }, both);
+            single = both;
+        }
+    }
+    const auto share = [](double part, double whole) { return part < whole ? part / whole : 1.0; };
+    alpha_beta_gamma& m = fit.model;
+    m.alpha_ns = both.base_ns;
+    m.beta_ns_per_byte = both.ns_per_byte;
+    m.gamma_ns_per_byte = combine.ns_per_byte;
+    if (any_single) {
+        m.f_alpha = share(single.base_ns, both.base_ns);
+        m.f_beta = share(single.ns_per_byte, both.ns_per_byte);
+    }
+    fit.combine_start_ns = combine.base_ns;
+
+    double squares = 0;
+    for (const transfer_sample& s : samples) {
+        const double off = expected_ns(fit, s) / s.ns - 1;
+        squares += off * off;
+        fit.residual_max = std::max(fit.residual_max, off < 0 ? -off : off);
+    }
+    fit.points_used = samples.size();
+    fit.residual_rms = detail::square_root(squares / static_cast<double>(samples.size()));
+    return fit;
+}
+
+} // namespace bough::model
+
+#endif

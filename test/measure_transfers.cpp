@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+// Measuring transfers: what the timed schedules take in the model itself, and that every rank gets the same values.
+#include "support/catch.hpp"
+#include <bough/measure_transfers.hpp>
+#include <bough/model/walk.hpp>
+#include <bough/transport/in_process.hpp>
+#include <bough/transport/self.hpp>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+using bough::model::transfer_kind;
+
+constexpr bough::model::alpha_beta_gamma network{
+    .alpha_ns = 1000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25, .f_alpha = 0.5, .f_beta = 0.75};
+
+double chain_ns(bough::rank_t ranks, std::uint32_t rounds, bool in_turn) {
+    using rounds_plan = bough::plan<bough::goal::broadcast, bough::detail::transfer_rounds>;
+    return walk(rounds_plan({rounds, in_turn}, {.size = ranks}), network, 4096).makespan_ns;
+}
+
+} // namespace
+
+TEST_CASE("a round to and fro is two messages one way, a round of both at once is one exchange") {
+    for (const bough::rank_t ranks : {2u, 3u, 8u})
+        for (const std::uint32_t rounds : {1u, 2u, 9u}) {
+            CAPTURE(ranks, rounds);
+            CHECK(chain_ns(ranks, rounds, true) == 2 * rounds * network.one_way_ns(4096));
+            CHECK(chain_ns(ranks, rounds, false) == rounds * network.exchange_ns(4096));
+        }
+}
+
+TEST_CASE("every rank gets the same model, whose costs are not negative") {
+    for (const bough::rank_t ranks : {2u, 3u}) {
+        bough::in_process world{ranks};
+        std::vector<bough::transfer_measurement> found(ranks);
+        world.run([&](auto transport) {
+            bough::communicator comm{std::move(transport)};
+            const bough::rank_t r = comm.rank();
+            found[r] =
+                bough::measure_transfers(comm, {.bytes = {8, 2048, 65536}, .repetitions = 3, .budget_ns = 50'000'000});
+        });
+        const auto& fit = found[0].fit;
+        CAPTURE(ranks, fit.model.alpha_ns, fit.model.beta_ns_per_byte, fit.model.gamma_ns_per_byte);
+        CHECK_FALSE(fit.error);
+        CHECK(fit.model.alpha_ns >= 0);
+        CHECK(fit.model.beta_ns_per_byte >= 0);
+        CHECK(fit.model.alpha_ns + fit.model.beta_ns_per_byte > 0);
+        CHECK(fit.model.gamma_ns_per_byte >= 0);
+        CHECK(fit.model.f_alpha <= 1);
+        CHECK(fit.model.f_beta <= 1);
+        CHECK(found[0].samples.size() >= 6);
+        for (const auto& other : found) {
+            CHECK(other.samples == found[0].samples);
+            CHECK(other.fit.model == fit.model);
+        }
+    }
+}
+
+TEST_CASE("without time, the two shortest sizes are timed all the same") {
+    bough::in_process world{2};
+    world.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        const auto found = bough::measure_transfers(comm, {.bytes = {8, 1024, 1 << 20}, .budget_ns = 0});
+        if (comm.rank() != 0) return;
+        std::uint64_t longest = 0;
+        for (const auto& s : found.samples) longest = std::max(longest, s.bytes);
+        CHECK(longest == 1024);
+        CHECK_FALSE(found.fit.error);
+    });
+}
+
+TEST_CASE("one rank alone is told that messages need two") {
+    bough::communicator comm{bough::self{}};
+    const auto found = bough::measure_transfers(comm);
+    CHECK(std::string(found.fit.error.argument) == "ranks: messages need two");
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// Fitting alpha, beta, gamma and the shares: exact samples give them back, noisy ones nearly; walks serve as samples too.
+#include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/model/fit_alpha_beta_gamma.hpp>
+#include <bough/model/walk.hpp>
+#include <bough/tree/flat.hpp>
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace bough::model;
+
+constexpr alpha_beta_gamma truth{
+    .alpha_ns = 5000, .beta_ns_per_byte = 1.25, .gamma_ns_per_byte = 0.25, .f_alpha = 0.75, .f_beta = 0.5};
+
+constexpr std::vector<transfer_sample> exact_samples(const alpha_beta_gamma& m, double combine_start_ns = 20) {
+    std::vector<transfer_sample> samples;
+    for (const std::uint64_t bytes : {8u, 512u, 4096u, 65536u, 1048576u}) {
+        samples.push_back({transfer_kind::one_way, bytes, m.one_way_ns(bytes)});
+        samples.push_back({transfer_kind::exchange, bytes, m.exchange_ns(bytes)});
+        samples.push_back({transfer_kind::combine, bytes, combine_start_ns + m.combine_ns(0, bytes)});
+    }
+    return samples;
+}
+constexpr bool near(double a, double b, double tolerance) { return a - b <= tolerance * b && b - a <= tolerance * b; }
+constexpr bool near(const alpha_beta_gamma& a, const alpha_beta_gamma& b, double tolerance = 1e-9) {
+    return near(a.alpha_ns, b.alpha_ns, tolerance) && near(a.beta_ns_per_byte, b.beta_ns_per_byte, tolerance) &&
+           near(a.gamma_ns_per_byte, b.gamma_ns_per_byte, tolerance) && near(a.f_alpha, b.f_alpha, tolerance) &&
+           near(a.f_beta, b.f_beta, tolerance);
+}
+std::string refusal(const std::vector<transfer_sample>& samples) {
+    const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(samples);
+    return fit.error.code == bough::errc::invalid_argument ? fit.error.argument : "";
+}
+
+static_assert(near(fit_alpha_beta_gamma(exact_samples(truth)).model, truth));
+static_assert(fit_alpha_beta_gamma(exact_samples(truth)).residual_max < 1e-9);
+
+} // namespace
+
+TEST_CASE("exact samples give alpha, beta, gamma and the shares back") {
+    const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(exact_samples(truth));
+    CHECK_FALSE(fit.error);
+    CHECK(near(fit.model, truth));
+    CHECK(near(fit.combine_start_ns, 20, 1e-6));
+    CHECK_FALSE(fit.shares_bounded);
+    CHECK(fit.points_used == 15);
+    CHECK(near(expected_ns(fit, {transfer_kind::combine, 64, 0}), 36, 1e-6));
+}
+
+TEST_CASE("samples taken from walks of two ranks give the model back") {
+    std::vector<transfer_sample> samples;
+    for (const std::uint64_t bytes : {8u, 1024u, 1048576u}) {
+        alpha_beta_gamma no_op = truth;
+        no_op.gamma_ns_per_byte = 0;
+        const auto ns = [&](const auto& plan) { return walk(plan, no_op, bytes).makespan_ns; };
+        samples.push_back({transfer_kind::one_way, bytes, ns(bough::plan_broadcast(bough::flat{}, {.size = 2}))});
+        samples.push_back(
+            {transfer_kind::exchange, bytes, ns(bough::plan_allreduce(bough::recursive_doubling{}, {.size = 2}))});
+        samples.push_back({transfer_kind::combine, bytes, truth.combine_ns(0, bytes)});
+    }
+    CHECK(near(fit_alpha_beta_gamma(samples).model, truth));
+}
+
+TEST_CASE("noise of 5 % moves the estimates little, in short messages as in long ones") {
+    std::mt19937 random(11);
+    std::normal_distribution<double> noise(1, 0.05);
+    std::vector<transfer_sample> samples;
+    for (int repeat = 0; repeat != 40; ++repeat)
+        for (transfer_sample s : exact_samples(truth)) {
+            s.ns *= noise(random);
+            samples.push_back(s);
+        }
+    const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(samples);
+    CHECK(near(fit.model, truth, 0.04));
+    CHECK(near(fit.residual_rms, 0.05, 0.1));
+    CHECK(fit.residual_max > 0.1);
+}
+
+TEST_CASE("exchanges that are as fast as single messages: full duplex, one line for all") {
+    alpha_beta_gamma duplex = truth;
+    duplex.f_alpha = duplex.f_beta = 1;
+    CHECK(near(fit_alpha_beta_gamma(exact_samples(duplex)).model, duplex));
+    // A message alone that is even slower.
+    std::vector<transfer_sample> samples = exact_samples(duplex);
+    for (transfer_sample& s : samples)
+        if (s.kind == transfer_kind::one_way) s.ns *= 1.1;
+    const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(samples);
+    CHECK(fit.shares_bounded);
+    CHECK(fit.model.f_alpha == 1);
+    CHECK(fit.model.f_beta == 1);
+    CHECK(fit.model.alpha_ns > duplex.alpha_ns);
+    CHECK(fit.model.alpha_ns < 1.1 * duplex.alpha_ns);
+    CHECK(fit.residual_max < 0.06);
+}
+
+TEST_CASE("what the samples do not show is free: no combines, no single messages") {
+    std::vector<transfer_sample> samples;
+    for (const transfer_sample& s : exact_samples(truth))
+        if (s.kind == transfer_kind::exchange) samples.push_back(s);
+    alpha_beta_gamma expected = truth;
+    expected.gamma_ns_per_byte = 0;
+    expected.f_alpha = expected.f_beta = 1;
+    CHECK(near(fit_alpha_beta_gamma(samples).model, expected));
+}
+
+TEST_CASE("estimates of alpha, beta, gamma are never negative") {
+    const auto fit = fit_alpha_beta_gamma(std::vector<transfer_sample>{
+        {transfer_kind::exchange, 8, 100}, {transfer_kind::exchange, 800, 90}, {transfer_kind::exchange, 8000, 95}});
+    CHECK_FALSE(fit.error);
+    CHECK(fit.model.beta_ns_per_byte == 0);
+    CHECK(near(fit.model.alpha_ns, 95, 0.05));
+}
+
+TEST_CASE("samples that cannot tell are refused, with what they lack") {
+    const transfer_sample a{transfer_kind::exchange, 8, 100}, b{transfer_kind::exchange, 16, 110};
+    CHECK(refusal({}).find("exchanges of two different sizes") != std::string::npos);
+    CHECK(refusal({a, a}).find("exchanges of two different sizes") != std::string::npos);
+    CHECK(refusal({a, b, {transfer_kind::one_way, 8, 50}}).find("messages of two different sizes") !=
+          std::string::npos);
+    CHECK(refusal({a, b, {transfer_kind::combine, 8, 50}}).find("combines of two different sizes") !=
+          std::string::npos);
+    CHECK(refusal({a, {transfer_kind::exchange, 16, 0}}).find("above 0") != std::string::npos);
+}
