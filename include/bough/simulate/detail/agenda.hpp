@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// A rank's agenda in the discrete-event engine: which deed may run next.
+//
+// In program order that is the one after the last. In the order of dependence (bough/schedule/dependence.hpp) a deed may
+// run when those that it depends on are complete, and the one before on its channel has begun; of several the first written.
+#ifndef BOUGH_SIMULATE_DETAIL_AGENDA_HPP
+#define BOUGH_SIMULATE_DETAIL_AGENDA_HPP
+
+#include <bough/concepts/plan.hpp>
+#include <bough/core/step.hpp>
+#include <bough/schedule/dependence.hpp>
+#include <bough/schedule/schedule.hpp>
+#include <bough/simulate/detail/deeds.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+struct agenda {
+    std::vector<packed_deed> deeds;
+    std::uint32_t next = 0;    // program order: the deed to run
+    std::uint32_t skipped = 0; // program order: deeds before deeds[0]
+    bool truncated = false;    // program order: there are more
+    std::uint32_t left = 0;    // deeds that are not complete
+    // Order of dependence.
+    std::vector<std::uint32_t> pending;      // of each deed: what it still waits for
+    std::vector<std::uint32_t> first, after; // CSR: the deeds that depend on it
+    std::vector<std::uint32_t> channel_next; // the next on its channel
+    std::vector<std::uint32_t> ready;        // a heap, the first written on top
+    std::vector<char> begun;
+
+    // Program order: the deeds from number `from` on, `window` at most.
+    template <Plan P, class Sizes>
+    constexpr void fill(const P& plan, rank_t rank, const Sizes& sizes, deed_packer& packer, std::uint32_t from,
+                        std::uint32_t window) {
+        deeds.clear();
+        next = 0;
+        skipped = from;
+        truncated = false;
+        std::uint32_t seen = 0;
+        bool sent = false;                 // was the last message step a send?
+        std::uint32_t last_send = no_step; // and which of deeds
+        plan.emit(rank, deed_sink(sizes, plan.size(), [&](deed d) {
+                      const bool keeps = seen++ >= from && deeds.size() < window;
+                      truncated |= seen > from && !keeps;
+                      if (d.verb == verb::receive) {
+                          d.turns = sent;
+                          if (last_send != no_step) deed_packer::set_turns(deeds[last_send]);
+                      }
+                      if (d.verb == verb::receive || d.verb == verb::send)
+                          sent = d.verb == verb::send, last_send = no_step;
+                      if (!keeps) return;
+                      if (d.verb == verb::send) last_send = static_cast<std::uint32_t>(deeds.size());
+                      deeds.push_back(packer.pack(d));
+                  }));
+    }
+
+    // Order of dependence: all deeds.
+    template <Plan P, class Sizes>
+    constexpr void link(const P& plan, rank_t rank, const Sizes& sizes, deed_packer& packer) {
+        fill(plan, rank, sizes, packer, 0, no_step);
+        schedule all;
+        plan.emit(rank, all);
+        const dependences d = infer_dependences(all.steps);
+        std::vector<std::uint32_t> deed_of; // of each step
+        std::uint32_t number = 0;
+        for (const step& s : all) {
+            deed_of.push_back(number);
+            if (!s.more) ++number;
+        }
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+        pending.clear();
+        pending.resize(number, 0);
+        channel_next.clear();
+        channel_next.resize(number, std::uint32_t{no_step});
+        for (std::uint32_t i = 0; i != all.size(); ++i) {
+            for (const std::uint32_t before : d.of(i))
+                if (deed_of[before] != deed_of[i]) edges.push_back({deed_of[before], deed_of[i]});
+            if (d.channel[i] == no_step) continue;
+            channel_next[deed_of[d.channel[i]]] = deed_of[i];
+            ++pending[deed_of[i]];
+        }
+        std::sort(edges.begin(), edges.end());
+        edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+        first.clear();
+        first.resize(std::size_t{number} + 1, 0);
+        after.clear();
+        for (const auto& e : edges) {
+            ++first[e.first + 1];
+            ++pending[e.second];
+            after.push_back(e.second);
+        }
+        for (std::uint32_t i = 0; i != number; ++i) first[i + 1] += first[i];
+        begun.clear();
+        begun.resize(number, char{0});
+        ready.clear();
+        left = number;
+    }
+    constexpr std::span<const std::uint32_t> dependents(std::uint32_t deed) const noexcept {
+        return std::span<const std::uint32_t>(after).subspan(first[deed], first[deed + 1] - first[deed]);
+    }
+    constexpr void push_ready(std::uint32_t deed) {
+        ready.push_back(deed);
+        std::push_heap(ready.begin(), ready.end(), later);
+    }
+    constexpr std::uint32_t pop_ready() {
+        std::pop_heap(ready.begin(), ready.end(), later);
+        const std::uint32_t deed = ready.back();
+        ready.pop_back();
+        return deed;
+    }
+
+private:
+    static constexpr bool later(std::uint32_t a, std::uint32_t b) noexcept { return a > b; }
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// Channels and messages of the discrete-event engine.
+#ifndef BOUGH_SIMULATE_DETAIL_WIRES_HPP
+#define BOUGH_SIMULATE_DETAIL_WIRES_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/simulate/detail/channel_table.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace bough::detail {
+
+struct sim_message {
+    enum class place : std::uint8_t {
+        announced, // rendezvous: the receiver will hear of it
+        offered,   // and has heard; nobody has asked for it yet
+        under_way, //
+        there
+    };
+    double there_ns = 0;
+    std::uint64_t bytes = 0;
+    rank_t from = no_rank, to = no_rank;
+    std::uint32_t channel = channel_table::none;
+    std::uint32_t next = channel_table::none; // of its channel, or of the free ones
+    std::uint32_t send = channel_table::none; // the deed of its sender that waits for its arrival
+    place where = place::under_way;
+    bool rendezvous = false;
+    bool turns = false; // its sender then receives
+    // Ports: an exchange is not a message and its answer.
+    std::uint32_t number = 0;  // among all of its sender
+    std::uint32_t answers = 0; // the number of the message that its sender got last, if that was from its receiver
+};
+
+struct sim_channel {
+    std::uint32_t head = channel_table::none, tail = channel_table::none;
+    rank_t from = no_rank, to = no_rank;
+    std::uint32_t used = 0;                      // slots
+    std::uint32_t sends = channel_table::none;   // the deed that waits for a slot
+    std::uint32_t receive = channel_table::none; // the deed that waits for a message
+};
+
+class wires {
+public:
+    static constexpr std::uint32_t none = channel_table::none;
+
+    constexpr std::uint32_t channel(rank_t from, rank_t to) {
+        return table_.index(from, to, [&] { channels_.push_back({none, none, from, to, 0, none, none}); });
+    }
+    constexpr sim_channel& at(std::uint32_t channel) noexcept { return channels_[channel]; }
+    constexpr sim_message& message(std::uint32_t m) noexcept { return messages_[m]; }
+
+    // A new message, the last of its channel.
+    constexpr std::uint32_t append(std::uint32_t channel, const sim_message& value) {
+        std::uint32_t m = free_;
+        if (m == none) {
+            m = static_cast<std::uint32_t>(messages_.size());
+            messages_.push_back(value);
+        } else {
+            free_ = messages_[m].next;
+            messages_[m] = value;
+        }
+        sim_channel& c = channels_[channel];
+        (c.head == none ? c.head : messages_[c.tail].next) = m;
+        c.tail = m;
+        return m;
+    }
+    // Takes the first message off its channel. Pre: there is one.
+    constexpr void take(std::uint32_t channel) noexcept {
+        sim_channel& c = channels_[channel];
+        const std::uint32_t m = c.head;
+        c.head = messages_[m].next;
+        if (c.head == none) c.tail = none;
+        messages_[m].next = free_;
+        free_ = m;
+    }
+
+private:
+    channel_table table_;
+    std::vector<sim_channel> channels_;
+    std::vector<sim_message> messages_;
+    std::uint32_t free_ = none;
+};
+
+} // namespace bough::detail
+
+#endif

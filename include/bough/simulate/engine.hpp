@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: BSL-1.0
+// The discrete-event engine: everything in the order of virtual time.
+//
+// A rank's processor does one deed at a time: the next one of the program, or (step_order::dependence) the first written of
+// those that wait for nothing. Times of one message, with the words of the cost model:
+//   send       send_ns on the sender's processor; then the message sets out. With ports it waits for the out port first.
+//   wire       latency_ns; over a network: the time of its flow, then latency_ns of no bytes and hop_ns for each link
+//   receive    when it is there, receive_ns on the receiver's processor. With ports it passes the in port first: in the
+//              order of receives, or (dependence, lands_early) in that of arrivals.
+//   slots      a send beyond them waits until a message is received and the news of it, latency_ns of no bytes, is back
+//   rendezvous of a message longer than eager_bytes only a notice goes out. When it is there and the receive is posted,
+//              an answer goes back, and then the message itself. The send is complete when it has arrived; in program
+//              order the sender goes on meanwhile, and ends no sooner than that.
+// In program order without slots, rendezvous and network the times are those of the walk and of the static pass.
+//
+// Time    per event the logarithm of the ranks; per change of flows: bough/simulate/detail/flows.hpp
+// Memory  steps of a rank as far as options.memory_bytes go (program order); all of them (dependence)
+#ifndef BOUGH_SIMULATE_ENGINE_HPP
+#define BOUGH_SIMULATE_ENGINE_HPP
+
+#include <bough/concepts/cost_model.hpp>
+#include <bough/concepts/plan.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/model/walk.hpp>
+#include <bough/simulate/detail/agenda.hpp>
+#include <bough/simulate/detail/deeds.hpp>
+#include <bough/simulate/detail/event_queue.hpp>
+#include <bough/simulate/detail/flows.hpp>
+#include <bough/simulate/detail/wires.hpp>
+#include <bough/simulate/network.hpp>
+#include <bough/simulate/result.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <Plan P, CostModel M, class Noise>
+class event_engine {
+public:
+    constexpr event_engine(const P& plan, const M& model, const Noise& noise, const sim_options& options)
+        : plan_(plan), model_(model), noise_(noise), options_(options),
+          sizes_(options.bytes, plan.blocks(), options.element_bytes),
+          by_dependence_(options.order == step_order::dependence),
+          flows_(options.network != nullptr ? *options.network : nothing_) {
+        window_ = static_cast<std::uint32_t>(
+            std::clamp<std::size_t>(options.memory_bytes / (sizeof(packed_deed) * plan.size()), 64, 1u << 30));
+        eager_bytes_ = options.eager_bytes;
+        if constexpr (requires { model.eager_bytes(); })
+            eager_bytes_ = std::min<std::uint64_t>(eager_bytes_, model.eager_bytes());
+        for (rank_t r = 0; r != plan.size(); ++r) ranks_.emplace_back();
+    }
+
+    constexpr sim_result run() {
+        for (rank_t r = 0; r != plan_.size(); ++r) queue_.push(noise_.arrival_ns(r), what_begin, r);
+        while (!queue_.empty() || !flows_.idle()) {
+            if (!flows_.idle() && (queue_.empty() || flows_.next_end_ns() < queue_.next_ns())) {
+                const double now_ns = flows_.next_end_ns();
+                flows_.end_next([&](std::uint32_t m) { flow_ended(m, now_ns); });
+                continue;
+            }
+            const sim_event e = queue_.pop();
+            switch (e.what) {
+            case what_begin: begin(e.a, e.at_ns); break;
+            case what_free: by_dependence_ ? completed(e.a, e.b, e.at_ns) : proceed(e.a, e.at_ns); break;
+            case what_depart: depart(e.a, e.at_ns); break;
+            case what_arrive: arrive(e.a, e.at_ns); break;
+            case what_notice: notice(e.a, e.at_ns); break;
+            case what_answer: set_out(e.a, e.at_ns); break;
+            case what_credit: credit(e.a, e.at_ns); break;
+            }
+        }
+        return summary();
+    }
+
+private:
+    enum : std::uint32_t { what_begin, what_free, what_depart, what_arrive, what_notice, what_answer, what_credit };
+    static constexpr std::uint32_t none = wires::none;
+    static constexpr bool ported = PortedCostModel<M>;
+    using place = sim_message::place;
+
+    struct rank_state {
+        agenda todo;
+        double clock_ns = 0;       // since when it waits; when it ended
+        double sent_ns = 0;        // when the last of its rendezvous was complete
+        double busy_ns = 0;        //
+        double out_free_ns = 0;    // ports
+        double in_free_ns = 0;     //
+        std::uint32_t sends = 0;   // messages sent so far
+        rank_t got_from = no_rank; // the sender of the last message received, and its number there
+        std::uint32_t got = 0;     //
+        std::uint32_t open = 0;    // rendezvous that it has sent and that have not arrived
+        std::uint32_t operations = 0;
+        bool busy = false; // dependence: its processor
+        bool ended = false;
+    };
+
+    static constexpr network no_network() { return network(1, 0); }
+
+    // --- ranks ---
+
+    constexpr double work(rank_t rank, double now_ns, double ns) {
+        ranks_[rank].busy_ns += ns * noise_.factor(rank);
+        return noise_.work(rank, now_ns, ns);
+    }
+    constexpr double enter(rank_t rank, double now_ns, double ns) {
+        ranks_[rank].busy_ns += ns * noise_.factor(rank);
+        return noise_.enter(rank, now_ns, ns);
+    }
+
+    constexpr void begin(rank_t rank, double now_ns) {
+        now_ns = enter(rank, now_ns, model_.start_ns());
+        rank_state& me = ranks_[rank];
+        me.ended = false;
+        if (!by_dependence_) {
+            me.todo.fill(plan_, rank, sizes_, packer_, 0, window_);
+            return later(rank, now_ns);
+        }
+        me.todo.link(plan_, rank, sizes_, packer_);
+        me.busy = true; // until now_ns
+        me.clock_ns = now_ns;
+        queue_.push(now_ns, what_free, rank, none);
+    }
+    constexpr void later(rank_t rank, double at_ns) { queue_.push(at_ns, what_free, rank, none); }
+
+    constexpr void end(rank_t rank, double now_ns) {
+        rank_state& me = ranks_[rank];
+        me.clock_ns = now_ns;
+        if (me.open != 0) return; // its last rendezvous calls again
+        now_ns = noise_.leave(rank, std::max(now_ns, me.sent_ns));
+        me.clock_ns = now_ns;
+        me.ended = true;
+        if (++me.operations >= options_.operations) return;
+        queue_.push(enter(rank, now_ns, options_.compute_ns), what_begin, rank);
+    }
+
+    // --- program order ---
+
+    // The processor of `rank` is free: it goes on until it waits, or until something else comes first.
+    constexpr void proceed(rank_t rank, double now_ns) {
+        rank_state& me = ranks_[rank];
+        for (;;) {
+            agenda& todo = me.todo;
+            if (todo.next == todo.deeds.size()) {
+                if (!todo.truncated) return end(rank, now_ns);
+                const std::uint32_t done = todo.skipped + todo.next;
+                todo.fill(plan_, rank, sizes_, packer_, done, window_);
+            }
+            const deed d = packer_.unpack(todo.deeds[todo.next]);
+            me.clock_ns = now_ns;
+            if (d.verb == verb::send) {
+                const std::uint32_t c = wires_.channel(rank, d.peer);
+                if (!has_slot(c)) return void(wires_.at(c).sends = todo.next);
+                now_ns = send(rank, d, c, now_ns, none);
+            } else if (d.verb == verb::receive) {
+                const std::uint32_t c = wires_.channel(d.peer, rank);
+                if (!may_receive(c, now_ns)) return void(wires_.at(c).receive = todo.next);
+                now_ns = receive(rank, d, c, now_ns);
+            } else {
+                now_ns = local(rank, d, now_ns);
+            }
+            ++todo.next;
+            if (!queue_.empty() && queue_.next_ns() < now_ns) return later(rank, now_ns);
+            if (!flows_.idle() && flows_.next_end_ns() < now_ns) return later(rank, now_ns);
+        }
+    }
+
+    constexpr double local(rank_t rank, const deed& d, double now_ns) {
+        ++result_.events;
+        return work(rank, now_ns,
+                    d.verb == verb::copy ? model_.copy_ns(rank, d.bytes) : model_.combine_ns(rank, d.bytes));
+    }
+
+    // --- order of dependence ---
+
+    // Deed `number` is complete (none: the start of the operation): what waited for it may run.
+    constexpr void completed(rank_t rank, std::uint32_t number, double now_ns) {
+        rank_state& me = ranks_[rank];
+        me.busy = false;
+        if (number == none) {
+            for (std::uint32_t i = 0; i != me.todo.deeds.size(); ++i)
+                if (me.todo.pending[i] == 0) enable(rank, i, now_ns);
+            if (me.todo.left == 0) return end(rank, now_ns);
+        } else if (waits_for_arrival(number)) {
+            number &= ~waits_bit;
+        } else {
+            return complete_deed(rank, number, now_ns);
+        }
+        dispatch(rank, now_ns);
+    }
+    static constexpr std::uint32_t waits_bit = 1u << 31; // of a send's number: a rendezvous, complete on arrival
+    static constexpr bool waits_for_arrival(std::uint32_t number) noexcept { return (number & waits_bit) != 0; }
+
+    constexpr void complete_deed(rank_t rank, std::uint32_t number, double now_ns) {
+        rank_state& me = ranks_[rank];
+        for (const std::uint32_t i : me.todo.dependents(number))
+            if (--me.todo.pending[i] == 0) enable(rank, i, now_ns);
+        if (--me.todo.left == 0) return end(rank, now_ns);
+        dispatch(rank, now_ns);
+    }
+    // Nothing of its own rank stands in the way of deed `i` any more.
+    constexpr void enable(rank_t rank, std::uint32_t i, double now_ns) {
+        const deed d = packer_.unpack(ranks_[rank].todo.deeds[i]);
+        if (d.verb == verb::send) {
+            const std::uint32_t c = wires_.channel(rank, d.peer);
+            if (!has_slot(c)) return void(wires_.at(c).sends = i);
+        } else if (d.verb == verb::receive) {
+            const std::uint32_t c = wires_.channel(d.peer, rank);
+            if (!may_receive(c, now_ns)) return void(wires_.at(c).receive = i);
+        }
+        ranks_[rank].todo.push_ready(i);
+    }
+    constexpr void dispatch(rank_t rank, double now_ns) {
+        rank_state& me = ranks_[rank];
+        if (me.busy || me.todo.ready.empty()) return;
+        const std::uint32_t i = me.todo.pop_ready();
+        const deed d = packer_.unpack(me.todo.deeds[i]);
+        me.busy = true;
+        me.todo.begun[i] = 1;
+        std::uint32_t number = i;
+        double end_ns = 0;
+        if (d.verb == verb::send) {
+            const bool rendezvous = d.bytes > eager_bytes_;
+            end_ns = send(rank, d, wires_.channel(rank, d.peer), now_ns, rendezvous ? i : none);
+            if (rendezvous) number |= waits_bit;
+        } else if (d.verb == verb::receive) {
+            end_ns = receive(rank, d, wires_.channel(d.peer, rank), now_ns);
+        } else {
+            end_ns = local(rank, d, now_ns);
+        }
+        const std::uint32_t next = me.todo.channel_next[i];
+        if (next != none && --me.todo.pending[next] == 0) enable(rank, next, now_ns);
+        queue_.push(end_ns, what_free, rank, number);
+    }
+
+    // --- messages ---
+
+    constexpr bool has_slot(std::uint32_t c) noexcept {
+        return options_.slots == 0 || wires_.at(c).used < options_.slots;
+    }
+    // Is the next message of the channel there? If it is only offered, asks for it.
+    constexpr bool may_receive(std::uint32_t c, double now_ns) {
+        const std::uint32_t m = wires_.at(c).head;
+        if (m == none) return false;
+        sim_message& message = wires_.message(m);
+        if (message.where == place::offered) answer(m, now_ns);
+        return message.where == place::there;
+    }
+
+    // When the sender's processor is free again.
+    constexpr double send(rank_t rank, const deed& d, std::uint32_t c, double now_ns, std::uint32_t number) {
+        ++result_.events;
+        ++result_.messages;
+        result_.bytes += d.bytes;
+        ++wires_.at(c).used;
+        const double end_ns = work(rank, now_ns, model_.send_ns(rank, d.peer, d.bytes));
+        rank_state& me = ranks_[rank];
+        ++me.sends;
+        const bool rendezvous = d.bytes > eager_bytes_;
+        const std::uint32_t m = wires_.append(c, {0, d.bytes, rank, d.peer, c, none, number,
+                                                  rendezvous ? place::announced : place::under_way, rendezvous, d.turns,
+                                                  me.sends, me.got_from == d.peer ? me.got : 0});
+        if (rendezvous) {
+            ++ranks_[rank].open;
+            queue_.push(end_ns + model_.latency_ns(rank, d.peer, 0), what_notice, m);
+        } else {
+            set_out(m, end_ns);
+        }
+        return end_ns;
+    }
+    // The receiver hears of a rendezvous.
+    constexpr void notice(std::uint32_t m, double now_ns) {
+        sim_message& message = wires_.message(m);
+        message.where = place::offered;
+        const std::uint32_t c = message.channel;
+        if (wires_.at(c).head == m && wires_.at(c).receive != none) answer(m, now_ns);
+    }
+    constexpr void answer(std::uint32_t m, double now_ns) {
+        sim_message& message = wires_.message(m);
+        message.where = place::under_way;
+        queue_.push(now_ns + model_.latency_ns(message.to, message.from, 0), what_answer, m);
+    }
+    // The message itself sets out, as soon as the out port is free.
+    constexpr void set_out(std::uint32_t m, double now_ns) {
+        const sim_message& message = wires_.message(m);
+        if constexpr (ported) {
+            rank_state& from = ranks_[message.from];
+            now_ns = std::max(now_ns, from.out_free_ns);
+            from.out_free_ns = now_ns + model_.port_ns(message.from, message.to, message.bytes, message.turns);
+        }
+        if (options_.network != nullptr)
+            queue_.push(now_ns, what_depart, m);
+        else
+            queue_.push(now_ns + model_.latency_ns(message.from, message.to, message.bytes), what_arrive, m);
+    }
+    constexpr void depart(std::uint32_t m, double now_ns) {
+        const sim_message& message = wires_.message(m);
+        find_path(message);
+        if (!flows_.begin(m, path_, static_cast<double>(message.bytes), now_ns)) flow_ended(m, now_ns);
+    }
+    constexpr void flow_ended(std::uint32_t m, double now_ns) {
+        const sim_message& message = wires_.message(m);
+        find_path(message);
+        queue_.push(now_ns + model_.latency_ns(message.from, message.to, 0) +
+                        options_.network->hop_ns * static_cast<double>(path_.size()),
+                    what_arrive, m);
+    }
+    constexpr void find_path(const sim_message& message) {
+        path_.clear();
+        const network& n = *options_.network;
+        const bool found = n.path(n.host_of(message.from), n.host_of(message.to), path_);
+        BOUGH_EXPECTS(found, "network: there is no way between two ranks that talk");
+    }
+
+    constexpr void arrive(std::uint32_t m, double now_ns) {
+        sim_message& message = wires_.message(m);
+        if constexpr (ported) {
+            // By order of arrival, where the port need not wait for the rank.
+            rank_state& to = ranks_[message.to];
+            if (by_dependence_ && model_.lands_early() && message.there_ns == 0) {
+                to.in_free_ns = std::max(now_ns, to.in_free_ns) +
+                                model_.port_ns(message.from, message.to, message.bytes, message.turns);
+                message.there_ns = to.in_free_ns;
+                return queue_.push(to.in_free_ns, what_arrive, m);
+            }
+        }
+        message.there_ns = now_ns;
+        message.where = place::there;
+        const rank_t from = message.from, to = message.to;
+        const std::uint32_t number = message.send;
+        const bool rendezvous = message.rendezvous;
+        const std::uint32_t c = message.channel;
+        sim_channel& channel = wires_.at(c);
+        if (channel.head == m && channel.receive != none) {
+            const std::uint32_t deed = std::exchange(channel.receive, none);
+            if (by_dependence_) {
+                ranks_[to].todo.push_ready(deed);
+                dispatch(to, now_ns);
+            } else {
+                proceed(to, std::max(now_ns, ranks_[to].clock_ns));
+            }
+        }
+        if (!rendezvous) return;
+        rank_state& sender = ranks_[from];
+        --sender.open;
+        sender.sent_ns = std::max(sender.sent_ns, now_ns);
+        if (by_dependence_)
+            complete_deed(from, number, now_ns);
+        else if (sender.open == 0 && !sender.ended && sender.todo.next == sender.todo.deeds.size() &&
+                 !sender.todo.truncated)
+            end(from, std::max(now_ns, sender.clock_ns));
+    }
+
+    // When the receiver's processor is free again. Pre: the message is there.
+    constexpr double receive(rank_t rank, const deed& d, std::uint32_t c, double now_ns) {
+        ++result_.events;
+        ++received_;
+        const std::uint32_t m = wires_.at(c).head;
+        const sim_message& message = wires_.message(m);
+        rank_state& me = ranks_[rank];
+        me.got_from = d.peer;
+        me.got = message.number;
+        if constexpr (ported) {
+            if (!by_dependence_ || !model_.lands_early()) {
+                double begin_ns = std::max(message.there_ns, me.in_free_ns);
+                if (!model_.lands_early()) begin_ns = std::max(begin_ns, now_ns);
+                me.in_free_ns = begin_ns + model_.port_ns(d.peer, rank, d.bytes,
+                                                          d.turns && message.turns && message.answers != me.sends);
+                now_ns = std::max(now_ns, me.in_free_ns);
+            }
+        }
+        wires_.take(c);
+        if (options_.slots == 0)
+            --wires_.at(c).used;
+        else
+            queue_.push(now_ns + model_.latency_ns(rank, d.peer, 0), what_credit, c);
+        return work(rank, now_ns, model_.receive_ns(d.peer, rank, d.bytes));
+    }
+    constexpr void credit(std::uint32_t c, double now_ns) {
+        sim_channel& channel = wires_.at(c);
+        --channel.used;
+        if (channel.sends == none) return;
+        const std::uint32_t deed = std::exchange(channel.sends, none);
+        const rank_t rank = channel.from;
+        if (by_dependence_) {
+            ranks_[rank].todo.push_ready(deed);
+            dispatch(rank, now_ns);
+        } else {
+            proceed(rank, now_ns);
+        }
+    }
+
+    // --- the end ---
+
+    constexpr sim_result summary() {
+        double busy_ns = 0;
+        for (rank_t r = 0; r != plan_.size(); ++r) {
+            const rank_state& me = ranks_[r];
+            result_.add(r, {noise_.arrival_ns(r), me.clock_ns, me.busy_ns}, options_.per_rank);
+            busy_ns += me.busy_ns;
+            if (!me.ended && !result_.deadlock()) result_.stuck = r, result_.stuck_on = waits_for(r);
+        }
+        result_.end(ranks_[plan_.root()].clock_ns, busy_ns, received_);
+        return std::move(result_);
+    }
+    constexpr rank_t waits_for(rank_t rank) const noexcept {
+        const agenda& todo = ranks_[rank].todo;
+        if (!by_dependence_) return todo.next < todo.deeds.size() ? todo.deeds[todo.next].peer : no_rank;
+        for (std::uint32_t i = 0; i != todo.deeds.size(); ++i)
+            if (todo.pending[i] == 0 && todo.begun[i] == 0) return todo.deeds[i].peer;
+        return no_rank;
+    }
+
+    const P& plan_;
+    const M& model_;
+    const Noise& noise_;
+    const sim_options& options_;
+    model::block_sizes sizes_;
+    bool by_dependence_;
+    network nothing_ = no_network();
+    flows flows_;
+    std::uint32_t window_ = 0;
+    std::uint64_t eager_bytes_ = 0;
+    deed_packer packer_;
+    wires wires_;
+    event_queue queue_;
+    std::vector<rank_state> ranks_;
+    std::vector<std::uint32_t> path_;
+    std::uint64_t received_ = 0;
+    sim_result result_;
+};
+
+} // namespace bough::detail
+
+#endif

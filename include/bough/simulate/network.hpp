@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSL-1.0
+// network: hosts and switches joined by links that messages share. A value.
+//
+// Vertices 0 .. hosts-1 are hosts, the others switches. A cable is two links, one per direction. A message takes a shortest
+// path, the same every time; of several, the choice is spread over destinations, and does not depend on the machine.
+// Messages under way on one link share it fairly (max-min): bough/simulate/detail/flows.hpp.
+//
+//   network::crossbar(64, 1.0)                   one switch: hosts share their own cable only. Speeds in bytes per ns
+//   network::fat_tree(4, 3, 1.0)                 3 levels of switches with 4 ports down and as many up: 64 hosts
+//   network::torus({4, 4, 4}, 1.0)               a switch per host, joined to its neighbours
+//   network::dragonfly(4, 2, 2, 1.0)             routers per group, hosts per router, global cables per router
+//   network::irregular(64, 16, 8, 50, seed, 1.0) Banikazemi et al. 1998: hosts on random 8-port switches, half of the other
+//                                                ports joined at random
+#ifndef BOUGH_SIMULATE_NETWORK_HPP
+#define BOUGH_SIMULATE_NETWORK_HPP
+
+#include <bough/core/contract.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/simulate/random.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+class network {
+public:
+    static constexpr std::uint32_t nowhere = 0xffff'ffffu;
+    struct link {
+        std::uint32_t from = 0, to = 0;
+        double bytes_per_ns = 1;
+        friend constexpr bool operator==(const link&, const link&) = default;
+    };
+
+    // Pre: hosts >= 1.
+    constexpr network(std::uint32_t hosts, std::uint32_t switches) : hosts_(hosts), vertices_(hosts + switches) {
+        BOUGH_EXPECTS(hosts >= 1, "hosts: a network needs at least one");
+    }
+
+    // A cable between two vertices.
+    constexpr void join(std::uint32_t a, std::uint32_t b, double bytes_per_ns) {
+        BOUGH_EXPECTS(a < vertices_ && b < vertices_ && a != b, "join: needs two vertices of the network");
+        BOUGH_EXPECTS(bytes_per_ns > 0, "join: a cable has a speed above 0");
+        links_.push_back({a, b, bytes_per_ns});
+        links_.push_back({b, a, bytes_per_ns});
+        towards_.clear();
+    }
+
+    constexpr std::uint32_t hosts() const noexcept { return hosts_; }
+    constexpr std::uint32_t switches() const noexcept { return vertices_ - hosts_; }
+    constexpr const std::vector<link>& links() const noexcept { return links_; }
+
+    double hop_ns = 0;                      // each link of a path adds so much
+    std::vector<std::uint32_t> placement{}; // the host of each rank; empty: rank r on host r modulo hosts
+    constexpr std::uint32_t host_of(rank_t rank) const noexcept {
+        return placement.empty() ? rank % hosts_ : placement[rank];
+    }
+
+    // Finds all paths. Call it when the last cable is laid; the generators below have.
+    constexpr void route() {
+        std::vector<std::vector<std::uint32_t>> into(vertices_);
+        for (std::uint32_t l = 0; l != links_.size(); ++l) into[links_[l].to].push_back(l);
+        towards_.clear();
+        towards_.resize(std::size_t{hosts_} * vertices_, std::uint32_t{nowhere});
+        std::vector<std::uint32_t> open, distance;
+        for (std::uint32_t host = 0; host != hosts_; ++host) {
+            std::uint32_t* const next = towards_.data() + std::size_t{host} * vertices_;
+            distance.clear();
+            distance.resize(vertices_, std::uint32_t{nowhere});
+            open.clear();
+            open.push_back(host);
+            distance[host] = 0;
+            for (std::size_t i = 0; i != open.size(); ++i) {
+                const std::uint32_t v = open[i];
+                if (v != host && v < hosts_) continue; // hosts forward nothing
+                for (const std::uint32_t l : into[v]) {
+                    const std::uint32_t u = links_[l].from;
+                    if (distance[u] == nowhere) {
+                        distance[u] = distance[v] + 1;
+                        open.push_back(u);
+                    }
+                    // Of several shortest ways, the one whose number, mixed with the destination, is least.
+                    if (distance[u] == distance[v] + 1 &&
+                        (next[u] == nowhere ||
+                         mix_bits(std::uint64_t{host} << 32 | l) < mix_bits(std::uint64_t{host} << 32 | next[u])))
+                        next[u] = l;
+                }
+            }
+        }
+    }
+
+    // Appends the links from host to host. Pre: route() was called. False: there is no way.
+    constexpr bool path(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& links) const {
+        BOUGH_EXPECTS(!towards_.empty(), "network: call route() when the last cable is laid");
+        for (std::uint32_t at = from; at != to; at = links_[links.back()].to) {
+            const std::uint32_t l = towards_[std::size_t{to} * vertices_ + at];
+            if (l == nowhere) return false;
+            links.push_back(l);
+        }
+        return true;
+    }
+
+    // --- generators ---
+
+    static constexpr network crossbar(std::uint32_t hosts, double bytes_per_ns) {
+        network n(hosts, 1);
+        for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts, bytes_per_ns);
+        n.route();
+        return n;
+    }
+
+    // A k-ary n-tree (Petrini and Vanneschi 1997): k^levels hosts, levels * k^(levels-1) switches, full bisection.
+    static constexpr network fat_tree(std::uint32_t k, std::uint32_t levels, double bytes_per_ns) {
+        BOUGH_EXPECTS(k >= 2 && levels >= 1, "fat_tree: needs 2 ports down and 1 level at least");
+        std::uint32_t per_level = 1;
+        for (std::uint32_t l = 1; l != levels; ++l) per_level *= k;
+        const std::uint32_t hosts = per_level * k;
+        network n(hosts, levels * per_level);
+        for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts + h / k, bytes_per_ns);
+        // Switch w of level l is joined to those of level l + 1 whose number differs in digit l only.
+        std::uint32_t weight = 1;
+        for (std::uint32_t l = 0; l + 1 < levels; ++l, weight *= k)
+            for (std::uint32_t w = 0; w != per_level; ++w) {
+                const std::uint32_t without = w - w / weight % k * weight;
+                for (std::uint32_t digit = 0; digit != k; ++digit)
+                    n.join(hosts + l * per_level + w, hosts + (l + 1) * per_level + without + digit * weight,
+                           bytes_per_ns);
+            }
+        n.route();
+        return n;
+    }
+
+    static constexpr network torus(const std::vector<std::uint32_t>& extents, double bytes_per_ns) {
+        std::uint32_t hosts = 1;
+        for (const std::uint32_t e : extents) hosts *= e;
+        network n(hosts, hosts);
+        for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts + h, bytes_per_ns);
+        std::uint32_t weight = 1;
+        for (const std::uint32_t e : extents) {
+            for (std::uint32_t h = 0; h != hosts; ++h) {
+                const std::uint32_t digit = h / weight % e;
+                if (e > 2 || (e == 2 && digit == 0))
+                    n.join(hosts + h, hosts + h - digit * weight + (digit + 1) % e * weight, bytes_per_ns);
+            }
+            weight *= e;
+        }
+        n.route();
+        return n;
+    }
+
+    // As large as it can be (Kim et al. 2008): routers * global + 1 groups, each pair joined by one cable.
+    static constexpr network dragonfly(std::uint32_t routers, std::uint32_t hosts_per_router, std::uint32_t global,
+                                       double bytes_per_ns) {
+        const std::uint32_t groups = routers * global + 1;
+        const std::uint32_t hosts = groups * routers * hosts_per_router;
+        network n(hosts, groups * routers);
+        const auto router = [&](std::uint32_t group, std::uint32_t r) { return hosts + group * routers + r; };
+        for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts + h / hosts_per_router, bytes_per_ns);
+        for (std::uint32_t g = 0; g != groups; ++g) {
+            for (std::uint32_t a = 0; a != routers; ++a)
+                for (std::uint32_t b = a + 1; b != routers; ++b) n.join(router(g, a), router(g, b), bytes_per_ns);
+            for (std::uint32_t other = g + 1; other != groups; ++other)
+                n.join(router(g, (other - g - 1) / global), router(other, (groups - (other - g) - 1) / global),
+                       bytes_per_ns);
+        }
+        n.route();
+        return n;
+    }
+
+    // Hosts are dealt to the switches in random order, as evenly as it goes. Of the ports left, `percent` of 100 are joined
+    // at random; first in a random tree, so that every host reaches every other.
+    static constexpr network irregular(std::uint32_t hosts, std::uint32_t switches, std::uint32_t ports,
+                                       std::uint32_t percent, std::uint64_t seed, double bytes_per_ns) {
+        BOUGH_EXPECTS(switches >= 1 && percent <= 100, "irregular: needs a switch, and at most 100 percent");
+        network n(hosts, switches);
+        random_sequence random(seed, 0x6e65'7477, 0);
+        const auto shuffled = [&](std::uint32_t size) {
+            std::vector<std::uint32_t> order;
+            for (std::uint32_t i = 0; i != size; ++i) {
+                order.push_back(i);
+                std::swap(order[i], order[static_cast<std::size_t>(random.below(i + 1))]);
+            }
+            return order;
+        };
+        std::vector<std::uint32_t> left;
+        for (std::uint32_t s = 0; s != switches; ++s) left.push_back(ports);
+        const std::vector<std::uint32_t> seats = shuffled(hosts);
+        for (std::uint32_t h = 0; h != hosts; ++h) {
+            BOUGH_EXPECTS(left[seats[h] % switches] != 0, "irregular: too few ports for the hosts");
+            n.join(h, hosts + seats[h] % switches, bytes_per_ns);
+            --left[seats[h] % switches];
+        }
+        std::uint32_t free = 0;
+        for (const std::uint32_t l : left) free += l;
+        std::uint32_t wanted = free * percent / 200;
+        const std::vector<std::uint32_t> order = shuffled(switches);
+        for (std::uint32_t i = 1; i < switches; ++i) {
+            std::uint32_t to = static_cast<std::uint32_t>(random.below(i));
+            while (left[order[to]] == 0) to = (to + 1) % i;
+            BOUGH_EXPECTS(left[order[i]] != 0, "irregular: a switch has no port left for its neighbours");
+            n.join(hosts + order[i], hosts + order[to], bytes_per_ns);
+            --left[order[i]], --left[order[to]];
+            if (wanted != 0) --wanted;
+        }
+        for (std::uint32_t tries = 0; wanted != 0 && tries != 64 * switches; ++tries) {
+            const std::uint32_t a = static_cast<std::uint32_t>(random.below(switches));
+            const std::uint32_t b = static_cast<std::uint32_t>(random.below(switches));
+            if (a == b || left[a] == 0 || left[b] == 0) continue;
+            n.join(hosts + a, hosts + b, bytes_per_ns);
+            --left[a], --left[b], --wanted;
+        }
+        n.route();
+        return n;
+    }
+
+    friend constexpr bool operator==(const network&, const network&) = default;
+
+private:
+    std::uint32_t hosts_;
+    std::uint32_t vertices_;
+    std::vector<link> links_;
+    std::vector<std::uint32_t> towards_; // [destination host][vertex]: the link to take
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// Random numbers of the simulator: functions of (seed, what, rank, count), not of the order in which they are asked for.
+//
+// Integer arithmetic throughout, so that they are the same on every machine; what leaves as a double is one rounding
+// away from an integer.
+#ifndef BOUGH_SIMULATE_RANDOM_HPP
+#define BOUGH_SIMULATE_RANDOM_HPP
+
+#include <cstdint>
+
+namespace bough {
+
+// Steele, Lea, Flood: the mixing function of SplitMix64.
+constexpr std::uint64_t mix_bits(std::uint64_t z) noexcept {
+    z += 0x9e37'79b9'7f4a'7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11ebu;
+    return z ^ (z >> 31);
+}
+
+// A sequence of numbers for each (seed, stream, place): two different places have unrelated sequences.
+class random_sequence {
+public:
+    constexpr random_sequence(std::uint64_t seed, std::uint64_t stream, std::uint64_t place) noexcept
+        : state_(mix_bits(mix_bits(mix_bits(seed) ^ stream) ^ place)) {}
+
+    constexpr std::uint64_t operator()() noexcept { return state_ = mix_bits(state_); }
+
+    // 0 <= x < n, evenly. Pre: 1 <= n < 2^32.
+    constexpr std::uint64_t below(std::uint64_t n) noexcept { return ((*this)() >> 32) * n >> 32; }
+    // 0 <= x < 1, evenly: a multiple of 2^-53.
+    constexpr double unit() noexcept { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
+
+    // Exponential with mean 1. Von Neumann's way: nothing but comparisons of even numbers, so no logarithm that differs
+    // from machine to machine. A run of falling numbers of odd length accepts its first; else one more is added.
+    constexpr double exponential() noexcept {
+        for (double whole = 0;; whole += 1) {
+            const std::uint64_t first = (*this)();
+            bool odd = true;
+            for (std::uint64_t last = first, next = (*this)(); next <= last; next = (*this)()) odd = !odd, last = next;
+            if (odd) return whole + static_cast<double>(first >> 11) * 0x1p-53;
+        }
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+} // namespace bough
+
+#endif

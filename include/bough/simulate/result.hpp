@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a simulation is told besides the plan and the model, and what it finds.
+#ifndef BOUGH_SIMULATE_RESULT_HPP
+#define BOUGH_SIMULATE_RESULT_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/simulate/noise.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bough {
+
+class network;
+
+// Which engine: they agree wherever both can do it.
+enum class simulator : std::uint8_t {
+    automatic, // the static pass, if it can
+    one_pass,  // no order in time, no queue: fast; all that a rank's own past and the messages decide
+    discrete   // events in the order of time: order::dependence, slots, rendezvous, ports, networks
+};
+// In which order a rank does its steps.
+enum class step_order : std::uint8_t {
+    program,   // one after the other, as written
+    dependence // any step that waits for none, the first written first; arrivals in any order
+};
+
+// Of one run: sim_options{.bytes = 4096, .noise = {.seed = 3}}.
+struct sim_options {
+    std::uint64_t bytes = 8; // of the vector that the plan's blocks cut
+    std::uint64_t element_bytes = 1;
+    bough::noise noise{};
+    simulator engine = simulator::automatic;
+    step_order order = step_order::program;
+    std::uint32_t slots = 0; // messages on one channel that were sent and not received; a sender waits; 0: no limit
+    // Longer messages are sent when their receive is posted. A model with eager_bytes() knows it itself.
+    std::uint64_t eager_bytes = ~std::uint64_t{0};
+    const bough::network* network = nullptr;           // nullptr: every pair has its own wires
+    std::uint32_t operations = 1;                      // as many, one after the other, on every rank
+    double compute_ns = 0;                             // between two of them, on every rank
+    bool per_rank = false;                             // keep the figures of every rank
+    std::size_t memory_bytes = std::size_t{256} << 20; // for steps that wait; more ranks, fewer steps of each
+};
+
+struct rank_figures {
+    double arrival_ns = 0;
+    double finish_ns = 0;
+    double busy_ns = 0; // with its steps, interruptions not counted
+    // Neither busy nor away: waiting for messages, credits and ends of interruptions.
+    constexpr double wait_ns() const noexcept { return finish_ns - arrival_ns - busy_ns; }
+    friend constexpr bool operator==(const rank_figures&, const rank_figures&) = default;
+};
+
+struct sim_result {
+    double makespan_ns = 0;       // when the last rank ends
+    double first_finish_ns = 0;   // when the first does
+    double mean_finish_ns = 0;    //
+    double root_finish_ns = 0;    //
+    double last_arrival_ns = 0;   // when the last rank has come
+    double busy_ns = 0;           // of all ranks together
+    double wait_ns = 0;           // of all ranks together
+    rank_t last_rank = 0;         // the one that ends last; the lowest of equals
+    std::uint64_t events = 0;     // messages sent, messages received, combines and copies that were done
+    std::uint64_t messages = 0;   // sent
+    std::uint64_t bytes = 0;      // sent
+    std::uint64_t unreceived = 0; // messages
+    // A plan that deadlocks: the lowest rank that waits for ever, and for whom. The figures above are of what ran.
+    rank_t stuck = no_rank;
+    rank_t stuck_on = no_rank;
+    std::vector<rank_figures> ranks{}; // if options.per_rank
+
+    constexpr bool deadlock() const noexcept { return stuck != no_rank; }
+    // From the arrival of the last rank to the end.
+    constexpr double latency_ns() const noexcept { return makespan_ns - last_arrival_ns; }
+    friend constexpr bool operator==(const sim_result&, const sim_result&) = default;
+
+    // For the engines: adds one rank, in the order of ranks; ends the sums.
+    constexpr void add(rank_t rank, const rank_figures& of, bool keep) {
+        if (rank == 0 || makespan_ns < of.finish_ns) makespan_ns = of.finish_ns, last_rank = rank;
+        if (rank == 0 || of.finish_ns < first_finish_ns) first_finish_ns = of.finish_ns;
+        if (last_arrival_ns < of.arrival_ns) last_arrival_ns = of.arrival_ns;
+        mean_finish_ns += (of.finish_ns - mean_finish_ns) / (static_cast<double>(rank) + 1);
+        wait_ns += of.finish_ns - of.arrival_ns;
+        if (keep) ranks.push_back(of);
+    }
+    constexpr void end(double root_ns, double total_busy_ns, std::uint64_t received) {
+        root_finish_ns = root_ns;
+        busy_ns = total_busy_ns;
+        wait_ns -= total_busy_ns;
+        unreceived = messages - received;
+    }
+};
+
+} // namespace bough
+
+#endif

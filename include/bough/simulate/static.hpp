@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSL-1.0
+// The static pass: the steps of a plan once each, in the order in which messages make ranks ready. No queue of events.
+//
+// The times are those of the walk (bough/model/walk.hpp): a rank does its steps in program order, a send takes send_ns and
+// its message is there latency_ns later, a receive waits for the message and takes receive_ns. Nothing that ranks share,
+// like a link, is modelled; so what a rank does follows from its own past and from the messages that it takes, and ranks
+// may be visited in any order. Noise (bough/simulate/noise.hpp) is a function of rank and time, so it can be priced here.
+//
+// A rank's steps run as its plan emits them. A rank that must wait is left, and visited again when its message was sent:
+// early in a schedule, by emitting it again and skipping what was done; later, from a copy of the steps that were left,
+// eight bytes each, as far as the memory goes that options grant.
+//
+// Time     one visit per step; besides, per wait, the steps skipped: patience_ at most, or one in `window_`
+// Memory   28 bytes per rank, 12 per message under way beyond the first of its sender, 8 per copied step (memory_bytes)
+#ifndef BOUGH_SIMULATE_STATIC_HPP
+#define BOUGH_SIMULATE_STATIC_HPP
+
+#include <bough/concepts/cost_model.hpp>
+#include <bough/concepts/plan.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/model/walk.hpp>
+#include <bough/simulate/detail/deeds.hpp>
+#include <bough/simulate/detail/letters.hpp>
+#include <bough/simulate/result.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <Plan P, CostModel M, class Noise>
+class static_pass {
+public:
+    constexpr static_pass(const P& plan, const M& model, const Noise& noise, const sim_options& options)
+        : plan_(plan), model_(model), noise_(noise), options_(options),
+          sizes_(options.bytes, plan.blocks(), options.element_bytes), letters_(plan.size()),
+          lanes_(plan.size(), lane{}) {
+        window_ = static_cast<std::uint32_t>(
+            std::clamp<std::size_t>(options.memory_bytes / (sizeof(packed_deed) * plan.size()), 64, 1u << 30));
+        if (options.operations > 1) operations_.resize(plan.size(), 0);
+        if (options.per_rank) busy_.resize(plan.size(), 0.0);
+    }
+
+    constexpr sim_result run() {
+        const rank_t size = plan_.size();
+        const bool outwards = flows_outwards();
+        for (rank_t i = 0; i != size; ++i) begin(from_virtual(outwards ? i : size - 1 - i, plan_.root(), size));
+        for (std::vector<rank_t> now; !woken_.empty();) {
+            now.clear();
+            std::swap(now, woken_);
+            for (const rank_t r : now) resume(r);
+        }
+        return summary();
+    }
+
+private:
+    static constexpr std::uint32_t patience_ = 64; // steps that are rather emitted again than copied
+    static constexpr std::uint32_t none_ = 0xffff'ffffu;
+
+    // Where a rank stands.
+    struct lane {
+        double clock_ns = 0;
+        std::uint32_t done = 0;  // deeds of this operation
+        rank_t awaits = no_rank; // the sender of the message that it is stuck on
+    };
+    // The copied deeds of a rank: deeds_[first + at] to deeds_[first + end], and perhaps more to be emitted.
+    struct copied {
+        std::size_t first = 0;
+        std::uint32_t at = 0, end = 0, room = 0;
+        bool truncated = false;
+    };
+
+    // A rank at work: the sink that runs its deeds, up to the first message that was not sent yet.
+    class visitor {
+    public:
+        constexpr visitor(static_pass& s, rank_t rank)
+            : s_(s), rank_(rank), seen_(s.lanes_[rank].done), skip_(seen_), clock_ns_(s.lanes_[rank].clock_ns),
+              factor_(s.noise_.factor(rank)) {}
+
+        constexpr void send_part(rank_t, slice from) { add_part(from); }
+        constexpr void receive_part(rank_t, slice into) { add_part(into); }
+        constexpr void send(rank_t to, slice from) {
+            if (skips()) return;
+            if (awaits_ != no_rank) return left_out(verb::send, to, from);
+            ++seen_;
+            do_send(to, s_.sizes_.bytes_of(from) + std::exchange(part_bytes_, 0));
+        }
+        constexpr void receive(rank_t from, slice into) {
+            if (skips()) return;
+            if (awaits_ == no_rank && do_receive(from, s_.sizes_.bytes_of(into) + part_bytes_)) {
+                ++seen_;
+                part_bytes_ = 0;
+            } else {
+                if (awaits_ == no_rank) block(from);
+                left_out(verb::receive, from, into);
+            }
+        }
+        constexpr void combine(slice, slice, slice out) {
+            if (skips()) return;
+            if (awaits_ != no_rank) return left_out(verb::combine, no_rank, out);
+            ++seen_;
+            work(s_.model_.combine_ns(rank_, s_.sizes_.bytes_of(out)));
+        }
+        constexpr void copy(slice, slice to) {
+            if (skips()) return;
+            if (awaits_ != no_rank) return left_out(verb::copy, no_rank, to);
+            ++seen_;
+            work(s_.model_.copy_ns(rank_, s_.sizes_.bytes_of(to)));
+        }
+
+        // The deeds that were copied, to the end or to the next wait.
+        constexpr void run_copied(copied& c) {
+            skip_ = skipped_ = 0;
+            std::uint32_t at = c.at;
+            for (; at != c.end; ++at) {
+                const deed d = s_.packer_.unpack(s_.deeds_[c.first + at]);
+                switch (d.verb) {
+                case verb::send: do_send(d.peer, d.bytes); break;
+                case verb::receive:
+                    if (!do_receive(d.peer, d.bytes)) awaits_ = d.peer;
+                    break;
+                case verb::combine: work(s_.model_.combine_ns(rank_, d.bytes)); break;
+                case verb::copy: work(s_.model_.copy_ns(rank_, d.bytes)); break;
+                }
+                if (awaits_ != no_rank) break;
+            }
+            seen_ += at - c.at;
+            c.at = at;
+        }
+
+        constexpr void enter() {
+            const double ns = s_.model_.start_ns();
+            busy_ns_ += ns * factor_;
+            clock_ns_ = s_.noise_.enter(rank_, clock_ns_, ns);
+        }
+        constexpr void compute(double ns) {
+            busy_ns_ += ns * factor_;
+            clock_ns_ = s_.noise_.enter(rank_, clock_ns_, ns);
+        }
+        constexpr void at(double clock_ns) { clock_ns_ = clock_ns; }
+        constexpr void end_operation() {
+            clock_ns_ = s_.noise_.leave(rank_, clock_ns_);
+            skip_ = skipped_ = seen_ = 0;
+        }
+        constexpr bool waits() const noexcept { return awaits_ != no_rank; }
+
+        constexpr void leave() {
+            static_pass& s = s_;
+            s.lanes_[rank_] = {clock_ns_, seen_, awaits_};
+            if (awaits_ != no_rank) ++s.waiting_;
+            s.result_.events += events_;
+            s.received_ += received_;
+            s.total_busy_ns_ += busy_ns_;
+            if (!s.busy_.empty()) s.busy_[rank_] += busy_ns_;
+        }
+
+    private:
+        // Done before this visit, or after the wait that ended it and not to be copied.
+        BOUGH_ALWAYS_INLINE constexpr bool skips() noexcept { return skipped_ < skip_ && (++skipped_, true); }
+        constexpr void work(double ns) {
+            ++events_;
+            busy_ns_ += ns * factor_;
+            clock_ns_ = s_.noise_.work(rank_, clock_ns_, ns);
+        }
+        constexpr void do_send(rank_t to, std::uint64_t bytes) {
+            BOUGH_EXPECTS(to < s_.lanes_.size(), "plan: a step names a peer that is not a rank");
+            work(s_.model_.send_ns(rank_, to, bytes));
+            s_.letters_.put(rank_, to, clock_ns_ + s_.model_.latency_ns(rank_, to, bytes));
+            ++s_.result_.messages;
+            s_.result_.bytes += bytes;
+            if (s_.waiting_ != 0 && s_.lanes_[to].awaits == rank_) s_.wake(to);
+        }
+        constexpr bool do_receive(rank_t from, std::uint64_t bytes) {
+            BOUGH_EXPECTS(from < s_.lanes_.size(), "plan: a step names a peer that is not a rank");
+            double arrival_ns = 0;
+            if (!s_.letters_.take(from, rank_, arrival_ns)) return false;
+            if (clock_ns_ < arrival_ns) clock_ns_ = arrival_ns;
+            work(s_.model_.receive_ns(from, rank_, bytes));
+            ++received_;
+            return true;
+        }
+        constexpr void block(rank_t on) {
+            awaits_ = on;
+            if (seen_ > patience_)
+                copies_ = s_.copies_of(rank_);
+            else
+                skipped_ = 0, skip_ = std::numeric_limits<std::uint32_t>::max();
+        }
+        constexpr void add_part(const slice& part) noexcept {
+            if (skipped_ >= skip_) part_bytes_ += s_.sizes_.bytes_of(part);
+        }
+        // A deed of a rank that waits.
+        constexpr void left_out(verb what, rank_t peer, const slice& last) {
+            if (copies_ != none_)
+                s_.copy_deed(copies_, {what, peer, s_.sizes_.bytes_of(last) + std::exchange(part_bytes_, 0)});
+        }
+
+        static_pass& s_;
+        rank_t rank_;
+        rank_t awaits_ = no_rank;
+        std::uint32_t seen_;        // deeds of this operation that were done
+        std::uint32_t skip_;        // deeds to skip,
+        std::uint32_t skipped_ = 0; // and so many were
+        std::uint32_t copies_ = none_;
+        std::uint64_t part_bytes_ = 0;
+        std::uint64_t events_ = 0, received_ = 0;
+        double clock_ns_;
+        double busy_ns_ = 0;
+        double factor_;
+    };
+
+    constexpr void begin(rank_t rank) {
+        visitor v(*this, rank);
+        v.at(noise_.arrival_ns(rank));
+        v.enter();
+        plan_.emit(rank, v);
+        go_on(rank, v);
+    }
+    constexpr void resume(rank_t rank) {
+        visitor v(*this, rank);
+        const std::uint32_t copy = copy_of_.empty() ? none_ : copy_of_[rank];
+        if (copy != none_ && copied_[copy].at != copied_[copy].end) {
+            v.run_copied(copied_[copy]);
+            if (!v.waits() && copied_[copy].truncated) {
+                v.leave();
+                visitor again(*this, rank);
+                plan_.emit(rank, again);
+                return go_on(rank, again);
+            }
+        } else {
+            plan_.emit(rank, v);
+        }
+        go_on(rank, v);
+    }
+    // After a visit: done with the operation? Then with the next.
+    constexpr void go_on(rank_t rank, visitor& v) {
+        while (!v.waits()) {
+            v.end_operation();
+            if (operations_.empty() || ++operations_[rank] >= options_.operations) break;
+            v.compute(options_.compute_ns);
+            v.enter();
+            plan_.emit(rank, v);
+        }
+        v.leave();
+    }
+
+    constexpr void wake(rank_t rank) {
+        lanes_[rank].awaits = no_rank;
+        --waiting_;
+        woken_.push_back(rank);
+    }
+
+    // The number of the copy of a rank, which begins anew.
+    constexpr std::uint32_t copies_of(rank_t rank) {
+        if (copy_of_.empty()) copy_of_.resize(lanes_.size(), std::uint32_t{none_});
+        std::uint32_t& copy = copy_of_[rank];
+        if (copy == none_) {
+            copy = static_cast<std::uint32_t>(copied_.size());
+            copied_.push_back({deeds_used_, 0, 0, 0, false});
+        }
+        copied_[copy].at = copied_[copy].end = 0;
+        copied_[copy].truncated = false;
+        return copy;
+    }
+    constexpr void copy_deed(std::uint32_t copy, const deed& d) {
+        copied& c = copied_[copy];
+        if (c.end == c.room) {
+            // Only the youngest copy can grow.
+            if (c.room == window_ || c.first + c.room != deeds_used_) return void(c.truncated = true);
+            if (deeds_used_ == deeds_.size()) deeds_.resize(2 * deeds_.size() + 1024, packed_deed{});
+            ++deeds_used_;
+            ++c.room;
+        }
+        deeds_[c.first + c.end++] = packer_.pack(d);
+    }
+
+    // Does the root begin by sending? Then begin with it and go on in the order of distance; otherwise the other way round.
+    constexpr bool flows_outwards() const {
+        bool decided = false, outwards = false;
+        plan_.emit(plan_.root(), step_sink{[&](const step& s) {
+                       if (!decided && s.communicates()) decided = true, outwards = s.verb == verb::send;
+                   }});
+        return outwards;
+    }
+
+    constexpr sim_result summary() {
+        for (rank_t r = 0; r != plan_.size(); ++r) {
+            const lane& l = lanes_[r];
+            result_.add(r, {noise_.arrival_ns(r), l.clock_ns, busy_.empty() ? 0 : busy_[r]}, options_.per_rank);
+            if (l.awaits != no_rank && !result_.deadlock()) result_.stuck = r, result_.stuck_on = l.awaits;
+        }
+        result_.end(lanes_[plan_.root()].clock_ns, total_busy_ns_, received_);
+        return std::move(result_);
+    }
+
+    const P& plan_;
+    const M& model_;
+    const Noise& noise_;
+    const sim_options& options_;
+    model::block_sizes sizes_;
+    letters letters_;
+    deed_packer packer_;
+    std::vector<lane> lanes_;
+    std::vector<std::uint32_t> operations_; // finished, if there are several
+    std::vector<double> busy_;              // if it is asked for
+    std::vector<std::uint32_t> copy_of_;    // when the first is made
+    std::vector<copied> copied_;
+    std::vector<packed_deed> deeds_;
+    std::size_t deeds_used_ = 0;
+    std::vector<rank_t> woken_;
+    std::uint32_t window_ = 0;
+    rank_t waiting_ = 0;
+    double total_busy_ns_ = 0;
+    std::uint64_t received_ = 0;
+    sim_result result_;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the tests of the simulator share: plans written down step by step, and a model whose costs all differ.
+#ifndef BOUGH_TEST_SIMULATE_MODELS_HPP
+#define BOUGH_TEST_SIMULATE_MODELS_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/step.hpp>
+#include <bough/schedule/schedule.hpp>
+
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace test {
+
+using bough::block_t;
+using bough::rank_t;
+using bough::slice;
+
+// A plan from schedules written down one by one.
+struct listed_plan {
+    std::vector<bough::schedule> ranks;
+    block_t blocks_ = 1;
+    rank_t root_ = 0;
+
+    int goal() const { return 0; }
+    rank_t size() const { return static_cast<rank_t>(ranks.size()); }
+    rank_t root() const { return root_; }
+    block_t blocks() const { return blocks_; }
+    block_t scratch(rank_t) const { return 0; }
+    void emit(rank_t r, auto&& sink) const {
+        for (const bough::step& s : ranks[r].steps) bough::push_step(sink, s);
+    }
+};
+
+// Every cost different, for every pair and size.
+struct uneven {
+    constexpr double start_ns() const { return 3; }
+    constexpr double send_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return 1.5 + from * 0.25 + to * 0.125 + 0.5 * static_cast<double>(bytes);
+    }
+    constexpr double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return 10 + (from * 7 + to * 13) % 5 + static_cast<double>(bytes);
+    }
+    constexpr double receive_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return 2 + from * 0.5 + to * 0.0625 + 0.25 * static_cast<double>(bytes);
+    }
+    constexpr double combine_ns(rank_t rank, std::uint64_t bytes) const {
+        return 1 + rank + 2 * static_cast<double>(bytes);
+    }
+    constexpr double copy_ns(rank_t rank, std::uint64_t bytes) const { return rank + static_cast<double>(bytes); }
+};
+
+// The same, with ports.
+struct with_ports : uneven {
+    explicit constexpr with_ports(bool e) : early(e) {}
+    bool early;
+    constexpr double port_ns(rank_t from, rank_t to, std::uint64_t bytes, bool duplex) const {
+        return (duplex ? 4 : 3) + from * 0.5 + to * 0.25 + (duplex ? 1 : 0.75) * static_cast<double>(bytes);
+    }
+    constexpr bool lands_early() const { return early; }
+};
+
+// Nothing costs anything but the way: `ns`, and one more per byte.
+struct only_latency {
+    double ns = 100;
+    constexpr double start_ns() const { return 0; }
+    constexpr double send_ns(rank_t, rank_t, std::uint64_t) const { return 0; }
+    constexpr double latency_ns(rank_t, rank_t, std::uint64_t bytes) const { return ns + static_cast<double>(bytes); }
+    constexpr double receive_ns(rank_t, rank_t, std::uint64_t) const { return 0; }
+    constexpr double combine_ns(rank_t, std::uint64_t) const { return 0; }
+    constexpr double copy_ns(rank_t, std::uint64_t) const { return 0; }
+};
+
+// A random plan, written in one global order, so that every receive follows its send; at times one step is lost.
+inline listed_plan random_plan(std::mt19937& random, bool loses, std::uint32_t steps = 40) {
+    const auto below = [&](std::size_t n) { return static_cast<std::uint32_t>(random() % n); };
+    const rank_t p = 1 + below(6);
+    listed_plan plan{.ranks = std::vector<bough::schedule>(p), .blocks_ = 1 + below(4), .root_ = below(p)};
+    const auto piece = [&] {
+        const block_t first = below(plan.blocks_);
+        return slice{bough::buffer{below(4)}, first, below(plan.blocks_ - first + 1)};
+    };
+    struct letter {
+        rank_t from, to;
+        bool parts;
+        slice part, last;
+    };
+    std::vector<letter> under_way;
+    for (std::uint32_t i = below(steps); i != 0; --i) {
+        const rank_t r = below(p);
+        switch (below(5)) {
+        case 0: plan.ranks[r].copy(piece(), piece()); break;
+        case 1: plan.ranks[r].combine(piece(), piece(), piece()); break;
+        case 2:
+            if (!under_way.empty()) {
+                // The oldest of some channel: messages of one channel stay in order.
+                auto at = under_way.begin() + below(under_way.size());
+                for (auto older = under_way.begin(); older != at; ++older)
+                    if (older->from == at->from && older->to == at->to) {
+                        at = older;
+                        break;
+                    }
+                if (at->parts) plan.ranks[at->to].receive_part(at->from, at->part);
+                plan.ranks[at->to].receive(at->from, at->last);
+                under_way.erase(at);
+            }
+            break;
+        default: {
+            const letter l{r, below(p), below(3) == 0, piece(), piece()};
+            if (l.parts) plan.ranks[r].send_part(l.to, l.part);
+            plan.ranks[r].send(l.to, l.last);
+            under_way.push_back(l);
+        }
+        }
+    }
+    const rank_t loser = below(p);
+    auto& steps_of = plan.ranks[loser].steps;
+    if (loses && !steps_of.empty()) {
+        const auto at = steps_of.begin() + below(steps_of.size());
+        if (!at->more && (at == steps_of.begin() || !(at - 1)->more)) steps_of.erase(at);
+    }
+    return plan;
+}
+
+} // namespace test
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSL-1.0
+// Networks: what the generators build, that sharing is max-min fair, and what contention costs.
+#include "simulate/models.hpp"
+#include "support/catch.hpp"
+#include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/simulate/detail/flows.hpp>
+#include <bough/simulate/network.hpp>
+#include <bough/simulate/simulate.hpp>
+#include <bough/simulate/statistics.hpp>
+#include <bough/tree/chain.hpp>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace {
+
+using namespace test;
+using bough::network;
+
+static_assert(network::crossbar(4, 1).links().size() == 8);
+static_assert(network::torus({2, 3}, 1).switches() == 6);
+
+// The length of the path between two hosts, and that it is one.
+std::size_t hops(const network& n, std::uint32_t a, std::uint32_t b) {
+    std::vector<std::uint32_t> path;
+    REQUIRE(n.path(a, b, path));
+    std::uint32_t at = a;
+    for (const std::uint32_t l : path) {
+        REQUIRE(n.links()[l].from == at);
+        at = n.links()[l].to;
+    }
+    REQUIRE(at == b);
+    return path.size();
+}
+
+} // namespace
+
+TEST_CASE("network: the generators build what they say") {
+    const network fat = network::fat_tree(4, 3, 1);
+    CHECK(fat.hosts() == 64);
+    CHECK(fat.switches() == 48);
+    CHECK(fat.links().size() == 2 * (64 + 2 * 64));
+    for (std::uint32_t b = 1; b != 64; ++b) CHECK(hops(fat, 0, b) == (b < 4 ? 2 : b < 16 ? 4 : 6));
+
+    const network torus = network::torus({4, 5, 2}, 1);
+    CHECK(torus.hosts() == 40);
+    for (std::uint32_t b = 0; b != 40; ++b) {
+        const auto around = [](std::uint32_t d, std::uint32_t e) { return std::min(d, e - d); };
+        CHECK(hops(torus, 0, b) == (b == 0 ? 0 : 2) + around(b % 4, 4) + around(b / 4 % 5, 5) + around(b / 20, 2));
+    }
+
+    const network fly = network::dragonfly(4, 2, 2, 1);
+    CHECK(fly.hosts() == 9 * 4 * 2);
+    CHECK(fly.switches() == 36);
+    CHECK(fly.links().size() == 2 * (72 + 9 * 6 + 36));
+    std::vector<int> cables(36, 0);
+    for (const network::link& l : fly.links())
+        if (l.from >= 72 && l.to >= 72 && (l.from - 72) / 4 != (l.to - 72) / 4) ++cables[l.from - 72];
+    CHECK(std::count(cables.begin(), cables.end(), 2) == 36); // every router has its two global cables
+    for (std::uint32_t b = 0; b != 72; ++b) CHECK(hops(fly, 5, b) <= 5);
+
+    for (std::uint64_t seed = 1; seed != 20; ++seed) {
+        const network now = network::irregular(64, 16, 8, 50, seed, 1);
+        CHECK(now.hosts() == 64);
+        std::vector<std::uint32_t> ports(16, 0);
+        std::size_t between = 0;
+        for (const network::link& l : now.links()) {
+            if (l.from >= 64) ++ports[l.from - 64];
+            between += l.from >= 64 && l.to >= 64;
+        }
+        CHECK(*std::max_element(ports.begin(), ports.end()) <= 8);
+        CHECK(between / 2 <= 16); // half of the 64 free ports, two a cable
+        CHECK(between / 2 >= 15);
+        for (std::uint32_t b = 0; b != 64; ++b) hops(now, 0, b), hops(now, b, 17);
+        CHECK(network::irregular(64, 16, 8, 50, seed, 1) == now);
+        CHECK_FALSE(network::irregular(64, 16, 8, 50, seed + 100, 1) == now);
+    }
+}
+
+TEST_CASE("network: rates are max-min fair") {
+    std::mt19937 random(3);
+    for (int round = 0; round != 60; ++round) {
+        const network n = round % 2 == 0
+                              ? network::irregular(20, 6, 8, 50, static_cast<std::uint64_t>(round), 1 + round % 3)
+                              : network::torus({3, 4}, 2);
+        bough::detail::flows flows(n);
+        std::vector<std::vector<std::uint32_t>> paths;
+        for (std::uint32_t m = 0, count = 1 + static_cast<std::uint32_t>(random() % 25); m != count; ++m) {
+            std::vector<std::uint32_t> path;
+            const auto a = static_cast<std::uint32_t>(random() % n.hosts()),
+                       b = static_cast<std::uint32_t>(random() % n.hosts());
+            n.path(a, b, path);
+            REQUIRE(flows.begin(m, path, 100, 0) == (a != b));
+            paths.push_back(path);
+        }
+        // No link carries more than it can; each flow has a full link on its path where none has more than it.
+        std::vector<double> load(n.links().size(), 0), most(n.links().size(), 0);
+        for (std::uint32_t m = 0; m != paths.size(); ++m)
+            for (const std::uint32_t l : paths[m]) {
+                load[l] += flows.rate_of(m);
+                most[l] = std::max(most[l], flows.rate_of(m));
+            }
+        for (std::size_t l = 0; l != load.size(); ++l) REQUIRE(load[l] <= n.links()[l].bytes_per_ns * (1 + 1e-9));
+        for (std::uint32_t m = 0; m != paths.size(); ++m) {
+            bool held = paths[m].empty();
+            for (const std::uint32_t l : paths[m])
+                held |= load[l] >= n.links()[l].bytes_per_ns * (1 - 1e-9) && flows.rate_of(m) >= most[l] * (1 - 1e-9);
+            REQUIRE(held);
+        }
+    }
+}
+
+TEST_CASE("network: two messages over one link take twice as long, over two links not") {
+    // Two switches, two hosts on each, one cable between them.
+    network n(4, 2);
+    for (std::uint32_t h = 0; h != 4; ++h) n.join(h, 4 + h / 2, 1);
+    n.join(4, 5, 1);
+    n.route();
+    const only_latency model{0};
+    const auto run = [&](std::array<std::pair<rank_t, rank_t>, 2> pairs, std::array<block_t, 2> bytes) {
+        listed_plan plan{.ranks = std::vector<bough::schedule>(4), .blocks_ = 1000};
+        for (std::size_t i = 0; i != 2; ++i) {
+            plan.ranks[pairs[i].first].send(pairs[i].second, {bough::output, 0, bytes[i]});
+            plan.ranks[pairs[i].second].receive(pairs[i].first, {bough::output, 0, bytes[i]});
+        }
+        return bough::simulate(plan, model, {.bytes = 1000, .network = &n, .per_rank = true});
+    };
+    CHECK(run({{{0, 2}, {1, 3}}}, {1000, 1000}).makespan_ns == Approx(2000));
+    CHECK(run({{{0, 1}, {2, 3}}}, {1000, 1000}).makespan_ns == Approx(1000));
+    CHECK(run({{{0, 2}, {3, 1}}}, {1000, 1000}).makespan_ns == Approx(1000)); // the two directions of a cable
+    // The short one ends at 200; the long one has moved 100 by then, and the rest at full speed.
+    const auto uneven_run = run({{{0, 2}, {1, 3}}}, {1000, 100});
+    CHECK(uneven_run.ranks[3].finish_ns == Approx(200));
+    CHECK(uneven_run.ranks[2].finish_ns == Approx(1100));
+    n.hop_ns = 5;
+    CHECK(run({{{0, 1}, {2, 3}}}, {1000, 1000}).makespan_ns == Approx(1010));
+    CHECK(run({{{0, 2}, {3, 1}}}, {1000, 1000}).makespan_ns == Approx(1015));
+}
+
+TEST_CASE("network: alone, a message over a crossbar takes its bytes and its latency") {
+    const network n = network::crossbar(8, 2);
+    const bough::model::lrc model{.message_latency_ns = 100, .receive = {10}, .startup_ns = 3};
+    CHECK(bough::simulate(bough::plan_broadcast(bough::chain{}, {.size = 8}), model, {.bytes = 4000, .network = &n})
+              .makespan_ns == Approx(3 + 7 * (2000 + 100 + 10)));
+}
+
+TEST_CASE("sample: percentiles, deviation, histogram") {
+    std::vector<double> values;
+    for (int i = 100; i != 0; --i) values.push_back(i);
+    const bough::sample s(values);
+    CHECK(s.percentile(0) == 1);
+    CHECK(s.percentile(50) == 50);
+    CHECK(s.percentile(99) == 99);
+    CHECK(s.percentile(99.5) == 100);
+    CHECK(s.mean() == Approx(50.5));
+    CHECK(s.deviation() == Approx(29.0115).epsilon(1e-5));
+    const auto bins = s.histogram(4);
+    REQUIRE(bins.size() == 4);
+    std::size_t all = 0;
+    for (const auto& b : bins) all += b.count;
+    CHECK(all == 100);
+    CHECK(bins[3].count == 25);
+    CHECK(bough::sample({7, 7}).histogram(3)[0].count == 0); // no width: the last bin has all
+}
