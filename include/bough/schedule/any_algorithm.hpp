@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// any_algorithm: an algorithm that is chosen at run time. A value like those it holds, and an Algorithm like them.
+//
+//   any_algorithm a = ring{};      a = recursive_doubling{};
+//   plan<goal::allreduce, any_algorithm> p(a, {.size = 13});      verify, walk, run: as any plan
+//
+// Copies share what they hold, which never changes. It answers as the algorithm it holds: the same steps, the same claims,
+// the same label; two are equal if they hold equal algorithms of one type. Its steps go through one function pointer each,
+// so that whatever consumes steps is compiled once, not once for every algorithm.
+#ifndef BOUGH_SCHEDULE_ANY_ALGORITHM_HPP
+#define BOUGH_SCHEDULE_ANY_ALGORITHM_HPP
+
+#include <bough/core/contract.hpp>
+#include <bough/core/label.hpp>
+#include <bough/schedule/claims.hpp>
+#include <bough/schedule/plan.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace bough {
+
+namespace detail {
+
+// A sink of which nothing is known but that it takes steps.
+class step_ref {
+public:
+    template <StepSink S>
+    requires(!std::same_as<S, step_ref>) explicit step_ref(S& sink)
+        : sink_(&sink), take_([](void* to, const step& s) { push_step(*static_cast<S*>(to), s); }) {}
+
+    void send(rank_t to, slice from) { take_(sink_, send_step(to, from)); }
+    void receive(rank_t from, slice into) { take_(sink_, receive_step(from, into)); }
+    void send_part(rank_t to, slice from) { take_(sink_, send_step(to, from, true)); }
+    void receive_part(rank_t from, slice into) { take_(sink_, receive_step(from, into, true)); }
+    void combine(slice lower, slice upper, slice out) { take_(sink_, combine_step(lower, upper, out)); }
+    void copy(slice from, slice to) { take_(sink_, copy_step(from, to)); }
+
+private:
+    void* sink_;
+    void (*take_)(void*, const step&);
+};
+
+struct held_algorithm {
+    held_algorithm(const void* t, const bough::claims& c) noexcept : type(t), fixed(c) {}
+    held_algorithm(const held_algorithm&) = delete;
+    held_algorithm& operator=(const held_algorithm&) = delete;
+    virtual ~held_algorithm() = default;
+    virtual void emit(const dimensions&, rank_t, step_ref) const = 0;
+    virtual block_t natural_blocks(rank_t) const = 0;
+    virtual block_t scratch(const dimensions&, rank_t) const = 0;
+    virtual status check(const dimensions&) const = 0;
+    virtual bough::claims claims(const dimensions&) const = 0;
+    virtual label text() const = 0;
+    virtual bool equals(const held_algorithm&) const = 0; // Pre: of the same type
+
+    const void* type;
+    bough::claims fixed;
+};
+
+template <class A>
+struct held_algorithm_of final : held_algorithm {
+    static constexpr char tag = 0;
+
+    explicit held_algorithm_of(A a) : held_algorithm(&tag, fixed_claims_of(a)), algorithm(std::move(a)) {}
+    void emit(const dimensions& at, rank_t rank, step_ref out) const override { algorithm.emit(at, rank, out); }
+    block_t natural_blocks(rank_t size) const override { return algorithm.natural_blocks(size); }
+    block_t scratch(const dimensions& at, rank_t rank) const override { return algorithm.scratch(at, rank); }
+    status check(const dimensions& at) const override { return algorithm.check(at); }
+    bough::claims claims(const dimensions& at) const override { return claims_of(algorithm, at); }
+    label text() const override { return label_of(algorithm); }
+    bool equals(const held_algorithm& other) const override {
+        return algorithm == static_cast<const held_algorithm_of&>(other).algorithm;
+    }
+
+    A algorithm;
+};
+
+} // namespace detail
+
+class any_algorithm {
+public:
+    template <class A>
+    requires(!std::same_as<A, any_algorithm> && requires(const A& a) { a.natural_blocks(rank_t{}); } && Algorithm<A>)
+        any_algorithm(A algorithm)
+        : held_(static_cast<const detail::held_algorithm*>(new detail::held_algorithm_of<A>(std::move(algorithm)))) {}
+
+    // Algorithm
+    void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(out)>, detail::step_ref>)
+            held_->emit(at, rank, out);
+        else
+            held_->emit(at, rank, detail::step_ref(out));
+    }
+    block_t natural_blocks(rank_t size) const { return held_->natural_blocks(size); }
+    block_t scratch(const dimensions& at, rank_t rank) const { return held_->scratch(at, rank); }
+    status check(const dimensions& at) const { return held_->check(at); }
+
+    bough::claims claims(const dimensions& at) const { return held_->claims(at); }
+    bool keeps_rank_order(const dimensions& at) const { return claims(at).keeps_rank_order; }
+    const bough::claims& fixed_claims() const noexcept { return held_->fixed; }
+    std::uint64_t hash() const noexcept { return held_->fixed.hash; }
+    // Is it an algorithm of this collective (Goal::kind)?
+    bool serves_kind(std::uint8_t kind) const noexcept { return held_->fixed.serves.contains(kind); }
+    label text() const { return held_->text(); }
+
+    // What it holds, if that is an A; else null.
+    template <class A>
+    const A* get() const noexcept {
+        if (held_->type != &detail::held_algorithm_of<A>::tag) return nullptr;
+        return &static_cast<const detail::held_algorithm_of<A>&>(*held_).algorithm;
+    }
+
+    friend bool operator==(const any_algorithm& a, const any_algorithm& b) {
+        return a.held_ == b.held_ || (a.held_->type == b.held_->type && a.held_->equals(*b.held_));
+    }
+
+private:
+    std::shared_ptr<const detail::held_algorithm> held_;
+};
+
+static_assert(Algorithm<any_algorithm>);
+
+} // namespace bough
+
+#endif

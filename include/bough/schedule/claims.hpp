@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+// Claims: what an algorithm says of itself, so that a choice can ask without a proof.
+//
+// An algorithm claims by members, all of them optional (bough/concepts/plan.hpp):
+//   a.keeps_rank_order(at)    results combine in rank order                                     absent: no
+//   a.rank_consistent(at)     every rank that gets a result gets the same bits                  absent: yes
+//   a.bracket(at)             a bracket_class: of equal ones come equal bits, at equal sizes    absent: none
+//   A::any_size               serves any number of ranks                                        absent: yes
+//   A::symmetric              every rank does what rank 0 does, its peers shifted by its number absent: no
+//                             (so that the price of one rank is that of all)
+//   A::may_hold, A::serves, a.hash()     as there
+// verify_claims(plan) proves them (bough/schedule/verify_claims.hpp), for your own algorithms too.
+#ifndef BOUGH_SCHEDULE_CLAIMS_HPP
+#define BOUGH_SCHEDULE_CLAIMS_HPP
+
+#include <bough/core/label.hpp>
+#include <bough/schedule/plan.hpp>
+
+#include <cstdint>
+
+namespace bough {
+
+// Who is combined with whom in which order, as a small value. Two plans of one goal and size that claim equal ones give the same
+// bits. The default claims nothing and is equal to no class.
+struct bracket_class {
+    std::uint64_t family = 0; // bracket_family("..."), never 0
+    std::uint64_t parameter = 0;
+
+    constexpr bool claimed() const noexcept { return family != 0; }
+    friend constexpr bool operator==(const bracket_class&, const bracket_class&) = default;
+};
+
+// The number of a family of brackets, from its name.
+constexpr std::uint64_t bracket_family(const char* name) noexcept {
+    std::uint64_t hash = 0xcbf2'9ce4'8422'2325u;
+    for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100'0000'01b3u;
+    return hash == 0 ? 1 : hash;
+}
+
+// A set of goals, by the bits of their kinds.
+struct goal_set {
+    std::uint32_t bits = ~std::uint32_t{0};
+    constexpr bool contains(std::uint8_t kind) const noexcept { return (bits >> kind & 1u) != 0; }
+    friend constexpr bool operator==(const goal_set&, const goal_set&) = default;
+};
+
+struct claims {
+    bool keeps_rank_order = false;
+    bool rank_consistent = true;
+    bool any_size = true;
+    bool symmetric = false;
+    bool may_hold = false;
+    bracket_class bracket{};
+    goal_set serves{};
+    std::uint64_t hash = 0;
+    friend constexpr bool operator==(const claims&, const claims&) = default;
+};
+
+namespace detail {
+template <class... Goal>
+constexpr goal_set set_of(goals<Goal...>) noexcept {
+    return {((std::uint32_t{1} << Goal::kind) | ... | 0u)};
+}
+} // namespace detail
+
+// What an algorithm claims whatever the dimensions. One that knows it at run time only has a member fixed_claims().
+template <Algorithm A>
+constexpr claims fixed_claims_of(const A& a) {
+    claims made;
+    if constexpr (requires { a.fixed_claims(); }) {
+        made = a.fixed_claims();
+    } else {
+        made.may_hold = may_hold(a);
+        if constexpr (requires { A::any_size; }) made.any_size = A::any_size;
+        if constexpr (requires { A::symmetric; }) made.symmetric = A::symmetric;
+        if constexpr (requires { typename A::serves; }) made.serves = detail::set_of(typename A::serves{});
+        if constexpr (requires { a.hash(); }) made.hash = a.hash();
+    }
+    return made;
+}
+
+// All that an algorithm claims. Pre: its check(at) is ok.
+template <Algorithm A>
+constexpr claims claims_of(const A& a, const dimensions& at) {
+    if constexpr (requires { a.claims(at); }) {
+        return a.claims(at);
+    } else {
+        claims made = fixed_claims_of(a);
+        made.keeps_rank_order = keeps_rank_order(a, at);
+        if constexpr (requires { a.rank_consistent(at); }) made.rank_consistent = a.rank_consistent(at);
+        if constexpr (requires { a.bracket(at); }) made.bracket = a.bracket(at);
+        return made;
+    }
+}
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+// Posts: the ends of messages, sorted into channels in linear time, which also compilers do quickly.
+#ifndef BOUGH_SCHEDULE_POSTS_HPP
+#define BOUGH_SCHEDULE_POSTS_HPP
+
+#include <bough/core/rank.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bough::detail {
+
+// A message at one of its ends: the step with the number `node`.
+struct post {
+    rank_t from, to;
+    std::uint32_t node;
+};
+
+// Sorts by one end, stably: by the receiver and then by the sender makes channels, each in program order.
+constexpr void sort_posts(std::vector<post>& posts, rank_t post::*end, rank_t size) {
+    std::vector<std::uint32_t> first(size + std::size_t{1}, 0);
+    std::uint32_t* const at = first.data();
+    for (const post& p : posts) ++at[p.*end + std::size_t{1}];
+    for (rank_t r = 0; r != size; ++r) at[r + std::size_t{1}] += at[r];
+    std::vector<post> sorted(posts.size(), post{});
+    post* const to = sorted.data();
+    for (const post& p : posts) to[at[p.*end]++] = p;
+    posts.swap(sorted);
+}
+
+} // namespace bough::detail
+
+#endif
