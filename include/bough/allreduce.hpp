@@ -4,17 +4,16 @@
 //   allreduce(comm, data, op [, choice])              in place; throws bough::error
 //   allreduce(comm, in, out, op [, choice])           in.size() == out.size(), no partial overlap
 //   allreduce(..., ec)                                never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (recursive_doubling{}), a tree source (fnomial{.degree = 4}) or automatic{}.
+// `choice` is a plan, an algorithm (recursive_doubling{}), a tree source (fnomial{.degree = 4}) or automatic{},
+// which may require properties: automatic{.required = rank_consistent | order_preserving}.
 // Every rank gives the same count, type, op and choice. On error the output is unspecified, `in` is unchanged.
 #ifndef BOUGH_ALLREDUCE_HPP
 #define BOUGH_ALLREDUCE_HPP
 
-#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/detail/front_door.hpp>
-#include <bough/tree/fnomial.hpp>
-
-#include <algorithm>
+#include <bough/detail/lifted.hpp>
+#include <bough/select/standard/allreduce.hpp>
 
 namespace bough {
 
@@ -24,6 +23,7 @@ template <class X, class T, class O, class Choice>
 status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_op<O, T>());
+        static_assert(explain_exact<Choice, O, T>());
         if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
         const typed_call<T> typed{
@@ -36,17 +36,20 @@ status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out,
                 return c;
         };
         if constexpr (std::same_as<Choice, automatic>) {
-            const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-            const auto over_degree = [&](std::size_t i) { return plan_allreduce(fnomial{degrees[i]}, typed.at); };
-            const std::size_t winner = choose_once<goal::allreduce>(comm, typed, [&](auto&& pick) {
-                return pick(plan_allreduce(recursive_doubling{}, typed.at), over_degree(0), over_degree(1),
-                            over_degree(2), over_degree(3));
-            });
-            if (winner == 0) return run_choice<goal::allreduce>(comm, typed, recursive_doubling{}, wrap);
-            return run_choice<goal::allreduce>(comm, typed, fnomial{degrees[winner - 1]}, wrap);
+            return run_automatic<goal::allreduce>(comm, typed, choice);
         } else {
             return run_choice<goal::allreduce>(comm, typed, choice, wrap);
         }
+    });
+}
+
+// An op that combines states, as exact_sum.
+template <class X, class T, class O, class Choice>
+requires LiftedOp<O, T> status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
+                                         const Choice& choice) {
+    if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
+    return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states) {
+        return detail::allreduce<X, S>(comm, states, states, op, choice);
     });
 }
 

@@ -10,9 +10,7 @@
 
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/detail/front_door.hpp>
-#include <bough/tree/fnomial.hpp>
-
-#include <algorithm>
+#include <bough/select/standard/broadcast.hpp>
 
 namespace bough {
 
@@ -36,12 +34,7 @@ status broadcast(communicator<X>& comm, std::span<T> data, root from, const Choi
                 return c;
         };
         if constexpr (std::same_as<Choice, automatic>) {
-            const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-            const auto over_degree = [&](std::size_t i) { return plan_broadcast(fnomial{degrees[i]}, typed.at); };
-            const std::size_t winner = choose_once<goal::broadcast>(comm, typed, [&](auto&& pick) {
-                return pick(over_degree(0), over_degree(1), over_degree(2), over_degree(3));
-            });
-            return run_choice<goal::broadcast>(comm, typed, fnomial{degrees[winner]}, wrap);
+            return run_automatic<goal::broadcast>(comm, typed, choice);
         } else {
             return run_choice<goal::broadcast>(comm, typed, choice, wrap);
         }

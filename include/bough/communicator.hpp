@@ -13,6 +13,8 @@
 #include <bough/execute/session.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/schedule/plan.hpp>
+#include <bough/select/any_costs.hpp>
+#include <bough/select/candidates.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,9 +28,9 @@ struct communicator_options {
     std::uint64_t timeout_ns = 30'000'000'000; // an operation that takes longer ends with errc::deadline
     std::size_t cached_plans = 64;             // bound plans kept for reuse; at least 1
     early_limits early{};                      // for messages that come before their operation
-    // The costs that a collective without a given algorithm is chosen by. Must be equal on all ranks.
-    model::lrc costs{
-        .message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
+    // The costs that a collective without a given algorithm is chosen by: any CostModel. Must be equal on all ranks.
+    any_costs costs =
+        model::lrc{.message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
 };
 
 template <Transport T>
@@ -59,7 +61,7 @@ public:
     T& transport() noexcept { return session_->transport(); }
     const communicator_options& options() const noexcept { return options_; }
     void set_timeout_ns(std::uint64_t timeout) noexcept { options_.timeout_ns = timeout; }
-    void set_costs(const model::lrc& costs) noexcept {
+    void set_costs(const any_costs& costs) noexcept {
         options_.costs = costs;
         choices_.clear();
     }
@@ -104,28 +106,58 @@ public:
     // options().costs, so it may be kept.
     struct choice_key {
         std::uint8_t kind = 0;
-        bool commutative = false;
         std::uint8_t size_class = 0; // log2 of the bytes
         rank_t root = 0;
         rank_t ranks = 0; // that take part, where it need not be all; else 0
+        requirements needed{};
         friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
     };
     template <class F>
     std::size_t remember(const choice_key& key, F&& choose) {
-        for (const auto& [known, winner] : choices_)
-            if (known == key) return winner;
-        if (choices_.size() == 256) choices_.clear();
-        choices_.emplace_back(key, choose());
-        return choices_.back().second;
+        const made_choice* known = find_choice(key);
+        return known != nullptr ? known->winner : keep({key, choose(), nullptr}).winner;
+    }
+    // The same of a plan: `choose` returns a shared pointer to it; null, if there is none.
+    template <class P, class F>
+    const P* remember_plan(const choice_key& key, F&& choose) {
+        const made_choice* known = find_choice(key);
+        if (known == nullptr) known = &keep({key, 0, std::shared_ptr<const P>(choose())});
+        return static_cast<const P*>(known->plan.get());
     }
 
 private:
+    struct made_choice {
+        choice_key key;
+        std::size_t winner;
+        std::shared_ptr<const void> plan;
+    };
+    const made_choice* find_choice(const choice_key& key) const noexcept {
+        for (const made_choice& c : choices_)
+            if (c.key == key) return &c;
+        return nullptr;
+    }
+    const made_choice& keep(made_choice made) {
+        if (choices_.size() == 256) choices_.clear();
+        choices_.push_back(std::move(made));
+        return choices_.back();
+    }
+
     template <class P>
     status run_tagged(const P& plan, const call& c, const call_signature& signature, envelope tag, operation& op) {
         prepared& work = find(plan);
         tag.plan = work.bound().plan_id;
         if (!c.offsets.empty())
             tag.plan ^= detail::hash_offsets(c.offsets); // how the vector is cut is the plan's affair
+        if (!c.row_offsets.empty()) {
+            if (!work.direct()) {
+                session_->refuse(tag, members_);
+                status s =
+                    invalid_argument("plan: passes on blocks of other ranks, whose lengths this rank does not know");
+                s.code = errc::unsupported;
+                return s;
+            }
+            tag.plan = static_cast<std::uint16_t>(~tag.plan); // does not match blocks of equal length
+        }
         tag.signature = signature;
         tag.signature.kind = decltype(plan.goal())::kind;
         session_->start(op, work, c, tag, options_.timeout_ns);
@@ -174,7 +206,7 @@ private:
     std::uint32_t epoch_ = 1;
     rank_t rank_ = 0;
     std::vector<std::unique_ptr<entry>> cache_;
-    std::vector<std::pair<choice_key, std::size_t>> choices_;
+    std::vector<made_choice> choices_;
     std::uint32_t operations_ = 0;
 };
 

@@ -12,9 +12,8 @@
 
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/detail/front_door.hpp>
-#include <bough/tree/fnomial.hpp>
-
-#include <algorithm>
+#include <bough/detail/lifted.hpp>
+#include <bough/select/standard/reduce.hpp>
 
 namespace bough {
 
@@ -46,19 +45,21 @@ status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, co
         if constexpr (!std::same_as<Choice, automatic>) {
             return run_choice<goal::reduce>(comm, typed, choice, wrap);
         } else {
-            const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-            const auto source = [&](std::size_t i) {
-                if constexpr (is_commutative_v<O>)
-                    return fnomial{degrees[i]};
-                else
-                    return ordered{fnomial{degrees[i]}};
-            };
-            const auto over_degree = [&](std::size_t i) { return plan_reduce(source(i), typed.at); };
-            const std::size_t winner = choose_once<goal::reduce>(comm, typed, [&](auto&& pick) {
-                return pick(over_degree(0), over_degree(1), over_degree(2), over_degree(3));
-            });
-            return run_choice<goal::reduce>(comm, typed, source(winner), wrap);
+            return run_automatic<goal::reduce>(comm, typed, choice);
         }
+    });
+}
+
+// An op that combines states, as exact_sum.
+template <class X, class T, class O, class Choice>
+requires LiftedOp<O, T> status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
+                                      root to, const Choice& choice) {
+    const bool is_root = comm.rank() == to.rank;
+    if (is_root)
+        if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+            return comm.refuse(bad);
+    return run_lifted(comm, in, is_root ? out : std::span<T>(), op, [&]<class S>(std::span<S> states) {
+        return detail::reduce<X, S>(comm, states, states, op, to, choice);
     });
 }
 

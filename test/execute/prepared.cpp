@@ -119,3 +119,68 @@ TEST_CASE("prepared: another call may have other memory") {
     run(work, {.input = second.data(), .output = third.data(), .count = 4, .element_bytes = 8});
     CHECK(third == first);
 }
+
+TEST_CASE("prepared: a plane has memory for the blocks that are used only") {
+    // Blocks 1, 40 to 42 and 97 of 100, named more than once.
+    const std::vector<step> steps{send_step(1, {scratch(0), 97, 1}), send_step(1, {scratch(0), 40, 2}),
+                                  send_step(1, {scratch(0), 1, 1}),  send_step(1, {scratch(0), 41, 2}),
+                                  send_step(1, {scratch(0), 50, 0}), send_step(1, {scratch(1), 99, 1})};
+    prepared work(bind_steps(steps, 100));
+    const auto sent = run(work, {.count = 100, .element_bytes = 1000});
+    REQUIRE(sent.size() == 6);
+    CHECK(sent[1].data == sent[2].data + 1000);
+    CHECK(sent[3].data == sent[1].data + 1000);
+    CHECK(sent[0].data == sent[3].data + 2000);
+    CHECK(sent[4].bytes == 0);
+    CHECK(sent[5].data >= sent[0].data + 1000);
+    CHECK(work.scratch_bytes() <= 5 * 1024 + 1024 + 64);
+    const auto longer = run(work, {.count = 250, .element_bytes = 1000}); // 50 blocks of 3, then 50 of 2
+    CHECK(longer[1].data == longer[2].data + 3000);
+    CHECK(longer[0].data == longer[3].data + 6000);
+    CHECK(longer[0].bytes == 2000);
+}
+
+TEST_CASE("prepared: of a matrix of blocks, input is a row and output a column") {
+    std::array<std::byte, 64> in{}, out{};
+    // Rank 1 of 3: row 3 4 5, column 1 4 7.
+    const std::vector<step> steps{send_step(1, {input, 5, 1}),  send_step(1, {input, 3, 2}),
+                                  send_step(1, {output, 1, 1}), send_step(1, {output, 4, 1}),
+                                  send_step(1, {output, 7, 1}), send_step(1, {output, 7, 0})};
+    prepared work(bind_steps(steps, 9));
+    CHECK(work.direct());
+    call c{.input = in.data(), .output = out.data(), .count = 18, .element_bytes = 4};
+    c.input_block = 3;
+    c.output_block = 1;
+    c.row = 3;
+    const auto check = [](const auto& sent, std::size_t i, const std::byte* from, std::size_t bytes) {
+        CAPTURE(i);
+        CHECK(sent.at(i).data == from);
+        CHECK(sent.at(i).bytes == bytes);
+    };
+    const auto equal = run(work, c);
+    check(equal, 0, in.data() + 16, 8);
+    check(equal, 1, in.data(), 16);
+    check(equal, 2, out.data(), 8);
+    check(equal, 3, out.data() + 8, 8);
+    check(equal, 4, out.data() + 16, 8);
+    CHECK(equal.at(5).bytes == 0);
+    const std::array<std::uint64_t, 4> row{0, 3, 3, 5}, column{0, 1, 5, 6};
+    c.count = 0;
+    c.row_offsets = row;
+    c.column_offsets = column;
+    const auto cut = run(work, c);
+    check(cut, 0, in.data() + 12, 8);
+    check(cut, 1, in.data(), 12);
+    check(cut, 2, out.data(), 4);
+    check(cut, 3, out.data() + 4, 16);
+    check(cut, 4, out.data() + 20, 4);
+    // Other lengths with the same sums are another layout.
+    const std::array<std::uint64_t, 4> other{0, 0, 2, 6};
+    c.column_offsets = other;
+    const auto again = run(work, c);
+    check(again, 3, out.data(), 8);
+    check(again, 4, out.data() + 8, 16);
+
+    prepared through(bind_steps(std::vector{send_step(1, {scratch(0), 1, 1})}, 9));
+    CHECK_FALSE(through.direct());
+}

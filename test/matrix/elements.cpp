@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "matrix/matrix.hpp"
 #include "support/catch.hpp"
+#include <bough/execute/prepared.hpp>
 #include <bough/op/arithmetic.hpp>
 
 #include <algorithm>
@@ -46,28 +47,37 @@ std::span<const kind> kinds() {
     return all;
 }
 
-void fill(std::span<std::byte> data, bough::rank_t rank, std::uint64_t salt) {
-    number x = bough_test::mixed(salt * 1000 + rank);
-    for (std::size_t i = 0; i != data.size(); i += sizeof x) {
+void fill(const kind& k, std::span<std::byte> data, bough::rank_t rank, std::uint64_t salt, std::uint64_t first) {
+    const number key = bough_test::mixed(salt * 1000 + rank);
+    for (std::size_t i = 0; i != data.size(); i += sizeof key) {
+        const number x = bough_test::mixed(key + (first + i) * 2);
         std::memcpy(data.data() + i, &x, sizeof x);
-        x = x * 0x5851'f42d'4c95'7f2du + rank * 2 + 1;
     }
+    for (std::size_t i = 0; k.make != nullptr && i != data.size(); i += k.op.element_size) k.make(data.data() + i);
+}
+
+std::vector<std::uint64_t> offsets_of(std::uint64_t count, bough::block_t blocks, bool random, std::uint64_t salt) {
+    std::vector<std::uint64_t> offsets{0};
+    for (bough::block_t b = 1; b != blocks; ++b)
+        offsets.push_back(random ? bough_test::mixed(salt * 10'000 + b / 2 * 2) % (count + 1)
+                                 : bough::block_begin(count, blocks, b));
+    offsets.push_back(count);
+    std::sort(offsets.begin(), offsets.end()); // where two are equal, a block is empty
+    return offsets;
 }
 
 bytes fold(const kind& k, std::uint64_t count, bough::rank_t size, std::uint64_t salt) {
     // Kept: every rank of a case asks for the same.
-    static std::mutex guard;
+    static std::recursive_mutex guard;
     static std::map<std::tuple<const kind*, std::uint64_t, bough::rank_t, std::uint64_t>, bytes> known;
     const std::scoped_lock lock(guard);
     bytes& result = known[{&k, count, size, salt}];
-    if (!result.empty() || count == 0) return result;
-    result.resize(static_cast<std::size_t>(count) * k.op.element_size);
-    bytes next(result.size());
-    fill(result, 0, salt);
-    for (bough::rank_t r = 1; r < size; ++r) {
-        fill(next, r, salt);
-        k.op(result.data(), next.data(), result.data(), static_cast<std::size_t>(count));
-    }
+    if (!result.empty() || count == 0 || size == 0) return result;
+    bytes next(static_cast<std::size_t>(count) * k.op.element_size);
+    fill(k, next, size - 1, salt);
+    if (size == 1) return result = next;
+    result = fold(k, count, size - 1, salt);
+    k.op(result.data(), next.data(), result.data(), static_cast<std::size_t>(count));
     return result;
 }
 
@@ -89,8 +99,8 @@ TEST_CASE("matrix: the order of ranks shows in the product of matrices") {
     using namespace test::matrix;
     const kind& k = kinds()[1];
     bytes a(k.op.element_size), b(k.op.element_size), ab(k.op.element_size), ba(k.op.element_size);
-    fill(a, 0, 1);
-    fill(b, 1, 1);
+    fill(k, a, 0, 1);
+    fill(k, b, 1, 1);
     k.op(a.data(), b.data(), ab.data(), 1);
     k.op(b.data(), a.data(), ba.data(), 1);
     CHECK(ab != ba);

@@ -22,7 +22,8 @@ struct faults {
         const std::scoped_lock lock(guard);
         if (found.size() < 5)
             found.push_back(c.plan->name + ", " + c.element->name + ", count " + std::to_string(c.count) +
-                            (c.in_place ? ", in place" : "") + ", rank " + std::to_string(rank) + ": " + what);
+                            (c.in_place ? ", in place" : "") + (c.cut ? ", cut" : "") + ", rank " +
+                            std::to_string(rank) + ": " + what);
     }
 };
 

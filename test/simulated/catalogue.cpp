@@ -75,6 +75,27 @@ std::vector<bound_plan> make_plans(rank_t size) {
     for (int copies = 0; copies != 4; ++copies)
         add(plans, "dissemination", collective::barrier, true,
             bough::plan_barrier(bough::dissemination{}, {.size = size}));
+    // The other collectives work on whole vectors in every memory, their blocks in their places.
+    const auto of_goal = [&]<class Goal>(Goal, collective kind) {
+        for_each_plan_of<Goal>({.size = size}, [&](const char* name, const auto& plan) {
+            add(plans, name, kind, !Goal::combines || keeps_rank_order(plan.algorithm(), plan.at()), plan);
+        });
+    };
+    of_goal(bough::goal::scan{}, collective::scan);
+    of_goal(bough::goal::exscan{}, collective::exscan);
+    of_goal(bough::goal::reduce_scatter{}, collective::reduce_scatter);
+    of_goal(bough::goal::allgather{}, collective::allgather);
+    const auto of_family = [&](const char* name, const auto& family) {
+        add(plans, name, collective::allreduce, false, bough::plan_allreduce(family, {.size = size}));
+    };
+    of_family("halving doubling", bough::halving_doubling{});
+    of_family("binary blocks", bough::binary_blocks{});
+    of_family("per level", bough::per_level{});
+    of_family("double tree", bough::double_tree{});
+    of_family("circulant", bough::circulant{});
+    of_family("lowest bit first", bough::lowest_bit_first{});
+    of_family("ring", bough::ring{});
+    of_family("census", bough::inexact_census{});
     return plans;
 }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace test {
@@ -18,11 +19,20 @@ namespace test {
 using bough::rank_t;
 using random_bits = bough::detail::split_mix;
 
-enum class collective : std::uint8_t { reduce = 1, allreduce = 2, broadcast = 3, barrier = 4 }; // as goal::...::kind
+enum class collective : std::uint8_t { // as goal::...::kind
+    reduce = 1,
+    allreduce = 2,
+    broadcast = 3,
+    barrier = 4,
+    scan = 8,
+    exscan = 9,
+    reduce_scatter = 10,
+    allgather = 11
+};
 
 // One plan of p ranks. Two operations of it may be in flight on a rank at a time.
 struct bound_plan {
-    const char* name = "";
+    std::string name;
     collective kind = collective::allreduce;
     rank_t root = 0;
     bool keeps_order = false;

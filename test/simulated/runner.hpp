@@ -135,24 +135,58 @@ private:
         for (member& m : all()) m.session.reset();
     }
 
-    // What operation k must give.
+    // What rank r gets, in words of its vector: all of it, its block, or nothing.
+    struct piece {
+        std::size_t first = 0, last = 0;
+    };
+    piece result_of(const operation_setup& setup, rank_t r) const {
+        const piece all{0, setup.count * setup.words()}, none{};
+        switch (setup.plan->kind) {
+        case collective::reduce: return r == setup.plan->root ? all : none;
+        case collective::exscan: return r == 0 ? none : all;
+        case collective::reduce_scatter: return block_of(setup, r);
+        default: return all;
+        }
+    }
+    piece block_of(const operation_setup& setup, rank_t r) const {
+        const auto begin = [&](rank_t b) {
+            return static_cast<std::size_t>(bough::block_begin(setup.count, h_->size, b)) * setup.words();
+        };
+        return {begin(r), begin(r + 1)};
+    }
+    // What operation k must give to rank r: the fold over all ranks, or, of a scan, over the first ones.
+    std::span<const word> expected(std::size_t k, rank_t r) const {
+        const std::size_t length = h_->operations[k].count * h_->operations[k].words();
+        const collective kind = h_->operations[k].plan->kind;
+        const rank_t upto = kind == collective::scan ? r : kind == collective::exscan && r != 0 ? r - 1 : h_->size - 1;
+        return std::span<const word>(expected_[k]).subspan(upto * length, length);
+    }
     void fold(std::size_t k) {
         const operation_setup& setup = h_->operations[k];
-        std::vector<word>& e = expected_[k];
-        e.resize(setup.count * setup.words());
-        const bool folds = setup.plan->kind != collective::broadcast;
-        for (std::size_t i = 0; i != e.size(); ++i) e[i] = value(k, folds ? 0 : setup.plan->root, i);
-        for (rank_t r = 1; folds && r != h_->size; ++r) {
+        const std::size_t length = setup.count * setup.words();
+        std::vector<word>& all = expected_[k];
+        all.resize(length * h_->size); // up to rank 0, up to rank 1, ...
+        const bool folds = setup.plan->kind != collective::broadcast && setup.plan->kind != collective::allgather;
+        for (std::size_t i = 0; i != length; ++i) all[i] = value(k, folds ? 0 : setup.plan->root, i);
+        for (rank_t r = 1; r != h_->size; ++r) {
+            const std::span<const word> before = std::span<const word>(all).subspan((r - 1) * length, length);
+            const std::span<word> e = std::span(all).subspan(r * length, length);
+            std::copy(before.begin(), before.end(), e.begin());
+            if (!folds) continue;
             if (!setup.affine) {
-                for (std::size_t i = 0; i != e.size(); ++i) e[i] += value(k, r, i);
+                for (std::size_t i = 0; i != length; ++i) e[i] += value(k, r, i);
             } else {
-                for (std::size_t i = 0; i != e.size(); i += 2) {
+                for (std::size_t i = 0; i != length; i += 2) {
                     const word a = value(k, r, i), b = value(k, r, i + 1);
                     e[i] *= a;
                     e[i + 1] = a * e[i + 1] + b;
                 }
             }
         }
+        if (setup.plan->kind != collective::allgather) return;
+        for (rank_t r = 0; r != h_->size; ++r)
+            for (std::size_t i = block_of(setup, r).first; i != block_of(setup, r).last; ++i)
+                all[(h_->size - 1) * length + i] = value(k, r, i);
     }
 
     void start(rank_t r, std::size_t k) {
@@ -218,10 +252,11 @@ private:
                 return "an operation ended by its deadline, though its fault could be known";
         } else {
             ++result_.succeeded;
-            const std::vector<word>& e = expected_[k];
+            const std::span<const word> e = expected(k, r);
             const std::span<word> out = o.memory.out();
-            if ((setup.plan->kind != collective::reduce || r == setup.plan->root) &&
-                !std::equal(e.begin(), e.end(), out.begin()))
+            const piece gets = result_of(setup, r);
+            if (!std::ranges::equal(e.subspan(gets.first, gets.last - gets.first),
+                                    out.subspan(gets.first, gets.last - gets.first)))
                 return "success with a wrong value";
         }
         o.memory.fill();

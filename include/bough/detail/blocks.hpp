@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What gather and scatter share: a vector of one block a rank, whole at the root, and the rules for its parts.
+// What gather, scatter, reduce_scatter and allgather share: a vector of one block a rank, and the rules for its parts.
 #ifndef BOUGH_DETAIL_BLOCKS_HPP
 #define BOUGH_DETAIL_BLOCKS_HPP
 
@@ -77,7 +77,7 @@ private:
     std::vector<std::uint64_t> offsets_;
 };
 
-// The memory of one rank: its own block, and at the root the whole vector.
+// The memory of one rank: its own block, and at the root (or everywhere, if there is no root) the whole vector.
 struct block_memory {
     const void* own = nullptr;
     std::size_t own_count = 0;
@@ -85,31 +85,75 @@ struct block_memory {
     std::size_t whole_count = 0;
 };
 
-// `wrong_whole` says that the root's vector does not have the length of all blocks together.
-inline status check_blocks(const block_memory& memory, const rank_blocks& blocks, rank_t rank, bool is_root,
-                           std::size_t element_bytes, const char* wrong_whole) {
+// `has_whole`: this rank has the whole vector. `wrong_whole` says that it does not have the length of all blocks together.
+inline status
+check_blocks(const block_memory& memory, const rank_blocks& blocks, rank_t rank, bool has_whole,
+             std::size_t element_bytes, const char* wrong_whole,
+             const char* overlaps = "out: overlaps the input, but not as the root's own block in its place") {
     if (blocks.bad()) return blocks.bad();
     if (memory.own_count != blocks.count(rank)) return invalid_argument("counts: this rank's block is not as long");
     if (const status bad = check_data(memory.own, memory.own_count, element_bytes)) return bad;
-    if (!is_root) return {};
+    if (!has_whole) return {};
     if (memory.whole_count != blocks.total()) return invalid_argument(wrong_whole);
     if (const status bad = check_data(memory.whole, memory.whole_count, element_bytes)) return bad;
     const auto own = reinterpret_cast<std::uintptr_t>(memory.own);
     const auto whole = reinterpret_cast<std::uintptr_t>(memory.whole);
     const bool apart = own >= whole + memory.whole_count * element_bytes ||
                        whole >= own + memory.own_count * element_bytes || memory.own_count == 0;
-    if (!apart && own != whole + blocks.first(rank) * element_bytes)
-        return invalid_argument("out: overlaps the input, but not as the root's own block in its place");
+    if (!apart && own != whole + blocks.first(rank) * element_bytes) return invalid_argument(overlaps);
     return {};
+}
+
+// The rules for a whole vector that is data of every rank.
+inline status check_equal_cut(std::size_t length, rank_t size) noexcept {
+    if (length % size == 0) return {};
+    return invalid_argument("data: its length is not a multiple of the number of ranks");
+}
+inline status check_sum(std::size_t length, const rank_blocks& blocks) noexcept {
+    if (blocks.bad()) return blocks.bad();
+    return length == blocks.total() ? status{} : invalid_argument("data: its length is not the sum of counts");
 }
 
 // A rank's own block in the in-place form, where `data` is the block itself or, at the root, the vector that holds it.
 // Empty if the vector is too short: check_blocks says so.
 template <class T>
-std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank, bool is_root) noexcept {
-    if (!is_root) return data;
+std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank, bool has_whole = true) noexcept {
+    if (!has_whole) return data;
     if (blocks.bad() || data.size() != blocks.total()) return {};
     return data.subspan(blocks.first(rank), blocks.count(rank));
+}
+
+// True, or a compile error that says what to write.
+template <class Goal, class Choice>
+consteval bool explain_choice() {
+    static_assert(
+        std::same_as<Choice, automatic> || is_plan<Choice>::value || ServesGoal<Choice, Goal>,
+        "bough: what this collective is done by is a plan, an algorithm or a family that serves it, or automatic{}");
+    return true;
+}
+
+// In the in-place form of a v-collective the counts come second, where the other form has its output: what looks like
+// counts is no op and no choice.
+template <class C>
+concept NotCounts = !std::convertible_to<const C&, std::span<const std::size_t>>;
+
+// Runs the plan that the caller chose, on a vector of so many blocks. `wrap` makes an algorithm of a tree source.
+template <class Goal, class X, class T, class Choice, class Wrap>
+status run_cut(communicator<X>& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {
+    bool fits = true; // trees do, see their check()
+    if constexpr (is_plan<Choice>::value)
+        fits = choice.size() != comm.size() || choice.blocks() == blocks;
+    else if constexpr (!TreeSource<Choice>)
+        fits = algorithm_for<Goal>(choice).natural_blocks(comm.size()) == blocks;
+    if (!fits)
+        return comm.refuse(invalid_argument(Goal::kind == goal::alltoall::kind
+                                                ? "plan: must have one block for every two ranks"
+                                                : "plan: must have one block for every rank"));
+    return run_choice<Goal>(comm, typed, choice, wrap);
+}
+template <class Goal, class X, class T, class Choice>
+status run_cut(communicator<X>& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice) {
+    return run_cut<Goal>(comm, typed, blocks, choice, [](const auto& c) { return c; });
 }
 
 // Runs the plan that the caller chose, or an f-nomial tree whose subtrees are intervals of ranks for any root.
@@ -131,13 +175,7 @@ status run_blocks(communicator<X>& comm, const typed_call<T>& typed, const Choic
             choose_once<Goal>(comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
         return run_choice<Goal>(comm, typed, source(winner), wrap);
     } else {
-        bool fits = true; // trees do, see their check()
-        if constexpr (is_plan<Choice>::value)
-            fits = choice.blocks() == choice.size();
-        else if constexpr (!TreeSource<Choice>)
-            fits = choice.natural_blocks(comm.size()) == comm.size();
-        if (!fits) return comm.refuse(invalid_argument("plan: must have one block for every rank"));
-        return run_choice<Goal>(comm, typed, choice, wrap);
+        return run_cut<Goal>(comm, typed, comm.size(), choice, wrap);
     }
 }
 

@@ -9,18 +9,22 @@
 #include <bough/error.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/select/choose.hpp>
+#include <bough/select/standard.hpp>
 
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 namespace bough {
 
-// "You choose": by the communicator's costs, among the plans that serve the op.
+// "You choose": by the communicator's costs, among the algorithms that serve the op and have the required properties:
+//   allreduce(comm, x, op, automatic{.required = rank_consistent | order_preserving})
 struct automatic {
+    requirements required{};
     friend constexpr bool operator==(const automatic&, const automatic&) = default;
 };
 
@@ -34,6 +38,24 @@ template <class T>
 struct is_plan : std::false_type {};
 template <class G, class A>
 struct is_plan<plan<G, A>> : std::true_type {};
+
+// Some algorithms give each rank a bracket of its own, and say needs_exact.
+template <class C>
+inline constexpr bool needs_exact_v = requires {
+    requires C::needs_exact;
+};
+template <class G, class A>
+inline constexpr bool needs_exact_v<plan<G, A>> = needs_exact_v<A>;
+
+// Whether a choice that is known at compile time serves an op on a type: a sentence if not.
+template <class Choice, class O, class T>
+consteval bool explain_exact() {
+    static_assert(
+        !needs_exact_v<Choice> || is_exact_v<O, T>,
+        "bough: with this algorithm every rank combines in its own order, so the ranks get the same bits only "
+        "with an exact op (is_exact_v); take another, or inexact_census if differences in rounding do not matter");
+    return true;
+}
 
 inline void report(const status& s, std::error_code& ec) noexcept { ec = make_error_code(s.code); }
 inline void report(const status& s, status& result) noexcept { result = s; }
@@ -107,6 +129,9 @@ struct typed_call {
     bool in_parts = false;
     part in_part{}, out_part{};
     std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
+    // Of alltoall (bough/execute/call.hpp).
+    block_t row = 0;
+    std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
 // Runs a front door. Nothing of it throws once the call has its number: so what is thrown (memory runs out while a plan is
@@ -158,6 +183,9 @@ status run_typed(communicator<X>& comm, const P& plan, const typed_call<T>& type
     c.input_block = typed.in_part.first_block;
     c.output_block = typed.out_part.first_block;
     c.offsets = typed.offsets;
+    c.row = typed.row;
+    c.row_offsets = typed.row_offsets;
+    c.column_offsets = typed.column_offsets;
     if constexpr (travels_as_bytes_v<T>) {
         c.input = reinterpret_cast<const std::byte*>(typed.in);
         c.output = reinterpret_cast<std::byte*>(typed.out);
@@ -194,6 +222,9 @@ status run_choice(communicator<X>& comm, const typed_call<T>& typed, const Choic
         return run_typed(comm, choice, typed);
     } else {
         const auto algorithm = algorithm_for<Goal>(wrap(choice));
+        if constexpr (std::same_as<decltype(algorithm), const any_algorithm>)
+            if (!algorithm.serves_kind(Goal::kind))
+                return comm.refuse(invalid_argument("algorithm: is one of another collective"));
         if (const status bad = check_plan(algorithm, at)) return comm.refuse(bad);
         if (Goal::combines)
             if (const status bad = check_order(keeps_rank_order(algorithm, at), typed.commutative))
@@ -211,15 +242,50 @@ rank_t cores_of(const X& transport) noexcept {
         return no_rank;
 }
 
+// What the op of a call needs of an algorithm.
+template <class Goal, class T>
+requirements needed_by(const typed_call<T>& typed) noexcept {
+    return Goal::combines && !typed.commutative ? order_preserving : requirements{};
+}
+
+// What to choose for. One choice per power of two of bytes, priced at its upper end, so that it does not depend on which
+// size came first.
+template <class X>
+problem problem_of(communicator<X>& comm, std::uint8_t size_class) noexcept {
+    return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << size_class,
+            .element_bytes = 1,
+            .cores = cores_of(comm.transport())};
+}
+
+// Runs what the communicator's costs choose among the standard candidates of the goal (bough/select/standard.hpp).
+template <class Goal, class X, class T>
+status run_automatic(communicator<X>& comm, const typed_call<T>& typed, const automatic& wanted) {
+    using chosen = plan<Goal, any_algorithm>;
+    const auto size_class = static_cast<std::uint8_t>(std::bit_width(typed.count * wire_size_v<T>));
+    const requirements needed = wanted.required | needed_by<Goal>(typed);
+    const chosen* best = comm.template remember_plan<chosen>(
+        {Goal::kind, size_class, typed.at.root, typed.ranks, needed}, [&]() -> std::shared_ptr<const chosen> {
+            const problem what = problem_of(comm, size_class);
+            const decision d = choose(standard_candidates<Goal>(typed.at, what), typed.at, what, comm.options().costs,
+                                      {.needed = needed});
+            if (!d) return nullptr;
+            return std::make_shared<const chosen>(d.winner().what.algorithm,
+                                                  dimensions{typed.at.size, typed.at.root, d.winner().blocks});
+        });
+    if (best == nullptr) {
+        status s = invalid_argument("choice: no algorithm has all the required properties");
+        s.code = errc::unsupported;
+        return comm.refuse(s);
+    }
+    return run_typed(comm, *best, typed);
+}
+
 // The index of the plan to take, remembered by the communicator. `offer(f)` makes the plans and calls f with them.
 template <class Goal, class X, class T, class Offer>
 std::size_t choose_once(communicator<X>& comm, const typed_call<T>& typed, Offer&& offer) {
     const auto size_class = static_cast<std::uint8_t>(std::bit_width(typed.count * wire_size_v<T>));
-    return comm.remember({Goal::kind, typed.commutative, size_class, typed.at.root, typed.ranks}, [&] {
-        // One choice per power of two, priced at its upper end, so that it does not depend on which size came first.
-        const problem what{.bytes = size_class == 0 ? 0 : std::uint64_t{1} << size_class,
-                           .element_bytes = 1,
-                           .cores = cores_of(comm.transport())};
+    return comm.remember({Goal::kind, size_class, typed.at.root, typed.ranks, needed_by<Goal>(typed)}, [&] {
+        const problem what = problem_of(comm, size_class);
         return offer([&](const auto&... plans) { return choose(comm.options().costs, what, plans...).winner; });
     });
 }

@@ -311,7 +311,7 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
     if constexpr (requires { plan.algorithm().hash(); }) id ^= plan.algorithm().hash();
     bound.plan_id = detail::fold16(id);
     if constexpr (requires { plan.algorithm(); })
-        bound.may_hold = may_hold_v<std::remove_cvref_t<decltype(plan.algorithm())>>;
+        bound.may_hold = bough::may_hold(plan.algorithm());
     if (!members.empty()) {
         for (bound_step& s : bound.steps)
             if (s.peer != no_rank) s.peer = members[s.peer];

@@ -25,6 +25,12 @@ struct call {
     // The element at which each block begins, and the end: as many as blocks, plus one; the last is `count`. Empty: the
     // elements are spread evenly. Equal on all ranks. Read until the operation has started.
     std::span<const std::uint64_t> offsets{};
+    // Of an alltoall: the blocks are a matrix, `row` of them a row. Input is the row that begins with input_block, output
+    // the column that begins with output_block, its blocks one behind the other. 0: no matrix.
+    block_t row = 0;
+    // And where its blocks differ in length: the elements at which those of the row begin in the input and those of the
+    // column in the output, and the ends: row + 1 each. A rank knows no others, so the plan must be direct().
+    std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
 } // namespace bough

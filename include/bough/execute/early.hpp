@@ -30,6 +30,7 @@ class early_messages {
 public:
     early_messages(T& transport, const early_limits& limits) : transport_(transport), limits_(limits) {
         waiting_.reserve(16); // a rank that is only a little late allocates nothing
+        spare_.reserve(most_spare);
     }
 
     bool empty() const noexcept { return waiting_.empty(); }
@@ -77,6 +78,11 @@ public:
         for (std::size_t i = 0; i != copies_.size(); ++i) {
             if (copies_[i].handle != handle) continue;
             copied_ -= cost(copies_[i].bytes.size());
+            if (const std::size_t kept = copies_[i].bytes.capacity();
+                spare_.size() != most_spare && spare_bytes_ + kept <= most_spare_bytes) {
+                spare_bytes_ += kept;
+                spare_.push_back(std::move(copies_[i].bytes));
+            }
             if (i + 1 != copies_.size()) copies_[i] = std::move(copies_.back());
             copies_.pop_back();
             return;
@@ -103,6 +109,10 @@ private:
         std::vector<std::byte> bytes;
     };
 
+    // Memory of copies that is kept for others.
+    static constexpr std::size_t most_spare = 32;
+    static constexpr std::size_t most_spare_bytes = std::size_t{2} << 20;
+
     // What a copy takes, its bookkeeping included.
     static constexpr std::uint64_t cost(std::uint64_t bytes) noexcept { return bytes + sizeof(copy) + sizeof(event); }
 
@@ -111,7 +121,17 @@ private:
         for (const copy& c : copies_)
             if (c.peer == e.peer) of_peer += cost(c.bytes.size());
         if (of_peer > limits_.bytes_per_peer || copied_ + cost(e.bytes) > limits_.bytes) return;
-        copy made{next_copy_++, e.peer, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
+        copy made{next_copy_++, e.peer, {}};
+        if (!spare_.empty()) {                    // a rank that is late again and again allocates nothing after a while
+            std::size_t fits = spare_.size() - 1; // the last that is large enough, else the last
+            for (std::size_t i = 0; i != spare_.size(); ++i)
+                if (spare_[i].capacity() >= e.bytes) fits = i;
+            spare_bytes_ -= spare_[fits].capacity();
+            made.bytes = std::move(spare_[fits]);
+            if (fits + 1 != spare_.size()) spare_[fits] = std::move(spare_.back());
+            spare_.pop_back();
+        }
+        made.bytes.resize(static_cast<std::size_t>(e.bytes));
         if (!claim(e.id)) return; // its sender took it back, and whoever claims it will be told so again
         if (e.bytes != 0) std::memcpy(made.bytes.data(), e.data, made.bytes.size());
         transport_.release(e.id);
@@ -125,6 +145,8 @@ private:
     early_limits limits_;
     std::vector<event> waiting_;
     std::vector<copy> copies_;
+    std::vector<std::vector<std::byte>> spare_;
+    std::size_t spare_bytes_ = 0;
     std::uint64_t next_copy_ = first_copy;
     std::uint64_t copied_ = 0;
 };

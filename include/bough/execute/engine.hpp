@@ -56,6 +56,13 @@ public:
     bool done() const noexcept { return left_ == 0; }
     errc error() const noexcept { return error_; }
     std::uint32_t error_step() const noexcept { return error_step_; }
+    // Of a call_mismatch: the elements that the step has room for, and those that came. Else 0.
+    std::uint64_t expected() const noexcept {
+        return error_ != errc::call_mismatch ? 0 : bytes(bound_.steps[error_step_].out) / call_.element_bytes;
+    }
+    std::uint64_t came() const noexcept {
+        return error_ != errc::call_mismatch ? 0 : memory_.held[error_step_].bytes / call_.element_bytes;
+    }
     const bound_view& bound() const noexcept { return bound_; }
 
     // Starts the operation. Pre: the memory describes the buffers of this call, nothing is in flight.
@@ -165,7 +172,8 @@ private:
         const bound_step& s = bound_.steps[i];
         held_message& held = memory_.held[i];
         if (held.bytes != bytes(s.out)) {
-            fail(errc::protocol_error, i);
+            // Where lengths are said by both ends apart, by an alltoallv, it is the callers who differ.
+            fail(call_.row_offsets.empty() ? errc::protocol_error : errc::call_mismatch, i);
             return;
         }
         const bool here = held.data != nullptr || held.bytes == 0;

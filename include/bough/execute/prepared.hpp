@@ -32,7 +32,9 @@ public:
           blocked_(bound_.steps.size(), 0), held_(bound_.steps.size(), held_message{}),
           places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
           arrived_(bound_.channels.size(), 0),
-          engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}) {}
+          engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}) {
+        find_pieces();
+    }
 
     // The engine's spans point into this object.
     prepared(const prepared&) = delete;
@@ -52,29 +54,87 @@ public:
     std::vector<std::uint32_t>& arrived() noexcept { return arrived_; }
     const bound_schedule& bound() const noexcept { return bound_; }
     std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
+    // Every message goes straight from input to output: no scratch, and no message in parts.
+    bool direct() const noexcept { return bound_.planes.empty(); }
 
 private:
     static constexpr std::size_t line = 64;
 
+    // Neighbouring blocks of a scratch plane that are used: a plane has memory for these only, piece behind piece.
+    struct piece {
+        std::uint32_t plane;
+        block_t first, last;
+        std::size_t offset; // in the plane
+        friend constexpr bool operator<(const piece& a, const piece& b) noexcept {
+            return a.plane != b.plane ? a.plane < b.plane : a.first < b.first;
+        }
+    };
+
+    void find_pieces() {
+        const auto for_each_used = [this](auto&& f) { // places in planes, except those of messages in parts
+            for (std::size_t i = 0; i < bound_.places.size(); i += 1 + bound_.places[i].parts)
+                if (const bound_place& p = bound_.places[i]; p.buffer >= 2 && p.parts == 0 && p.count != 0)
+                    f(i, piece{p.buffer - 2, p.first, p.first + p.count, 0});
+        };
+        for_each_used([this](std::size_t, const piece& used) { pieces_.push_back(used); });
+        std::sort(pieces_.begin(), pieces_.end());
+        std::size_t kept = 0;
+        for (const piece& p : pieces_)
+            if (kept != 0 && pieces_[kept - 1].plane == p.plane && p.first <= pieces_[kept - 1].last)
+                pieces_[kept - 1].last = std::max(pieces_[kept - 1].last, p.last);
+            else
+                pieces_[kept++] = p;
+        pieces_.resize(kept);
+        piece_of_.assign(bound_.places.size(), 0);
+        for_each_used([this](std::size_t i, const piece& used) {
+            const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), used);
+            piece_of_[i] = static_cast<std::uint32_t>(after - pieces_.begin() - 1);
+        });
+    }
+
     bool is_laid_out(const call& c) const noexcept {
+        const auto same = [](const std::vector<std::uint64_t>& a, std::span<const std::uint64_t> b) {
+            return a.size() == b.size() && (a.empty() || std::equal(a.begin(), a.end(), b.begin()));
+        };
         return c.count == count_ && c.element_bytes == element_bytes_ && c.input_block == first_block_[0] &&
-               c.output_block == first_block_[1] && c.offsets.size() == offsets_.size() &&
-               (offsets_.empty() || std::equal(offsets_.begin(), offsets_.end(), c.offsets.begin()));
+               c.output_block == first_block_[1] && c.row == row_ && same(offsets_, c.offsets) &&
+               same(row_offsets_, c.row_offsets) && same(column_offsets_, c.column_offsets);
+    }
+
+    // Where a place in the input or the output of an alltoall lies.
+    static place_bytes in_matrix(const call& c, const bound_place& p, std::uint64_t block_bytes) {
+        if (p.count == 0) return {.offset = 0, .bytes = 0, .buffer = p.buffer};
+        const bool column = p.buffer == 1;
+        const std::uint64_t first = (p.first - (column ? c.output_block : c.input_block)) / (column ? c.row : 1);
+        BOUGH_EXPECTS(first + p.count <= c.row && (!column || p.count == 1),
+                      "plan: a step names blocks that are not in this rank's row or column");
+        const std::span<const std::uint64_t> offsets = column ? c.column_offsets : c.row_offsets;
+        if (offsets.empty()) return {.offset = first * block_bytes, .bytes = p.count * block_bytes, .buffer = p.buffer};
+        return {.offset = offsets[first] * c.element_bytes,
+                .bytes = (offsets[first + p.count] - offsets[first]) * c.element_bytes,
+                .buffer = p.buffer};
     }
 
     void lay_out(const call& c) {
         const block_t blocks = bound_.blocks == 0 ? 1 : bound_.blocks;
         BOUGH_EXPECTS(c.offsets.empty() || c.offsets.size() == std::size_t{blocks} + 1,
                       "offsets: one per block is needed, and the end");
+        BOUGH_EXPECTS(c.row_offsets.empty() || direct(), "row_offsets: only for plans that need no scratch");
+        BOUGH_EXPECTS(c.row == 0 || c.count % blocks == 0, "count: the blocks of a matrix have one length");
         const auto begin = [&](block_t b) {
             return (c.offsets.empty() ? block_begin(c.count, blocks, b) : c.offsets[b]) * c.element_bytes;
         };
-        std::size_t total = 0;
+        std::size_t total = 0, next_piece = 0;
         std::vector<std::size_t> plane_at(bound_.planes.size(), 0);
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) {
             const plane_extent& extent = bound_.planes[k];
             plane_at[k] = total;
-            std::size_t bytes = extent.first < extent.last ? begin(extent.last) - begin(extent.first) : 0;
+            std::size_t bytes = 0;
+            for (; next_piece != pieces_.size() && pieces_[next_piece].plane == k; ++next_piece) {
+                piece& p = pieces_[next_piece];
+                p.offset = bytes;
+                bytes += begin(p.last) - begin(p.first);
+            }
             if (extent.packed != not_a_step)
                 for (std::uint32_t part = 1; part <= bound_.places[extent.packed].parts; ++part) {
                     const bound_place& p = bound_.places[extent.packed + part];
@@ -101,17 +161,24 @@ private:
                 }
                 continue;
             }
-            const std::uint64_t origin = begin(p.buffer == 0   ? c.input_block
-                                               : p.buffer == 1 ? c.output_block
-                                                               : bound_.planes[p.buffer - 2].first);
             places_[i].buffer = p.buffer;
-            places_[i].offset = begin(p.first) - origin;
             places_[i].bytes = begin(p.first + p.count) - begin(p.first);
+            if (p.buffer >= 2)
+                places_[i].offset =
+                    p.count == 0 ? 0
+                                 : pieces_[piece_of_[i]].offset + begin(p.first) - begin(pieces_[piece_of_[i]].first);
+            else if (c.row == 0)
+                places_[i].offset = begin(p.first) - begin(p.buffer == 0 ? c.input_block : c.output_block);
+            else
+                places_[i] = in_matrix(c, p, begin(1));
         }
         count_ = c.count;
         element_bytes_ = c.element_bytes;
         first_block_ = {c.input_block, c.output_block};
+        row_ = c.row;
         offsets_.assign(c.offsets.begin(), c.offsets.end());
+        row_offsets_.assign(c.row_offsets.begin(), c.row_offsets.end());
+        column_offsets_.assign(c.column_offsets.begin(), c.column_offsets.end());
     }
 
     bound_schedule bound_;
@@ -125,7 +192,10 @@ private:
     std::uint64_t count_ = ~std::uint64_t{0};
     std::uint32_t element_bytes_ = 0;
     std::array<block_t, 2> first_block_{}; // of input and output
-    std::vector<std::uint64_t> offsets_;
+    block_t row_ = 0;
+    std::vector<std::uint64_t> offsets_, row_offsets_, column_offsets_;
+    std::vector<piece> pieces_;           // sorted
+    std::vector<std::uint32_t> piece_of_; // of a place in a plane
     bough::engine engine_;
 };
 

@@ -444,8 +444,9 @@ private:
             const std::vector<bound_step>& steps = op.work_->bound().steps;
             const bound_step& s = steps[engine.error_step()];
             const rank_t peer = s.partner != not_a_step && s.verb == verb::combine ? steps[s.partner].peer : s.peer;
+            const mismatch what = engine.error() == errc::call_mismatch ? mismatch::count : mismatch::none;
             if (engine.error() != errc::peer_aborted)
-                fail(op, {.code = engine.error(), .peer = peer, .operation = op.tag_.operation});
+                fail(op, {engine.error(), {}, what, peer, op.tag_.operation, engine.expected(), engine.came()});
             else
                 taken_back(op, peer);
         } else if (engine.done()) {

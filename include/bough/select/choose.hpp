@@ -1,65 +1,45 @@
 // SPDX-License-Identifier: BSL-1.0
-// choose: which of several plans a cost model expects to be fastest. A pure function of what all ranks agree on, so all
-// ranks choose alike; its value keeps the prices, so it can say why.
+// choose: which of several plans is expected to be fastest. A pure function of what all ranks agree on, so all ranks choose
+// alike; its value keeps the prices and the reasons, so it can say why (bough/select/print_decision.hpp).
 //
 //   auto c = choose(model, {.bytes = 8}, plan_allreduce(recursive_doubling{}, at), plan_allreduce(fnomial{}, at));
 //   c.winner, c.predicted_ns[c.winner]
 //
+//   decision d = choose(candidates<goal::allreduce>(ring{}, recursive_doubling{}), at, {.bytes = 65536}, model);
+//   d.winner().what.algorithm, d.winner().predicted_ns; std::cout << d;
+//
 // The price of a plan is its walk under the model. Where ranks share cores, who waits gives the core away and gets it back
 // when the others have had their turn: a message then takes one turn of all ranks of a core longer to be seen.
+//
+// The second form walks no more than it must: it takes the candidates in the order of a lower bound (the time that the
+// busiest of a few ranks is busy), and stops when the bound says that the rest cannot win. *Time*: a few thousand steps per
+// candidate, and the walk of those that might win; a candidate with too many steps is left unpriced and says so.
 #ifndef BOUGH_SELECT_CHOOSE_HPP
 #define BOUGH_SELECT_CHOOSE_HPP
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
-#include <bough/core/contract.hpp>
-#include <bough/model/walk.hpp>
+#include <bough/select/any_costs.hpp>
+#include <bough/select/candidates.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 namespace bough {
-
-// What is to be done, and on what.
-struct problem {
-    std::uint64_t bytes = 0;         // of the whole vector
-    std::uint64_t element_bytes = 1; // bytes is a multiple of it
-    rank_t cores = no_rank;          // that the ranks share, equal on all ranks; no_rank: one each
-    double switch_ns = 1000;         // to give a core from one rank to the next
-};
-
-namespace detail {
-
-// A model seen from ranks that share cores.
-template <CostModel M>
-struct shared_cores {
-    const M& model;
-    double turn_ns; // until a rank that waits has the core again
-
-    constexpr double start_ns() const { return model.start_ns(); }
-    constexpr double send_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return model.send_ns(from, to, bytes);
-    }
-    constexpr double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return model.latency_ns(from, to, bytes) + turn_ns;
-    }
-    constexpr double receive_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return model.receive_ns(from, to, bytes);
-    }
-    constexpr double combine_ns(rank_t rank, std::uint64_t bytes) const { return model.combine_ns(rank, bytes); }
-    constexpr double copy_ns(rank_t rank, std::uint64_t bytes) const { return model.copy_ns(rank, bytes); }
-};
-
-} // namespace detail
 
 // What a plan is expected to take, in ns.
 template <CostModel M, Plan P>
 constexpr double price_of(const M& model, const problem& what, const P& plan) {
-    BOUGH_EXPECTS(what.cores >= 1, "cores: at least one");
-    const rank_t ranks_per_core = what.cores >= plan.size() ? 1 : (plan.size() + what.cores - 1) / what.cores;
-    const double turn_ns = ranks_per_core == 1 ? 0 : what.switch_ns * ranks_per_core;
-    return model::walk(plan, detail::shared_cores<M>{model, turn_ns}, what.bytes, what.element_bytes).makespan_ns;
+    const auto seen = detail::share_cores(model, what, plan.size());
+    return model::walk(plan, seen, what.bytes, what.element_bytes).makespan_ns;
+}
+template <Plan P>
+double price_of(const any_costs& costs, const problem& what, const P& plan) {
+    return costs.price_ns(plan_ref(plan), what);
 }
 
 template <std::size_t N>
@@ -69,12 +49,175 @@ struct choice {
     friend constexpr bool operator==(const choice&, const choice&) = default;
 };
 
-template <CostModel M, Plan... P>
-constexpr choice<sizeof...(P)> choose(const M& model, const problem& what, const P&... plans) {
+// M: a CostModel, or any_costs.
+template <class M, Plan... P>
+requires(sizeof...(P) != 0) constexpr choice<sizeof...(P)> choose(const M& model, const problem& what,
+                                                                  const P&... plans) {
     choice<sizeof...(P)> made;
     made.predicted_ns = {price_of(model, what, plans)...};
     for (std::size_t i = 1; i != sizeof...(P); ++i)
         if (made.predicted_ns[i] < made.predicted_ns[made.winner]) made.winner = i;
+    return made;
+}
+
+// Why a candidate was not considered.
+enum class exclusion : std::uint8_t {
+    none,
+    other_collective, // it does not serve the goal
+    dimensions,       // it refuses these: prospect::refusal says which and why
+    not_any_size,     // it does not serve any number of ranks, and that is required
+    not_in_order,     // it does not keep rank order, and that is required
+    not_consistent,   // ranks may get different bits, and that must not be
+    other_bits,       // it is not of the required bracket class
+    deadlock,         // its walk does not end: not a plan of this library
+    too_many_steps,   // to price them
+    not_measured,     // the table has nothing about it
+};
+
+// One candidate, and what became of it.
+struct prospect {
+    candidate what;
+    block_t blocks = 0; // that the vector is cut into
+    double predicted_ns = 0;
+    bool at_least = false; // predicted_ns is a lower bound, which was enough to see that it does not win
+    exclusion excluded = exclusion::none;
+    const char* refusal = nullptr; // of exclusion::dimensions
+
+    friend bool operator==(const prospect&, const prospect&) = default;
+};
+
+// The outcome: the winner first, the others in the order of their prices, then those that were not considered, as given.
+struct decision {
+    std::uint8_t kind = 0; // of the goal
+    dimensions at{};
+    problem what{};
+    requirements needed{};
+    bool measured = false; // prices are from a table, not from a model
+    std::vector<prospect> prospects{};
+
+    // Was there one that may be taken?
+    explicit operator bool() const noexcept {
+        return !prospects.empty() && prospects.front().excluded == exclusion::none;
+    }
+    const prospect& winner() const { return prospects.front(); } // Pre: *this
+    friend bool operator==(const decision&, const decision&) = default;
+};
+
+// Prices that differ by less than this share are equal: a model is not exact, and the rounding of block sizes alone makes
+// such differences. Of equals, the first that was given wins.
+inline constexpr double equal_price_share = 1.0 / 512;
+
+struct choose_options {
+    requirements needed{};
+    bool price_all = false;                            // also what cannot win, and whatever it takes
+    std::uint64_t most_steps = std::uint64_t{1} << 19; // to be walked in one choice, beyond 64 a rank
+};
+
+namespace detail {
+
+inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimensions& at, const requirements& needed,
+                             const char*& refusal) {
+    if (!c.algorithm.serves_kind(kind)) return exclusion::other_collective;
+    if (const status bad = c.algorithm.check(at)) {
+        refusal = bad.argument;
+        return exclusion::dimensions;
+    }
+    const claims said = c.algorithm.claims(at);
+    if (needed.any_size && !said.any_size) return exclusion::not_any_size;
+    if (needed.order_preserving && !said.keeps_rank_order) return exclusion::not_in_order;
+    if (needed.rank_consistent && !said.rank_consistent) return exclusion::not_consistent;
+    if (needed.bracket.claimed() && !(said.bracket == needed.bracket)) return exclusion::other_bits;
+    return exclusion::none;
+}
+
+// The prospects that may be considered, as given; then the others.
+inline decision sort_out(const candidate_list& from, const dimensions& at, const problem& what,
+                         const requirements& needed) {
+    decision made{from.kind, at, what, needed, false, {}};
+    made.prospects.reserve(from.list.size());
+    for (const candidate& c : from.list) {
+        dimensions d = at;
+        d.blocks = c.blocks == natural_blocks ? c.algorithm.natural_blocks(at.size) : c.blocks;
+        prospect p{c, d.blocks};
+        p.excluded = excluded_by(c, from.kind, d, needed, p.refusal);
+        made.prospects.push_back(std::move(p));
+    }
+    return made;
+}
+
+// Those behind the first `fixed`.
+inline void rank_by_price(decision& made, std::ptrdiff_t fixed) {
+    std::stable_sort(made.prospects.begin() + fixed, made.prospects.end(), [](const prospect& a, const prospect& b) {
+        const bool a_out = a.excluded != exclusion::none, b_out = b.excluded != exclusion::none;
+        if (a_out || b_out) return !a_out && b_out;
+        if (a.predicted_ns != b.predicted_ns) return a.predicted_ns < b.predicted_ns;
+        return !a.at_least && b.at_least;
+    });
+}
+
+} // namespace detail
+
+// at.blocks does not matter: each candidate has its own number.
+inline decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_costs& costs,
+                       const choose_options& options = {}) {
+    decision made = detail::sort_out(from, at, what, options.needed);
+    struct open {
+        std::size_t index;
+        cost_bound bound;
+        bool priced; // its bound is its price
+    };
+    std::vector<open> left;
+    for (std::size_t i = 0; i != made.prospects.size(); ++i) {
+        prospect& p = made.prospects[i];
+        if (p.excluded != exclusion::none) continue;
+        const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
+        left.push_back({i, costs.bound_ns(plan, what), false});
+        if (!p.what.algorithm.fixed_claims().symmetric) continue;
+        const double ns = costs.symmetric_price_ns(plan, what);
+        if (ns < 0 || ns == std::numeric_limits<double>::infinity()) continue;
+        p.predicted_ns = left.back().bound.ns = ns;
+        left.back().priced = true;
+    }
+    std::stable_sort(left.begin(), left.end(), [](const open& a, const open& b) { return a.bound.ns < b.bound.ns; });
+
+    double best_ns = std::numeric_limits<double>::infinity();
+    std::size_t best = 0; // the index that has it
+    std::uint64_t steps_left = options.most_steps + std::uint64_t{64} * at.size;
+    // If all have too many steps, the one with the fewest is walked.
+    const auto fewest = std::min_element(left.begin(), left.end(),
+                                         [](const open& a, const open& b) { return a.bound.steps < b.bound.steps; });
+    if (fewest != left.end()) steps_left = std::max(steps_left, fewest->bound.steps);
+    for (const auto& [index, bound, priced] : left) {
+        prospect& p = made.prospects[index];
+        if (!priced) {
+            const bool hopeless = bound.ns > best_ns * (1 + equal_price_share) || (bound.ns >= best_ns && index > best);
+            if (!options.price_all && hopeless) {
+                p.predicted_ns = bound.ns;
+                p.at_least = true;
+                continue;
+            }
+            if (!options.price_all && bound.steps > steps_left) {
+                p.excluded = exclusion::too_many_steps;
+                continue;
+            }
+            steps_left -= std::min(steps_left, bound.steps);
+            p.predicted_ns = costs.price_ns(plan_ref(p.what.algorithm, {at.size, at.root, p.blocks}), what);
+            if (p.predicted_ns == std::numeric_limits<double>::infinity()) {
+                p.excluded = exclusion::deadlock;
+                continue;
+            }
+        }
+        if (p.predicted_ns < best_ns || (p.predicted_ns == best_ns && index < best)) {
+            best_ns = p.predicted_ns;
+            best = index;
+        }
+    }
+    // The first of those that are as good as the best.
+    const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
+        return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= best_ns * (1 + equal_price_share);
+    });
+    if (wins != made.prospects.end()) std::rotate(made.prospects.begin(), wins, wins + 1);
+    detail::rank_by_price(made, wins == made.prospects.end() ? 0 : 1);
     return made;
 }
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+// alltoall: every rank has a block for every rank; block j of rank i's input becomes block i of rank j's output.
+//
+//   alltoall(comm, in, out [, choice])    both are size() blocks of one length
+//   alltoallv(comm, in, send_counts, out, receive_counts [, choice])
+//                                         blocks that differ in length, one behind the other: send_counts[j] elements go to
+//                                         rank j, receive_counts[i] come from rank i; a count may be 0
+//   (..., ec)                             never throws; ec is a std::error_code or a bough::status
+// There is no in-place form: `out` must not overlap `in`.
+// `choice` is a plan, an algorithm (pairwise_alltoall{}), a family that serves alltoall, or automatic{}. alltoallv takes
+// plans that send every block straight to its rank: others (bruck_alltoall) pass on blocks whose lengths only their two
+// ends know, and are refused.
+// Every rank gives the same type and choice. alltoall: every block has the same length on all ranks. alltoallv: what rank i
+// sends to rank j is as long as what j receives from i; if it is not, that is an error (call_mismatch) and nothing is cut
+// off. An alltoall and an alltoallv do not match. On error `out` is unspecified, `in` is unchanged.
+#ifndef BOUGH_ALLTOALL_HPP
+#define BOUGH_ALLTOALL_HPP
+
+#include <bough/algorithm/alltoall/pairwise.hpp>
+#include <bough/detail/blocks.hpp>
+#include <bough/select/standard/alltoall.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace bough {
+
+namespace detail {
+
+// The data of a rank, its place in the matrix of blocks and the rules. `block`: the length of each, 0 if they differ.
+template <class T>
+status alltoall_data(typed_call<T>& typed, std::span<const T> in, std::span<T> out, rank_t rank, std::size_t block) {
+    const std::size_t ranks = typed.at.size;
+    if (ranks > 0xffff) {
+        status s = invalid_argument("comm: alltoall numbers a block for every two ranks, which are too many");
+        s.code = errc::unsupported;
+        return s;
+    }
+    if (const status bad = check_data(in.data(), in.size(), block_element_bytes<T>)) return bad;
+    if (const status bad = check_data(out.data(), out.size(), block_element_bytes<T>)) return bad;
+    const auto a = reinterpret_cast<std::uintptr_t>(in.data());
+    const auto b = reinterpret_cast<std::uintptr_t>(out.data());
+    if (!in.empty() && !out.empty() && a < b + out.size_bytes() && b < a + in.size_bytes())
+        return invalid_argument("out: overlaps the input, and alltoall has no in-place form");
+    const auto matrix = rank_blocks::equal(static_cast<rank_t>(ranks * ranks), block, block_element_bytes<T>);
+    if (matrix.bad()) return matrix.bad();
+    typed.count = matrix.total();
+    typed.in_parts = true;
+    typed.in = in.data();
+    typed.in_part = {static_cast<block_t>(rank * ranks), in.size()};
+    typed.out = out.data();
+    typed.out_part = {rank, out.size()};
+    typed.row = typed.at.size;
+    typed.signature = signature_of<T, void>(block, 0);
+    return {};
+}
+
+template <class X, class T, class Choice>
+status alltoall(communicator<X>& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_wire<T>() && explain_choice<goal::alltoall, Choice>());
+        if (in.size() % comm.size() != 0)
+            return comm.refuse(invalid_argument("in: its length is not a multiple of the number of ranks"));
+        if (out.size() != in.size()) return comm.refuse(invalid_argument("out: must be as long as the input"));
+        typed_call<T> typed{.at = {.size = comm.size()}};
+        if (const status bad = alltoall_data(typed, in, out, comm.rank(), in.size() / comm.size()))
+            return comm.refuse(bad);
+        if constexpr (std::same_as<Choice, automatic>)
+            return run_automatic<goal::alltoall>(comm, typed, choice);
+        else
+            return run_cut<goal::alltoall>(comm, typed, comm.size() * comm.size(), choice);
+    });
+}
+
+template <class X, class T, class Choice>
+status alltoallv(communicator<X>& comm, std::span<const T> in, std::span<const std::size_t> send_counts,
+                 std::span<T> out, std::span<const std::size_t> receive_counts, const Choice& choice) {
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_wire<T>() && explain_choice<goal::alltoall, Choice>());
+        const rank_t ranks = comm.size();
+        if (send_counts.size() != ranks) return comm.refuse(invalid_argument("send_counts: one per rank is needed"));
+        if (receive_counts.size() != ranks)
+            return comm.refuse(invalid_argument("receive_counts: one per rank is needed"));
+        const auto row = rank_blocks::of(ranks, send_counts, block_element_bytes<T>);
+        const auto column = rank_blocks::of(ranks, receive_counts, block_element_bytes<T>);
+        if (row.bad()) return comm.refuse(row.bad());
+        if (column.bad()) return comm.refuse(column.bad());
+        if (in.size() != row.total())
+            return comm.refuse(invalid_argument("send_counts: their sum is not the length of in"));
+        if (out.size() != column.total())
+            return comm.refuse(invalid_argument("receive_counts: their sum is not the length of out"));
+        if (row.count(comm.rank()) != column.count(comm.rank()))
+            return comm.refuse(invalid_argument("receive_counts: this rank sends itself another number of elements"));
+        typed_call<T> typed{.at = {.size = ranks}};
+        if (const status bad = alltoall_data(typed, in, out, comm.rank(), 0)) return comm.refuse(bad);
+        typed.row_offsets = row.offsets();
+        typed.column_offsets = column.offsets();
+        if constexpr (std::same_as<Choice, automatic>)
+            return run_cut<goal::alltoall>(comm, typed, ranks * ranks, pairwise_alltoall{});
+        else
+            return run_cut<goal::alltoall>(comm, typed, ranks * ranks, choice);
+    });
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
+    detail::throw_if(detail::alltoall<X, T>(comm, in, out, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, E& ec) {
+    detail::report(detail::alltoall<X, T>(comm, in, out, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice, E& ec) {
+    detail::report(detail::alltoall<X, T>(comm, in, out, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
+               std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
+    detail::throw_if(detail::alltoallv<X, T>(comm, in, send_counts, out, receive_counts, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
+               std::span<const std::size_t> receive_counts, E& ec) {
+    detail::report(detail::alltoallv<X, T>(comm, in, send_counts, out, receive_counts, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
+               std::span<const std::size_t> receive_counts, const Choice& choice, E& ec) {
+    detail::report(detail::alltoallv<X, T>(comm, in, send_counts, out, receive_counts, choice), ec);
+}
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// exscan: rank r gets op over the vectors of the ranks below r, element by element; the lower rank's value stands left.
+//
+//   exscan(comm, data, op [, choice])      in place; throws bough::error
+//   exscan(comm, in, out, op [, choice])   in.size() == out.size(), no partial overlap
+//   (..., ec)                              never throws; ec is a std::error_code or a bough::status
+// Nobody is below rank 0: its `out`, or `data`, stays as it is. Fill it with the op's identity before, if there is one.
+// `choice` is a plan, an algorithm (one_two_three_doubling{}), a family that serves exscan, or automatic{}.
+// Every rank gives the same count, type, op and choice. On error the output is unspecified, `in` is unchanged.
+#ifndef BOUGH_EXSCAN_HPP
+#define BOUGH_EXSCAN_HPP
+
+#include <bough/detail/blocks.hpp>
+#include <bough/detail/lifted.hpp>
+#include <bough/select/standard/exscan.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace bough {
+
+namespace detail {
+
+template <class X, class T, class O, class Choice>
+status exscan(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_op<O, T>() && explain_choice<goal::exscan, Choice>());
+        if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+            return comm.refuse(bad);
+        typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
+        if (comm.rank() == 0) typed.out = nullptr; // nothing is written there
+        typed.op = make_any_op<T>(op);
+        typed.commutative = is_commutative_v<O>;
+        typed.signature = signature_of<T, O>(in.size(), 0);
+        if constexpr (std::same_as<Choice, automatic>)
+            return run_automatic<goal::exscan>(comm, typed, choice);
+        else
+            return run_choice<goal::exscan>(comm, typed, choice, [](const auto& c) { return c; });
+    });
+}
+
+// An op that combines states, as exact_sum.
+template <class X, class T, class O, class Choice>
+requires LiftedOp<O, T> status exscan(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
+                                      const Choice& choice) {
+    if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
+    return run_lifted(comm, in, comm.rank() == 0 ? std::span<T>() : out, op, [&]<class S>(std::span<S> states) {
+        return detail::exscan<X, S>(comm, states, states, op, choice);
+    });
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class O, class Choice = automatic>
+void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+    detail::throw_if(detail::exscan<X, T>(comm, data, data, op, choice));
+}
+template <class X, class T, std::size_t N, class O, ErrorResult E>
+void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
+    detail::report(detail::exscan<X, T>(comm, data, data, op, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
+void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
+    detail::report(detail::exscan<X, T>(comm, data, data, op, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
+    detail::throw_if(detail::exscan<X, T>(comm, in, out, op, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
+    detail::report(detail::exscan<X, T>(comm, in, out, op, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice, E& ec) {
+    detail::report(detail::exscan<X, T>(comm, in, out, op, choice), ec);
+}
+
+} // namespace bough
+
+#endif

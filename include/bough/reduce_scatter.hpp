@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSL-1.0
+// reduce_scatter: the vectors of all ranks are combined element by element and cut into one block a rank; rank b gets block b.
+//
+//   reduce_scatter(comm, in, out, op [, choice])            in: size() times as long as out
+//   reduce_scatter(comm, data, op [, choice])               in place: data is the whole vector; afterwards this rank's block
+//                                                           of it, data[rank() * n] to data[(rank() + 1) * n - 1], is its
+//                                                           result, and the other blocks are unspecified
+//   reduce_scatterv(comm, in, out, counts, op [, choice])   blocks that differ in length: rank r's has counts[r] elements
+//   reduce_scatterv(comm, data, counts, op [, choice])      the same in place: the result is where the block lies in data
+//   (..., ec)                                               never throws; ec is a std::error_code or a bough::status
+// `choice` is a plan, an algorithm (circulant_reduce_scatter{}), a family that serves reduce_scatter, or automatic{}.
+// Every rank gives the same counts (all of them; a count may be 0), type, op and choice. The lower rank's value stands left;
+// an op that is not known to be commutative needs a plan that keeps rank order. A reduce_scatter and a reduce_scatterv do
+// not match. On error `out`, or `data`, is unspecified; `in` is unchanged.
+#ifndef BOUGH_REDUCE_SCATTER_HPP
+#define BOUGH_REDUCE_SCATTER_HPP
+
+#include <bough/detail/blocks.hpp>
+#include <bough/detail/lifted.hpp>
+#include <bough/select/standard/reduce_scatter.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+namespace bough {
+
+namespace detail {
+
+template <class X, class T>
+status check_reduce_scatter(const communicator<X>& comm, std::span<const T> whole, std::span<T> own,
+                            const rank_blocks& blocks) {
+    return check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(), true, sizeof(T),
+                        "in: must hold one block for every rank",
+                        "out: overlaps the input, but not as this rank's own block in its place");
+}
+
+// `whole`: the vector; `own`: this rank's block of the result.
+template <class X, class T, class O, class Choice>
+status reduce_scatter_blocks(communicator<X>& comm, std::span<const T> whole, std::span<T> own,
+                             const rank_blocks& blocks, const O& op, const Choice& choice) {
+    static_assert(explain_op<O, T>() && explain_choice<goal::reduce_scatter, Choice>());
+    if (const status bad = check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
+    typed_call<T> typed{.at = {.size = comm.size()}, .count = blocks.total()};
+    typed.op = make_any_op<T>(op);
+    typed.commutative = is_commutative_v<O>;
+    typed.in_parts = true;
+    typed.in = whole.data();
+    typed.in_part = {0, whole.size()};
+    typed.out = own.data();
+    typed.out_part = {comm.rank(), own.size()};
+    typed.offsets = blocks.offsets();
+    typed.signature = signature_of<T, O>(blocks.signature_count(), 0);
+    if constexpr (std::same_as<Choice, automatic>)
+        return run_automatic<goal::reduce_scatter>(comm, typed, choice);
+    else
+        return run_cut<goal::reduce_scatter>(comm, typed, comm.size(), choice);
+}
+// An op that combines states, as exact_sum.
+template <class X, class T, class O, class Choice>
+requires LiftedOp<O, T> status reduce_scatter_blocks(communicator<X>& comm, std::span<const T> whole, std::span<T> own,
+                                                     const rank_blocks& blocks, const O& op, const Choice& choice) {
+    if (const status bad = check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
+    return run_lifted(comm, whole, std::span<T>(), op, [&](auto states) {
+        const auto mine = own_block(states, blocks, comm.rank());
+        const status ended = reduce_scatter_blocks<X, state_of<O, T>>(comm, states, mine, blocks, op, choice);
+        for (std::size_t i = 0; !ended && i != own.size(); ++i) own[i] = op.lower(mine[i]);
+        return ended;
+    });
+}
+
+template <class X, class T, class O, class Choice>
+status reduce_scatter(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
+                      const Choice& choice) {
+    return guard_call(comm, [&]() -> status {
+        const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
+        return reduce_scatter_blocks<X, T>(comm, in, out, blocks, op, choice);
+    });
+}
+template <class X, class T, class O, class Choice>
+status reduce_scatterv(communicator<X>& comm, std::span<const T> in, std::span<T> out,
+                       std::span<const std::size_t> counts, const O& op, const Choice& choice) {
+    return guard_call(comm, [&]() -> status {
+        const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
+        return reduce_scatter_blocks<X, T>(comm, in, out, blocks, op, choice);
+    });
+}
+template <class X, class T, class O, class Choice>
+status reduce_scatter_in_place(communicator<X>& comm, std::span<T> data, const O& op, const Choice& choice) {
+    return guard_call(comm, [&]() -> status {
+        if (const status bad = check_equal_cut(data.size(), comm.size())) return comm.refuse(bad);
+        const auto blocks = rank_blocks::equal(comm.size(), data.size() / comm.size(), block_element_bytes<T>);
+        return reduce_scatter_blocks<X, T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
+    });
+}
+template <class X, class T, class O, class Choice>
+status reduce_scatterv_in_place(communicator<X>& comm, std::span<T> data, std::span<const std::size_t> counts,
+                                const O& op, const Choice& choice) {
+    return guard_call(comm, [&]() -> status {
+        const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
+        if (const status bad = check_sum(data.size(), blocks)) return comm.refuse(bad);
+        return reduce_scatter_blocks<X, T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
+    });
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op,
+                    const Choice& choice = {}) {
+    detail::throw_if(detail::reduce_scatter<X, T>(comm, in, out, op, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
+    detail::report(detail::reduce_scatter<X, T>(comm, in, out, op, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice,
+                    E& ec) {
+    detail::report(detail::reduce_scatter<X, T>(comm, in, out, op, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class O, class Choice = automatic>
+void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+    detail::throw_if(detail::reduce_scatter_in_place<X, T>(comm, data, op, choice));
+}
+template <class X, class T, std::size_t N, class O, ErrorResult E>
+void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
+    detail::report(detail::reduce_scatter_in_place<X, T>(comm, data, op, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
+void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
+    detail::report(detail::reduce_scatter_in_place<X, T>(comm, data, op, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
+                     std::span<const std::size_t> counts, const O& op, const Choice& choice = {}) {
+    detail::throw_if(detail::reduce_scatterv<X, T>(comm, in, out, counts, op, choice));
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
+                     std::span<const std::size_t> counts, const O& op, E& ec) {
+    detail::report(detail::reduce_scatterv<X, T>(comm, in, out, counts, op, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
+                     std::span<const std::size_t> counts, const O& op, const Choice& choice, E& ec) {
+    detail::report(detail::reduce_scatterv<X, T>(comm, in, out, counts, op, choice), ec);
+}
+
+template <class X, class T, std::size_t N, class O, class Choice = automatic>
+requires detail::NotCounts<O>
+void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
+                     const Choice& choice = {}) {
+    detail::throw_if(detail::reduce_scatterv_in_place<X, T>(comm, data, counts, op, choice));
+}
+template <class X, class T, std::size_t N, class O, ErrorResult E>
+requires detail::NotCounts<O>
+void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
+                     E& ec) {
+    detail::report(detail::reduce_scatterv_in_place<X, T>(comm, data, counts, op, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
+requires detail::NotCounts<O>
+void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
+                     const Choice& choice, E& ec) {
+    detail::report(detail::reduce_scatterv_in_place<X, T>(comm, data, counts, op, choice), ec);
+}
+
+} // namespace bough
+
+#endif

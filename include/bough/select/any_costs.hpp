@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+// any_costs: a CostModel of any type as one value, by which plans are priced. What a communicator holds.
+//
+//   any_costs costs = model::lrc{...};      costs = my_model{...};
+//   costs.price_ns(plan_ref(plan), what)    the walk of the plan under the model
+//   costs.bound_ns(plan_ref(plan), what)    less than that, and quickly: no plan ends before its busiest rank has done its part
+// A model is kept inside the value: it must be trivially copyable and small; large tables stay outside, behind a pointer.
+#ifndef BOUGH_SELECT_ANY_COSTS_HPP
+#define BOUGH_SELECT_ANY_COSTS_HPP
+
+#include <bough/concepts/cost_model.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/model/walk.hpp>
+#include <bough/select/plan_ref.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <type_traits>
+
+namespace bough {
+
+// What is to be done, and on what.
+struct problem {
+    std::uint64_t bytes = 0;         // of the whole vector
+    std::uint64_t element_bytes = 1; // bytes is a multiple of it
+    rank_t cores = no_rank;          // that the ranks share, equal on all ranks; no_rank: one each
+    double switch_ns = 1000;         // to give a core from one rank to the next
+    friend constexpr bool operator==(const problem&, const problem&) = default;
+};
+
+// A model of which all rank pairs are alike says so: static constexpr bool homogeneous = true.
+template <class M>
+inline constexpr bool is_homogeneous_v = requires {
+    requires M::homogeneous;
+};
+
+namespace detail {
+
+// A model seen from ranks that share cores.
+template <CostModel M>
+struct shared_cores {
+    const M& model;
+    double turn_ns; // until a rank that waits has the core again
+
+    static constexpr bool homogeneous = is_homogeneous_v<M>;
+    constexpr double start_ns() const { return model.start_ns(); }
+    constexpr double send_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return model.send_ns(from, to, bytes);
+    }
+    constexpr double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return model.latency_ns(from, to, bytes) + turn_ns;
+    }
+    constexpr double receive_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return model.receive_ns(from, to, bytes);
+    }
+    constexpr double combine_ns(rank_t rank, std::uint64_t bytes) const { return model.combine_ns(rank, bytes); }
+    constexpr double copy_ns(rank_t rank, std::uint64_t bytes) const { return model.copy_ns(rank, bytes); }
+    constexpr double port_ns(rank_t from, rank_t to, std::uint64_t bytes,
+                             bool duplex) const requires PortedCostModel<M> {
+        return model.port_ns(from, to, bytes, duplex);
+    }
+    constexpr bool lands_early() const requires PortedCostModel<M> { return model.lands_early(); }
+};
+
+template <CostModel M>
+constexpr shared_cores<M> share_cores(const M& model, const problem& what, rank_t size) {
+    BOUGH_EXPECTS(what.cores >= 1, "cores: at least one");
+    const rank_t ranks_per_core = what.cores >= size ? 1 : (size + what.cores - 1) / what.cores;
+    return {model, ranks_per_core == 1 ? 0 : what.switch_ns * ranks_per_core};
+}
+
+// The sink that does the part of one rank as if every message had been sent at once.
+template <CostModel M>
+class busy_rank {
+public:
+    constexpr busy_rank(const M& model, const model::block_sizes& sizes, rank_t rank)
+        : model_(model), sizes_(sizes), rank_(rank), clock_ns_(model.start_ns()), out_ns_(clock_ns_) {}
+
+    constexpr double end_ns() const noexcept { return std::max(clock_ns_, out_ns_); }
+    constexpr std::uint64_t steps() const noexcept { return steps_; }
+
+    constexpr void send_part(rank_t, slice from) { part_bytes_ += sizes_.bytes_of(from), ++steps_; }
+    constexpr void receive_part(rank_t, slice into) { part_bytes_ += sizes_.bytes_of(into), ++steps_; }
+    constexpr void send(rank_t to, slice from) {
+        const std::uint64_t bytes = message(from);
+        clock_ns_ += model_.send_ns(rank_, to, bytes);
+        if constexpr (PortedCostModel<M>) out_ns_ += model_.port_ns(rank_, to, bytes, false);
+    }
+    constexpr void receive(rank_t from, slice into) {
+        const std::uint64_t bytes = message(into);
+        double there_ns =
+            model_.start_ns() + model_.send_ns(from, rank_, bytes) + model_.latency_ns(from, rank_, bytes);
+        if constexpr (PortedCostModel<M>) {
+            there_ns = std::max(there_ns, in_ns_);
+            if (!model_.lands_early()) there_ns = std::max(there_ns, clock_ns_);
+            there_ns += model_.port_ns(from, rank_, bytes, false);
+            in_ns_ = there_ns;
+        }
+        clock_ns_ = std::max(clock_ns_, there_ns) + model_.receive_ns(from, rank_, bytes);
+    }
+    constexpr void combine(slice, slice, slice out) {
+        clock_ns_ += model_.combine_ns(rank_, sizes_.bytes_of(out)), ++steps_;
+    }
+    constexpr void copy(slice, slice to) { clock_ns_ += model_.copy_ns(rank_, sizes_.bytes_of(to)), ++steps_; }
+
+private:
+    constexpr std::uint64_t message(const slice& s) {
+        const std::uint64_t bytes = part_bytes_ + sizes_.bytes_of(s);
+        part_bytes_ = 0;
+        ++steps_;
+        return bytes;
+    }
+
+    const M& model_;
+    const model::block_sizes& sizes_;
+    rank_t rank_;
+    std::uint64_t part_bytes_ = 0;
+    std::uint64_t steps_ = 0;
+    double clock_ns_;
+    double out_ns_;
+    double in_ns_ = 0;
+};
+
+} // namespace detail
+
+// At least what a plan takes, and how many steps its ranks have (an estimate, from a few of them).
+struct cost_bound {
+    double ns = 0;
+    std::uint64_t steps = 0;
+};
+
+class any_costs {
+public:
+    static constexpr std::size_t capacity = 192; // bytes
+
+    template <class M>
+    requires(!std::same_as<M, any_costs> && CostModel<M>) any_costs(const M& model) : functions_(&functions_of<M>) {
+        static_assert(std::is_trivially_copyable_v<M> && sizeof(M) <= capacity &&
+                          alignof(M) <= alignof(std::max_align_t),
+                      "bough: a cost model that is kept in any_costs must be small and trivially copyable: keep its "
+                      "tables outside, behind a pointer");
+        std::construct_at(reinterpret_cast<M*>(model_.data()), model);
+    }
+
+    double price_ns(const plan_ref& plan, const problem& what) const {
+        return functions_->price_ns(model_.data(), plan, what, plan.size());
+    }
+    // The same of a plan whose ranks all do alike; negative if the model is not the same for all pairs of ranks.
+    double symmetric_price_ns(const plan_ref& plan, const problem& what) const {
+        return functions_->homogeneous ? functions_->price_ns(model_.data(), plan.folded(), what, plan.size()) : -1;
+    }
+    cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
+        return functions_->bound_ns(model_.data(), plan, what);
+    }
+
+private:
+    struct functions {
+        double (*price_ns)(const std::byte*, const plan_ref&, const problem&, rank_t);
+        cost_bound (*bound_ns)(const std::byte*, const plan_ref&, const problem&);
+        bool homogeneous;
+    };
+    template <class M>
+    static const M& model_at(const std::byte* at) noexcept {
+        return *reinterpret_cast<const M*>(at);
+    }
+    // A plan that deadlocks takes for ever.
+    template <class M>
+    static double walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size) {
+        const auto seen = detail::share_cores(model_at<M>(model), what, size);
+        const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
+        return walked.deadlock() ? std::numeric_limits<double>::infinity() : walked.makespan_ns;
+    }
+    template <class M>
+    static cost_bound busy_ns(const std::byte* model, const plan_ref& plan, const problem& what) {
+        const auto seen = detail::share_cores(model_at<M>(model), what, plan.size());
+        const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
+        cost_bound found;
+        const rank_t size = plan.size();
+        for (const rank_t r : {plan.root(), rank_t{0}, size / 2, size - 1}) {
+            detail::busy_rank sink(seen, sizes, r);
+            plan.emit(r, sink);
+            found.ns = std::max(found.ns, sink.end_ns());
+            found.steps = std::max(found.steps, sink.steps());
+        }
+        found.steps *= size;
+        return found;
+    }
+    template <class M>
+    static constexpr functions functions_of{&walk_ns<M>, &busy_ns<M>, is_homogeneous_v<M>};
+
+    alignas(std::max_align_t) std::array<std::byte, capacity> model_{};
+    const functions* functions_;
+};
+
+} // namespace bough
+
+#endif

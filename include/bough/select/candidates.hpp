@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+// Candidates: the algorithms among which to choose, each with the number of blocks that it is to cut the vector into; and
+// the properties that may be required of them.
+//
+//   auto from = candidates<goal::allreduce>(ring{}, halving_doubling{}, recursive_doubling{});
+//   from.add(tree_allreduce{chain{}}, 64);                  in 64 blocks; a list may also be made at run time
+//   required(rank_consistent | order_preserving | any_size)
+#ifndef BOUGH_SELECT_CANDIDATES_HPP
+#define BOUGH_SELECT_CANDIDATES_HPP
+
+#include <bough/core/label.hpp>
+#include <bough/schedule/any_algorithm.hpp>
+#include <bough/schedule/claims.hpp>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct candidate {
+    any_algorithm algorithm;
+    block_t blocks = natural_blocks;
+
+    // chain in 64 blocks
+    label text() const {
+        label made = algorithm.text();
+        if (blocks != natural_blocks)
+            made.append(" in ").append(std::uint64_t{blocks}).append(blocks == 1 ? " block" : " blocks");
+        return made;
+    }
+    friend bool operator==(const candidate&, const candidate&) = default;
+};
+
+// Of one collective, in the order in which they were given: of equals, the first wins.
+struct candidate_list {
+    std::uint8_t kind = 0; // of the goal
+    std::vector<candidate> list{};
+
+    candidate_list& add(any_algorithm algorithm, block_t blocks = natural_blocks) {
+        list.push_back({std::move(algorithm), blocks});
+        return *this;
+    }
+};
+
+// Algorithms, or families that have one for the goal.
+template <class Goal, ServesGoal<Goal>... C>
+candidate_list candidates(const C&... choices) {
+    candidate_list made{Goal::kind, {}};
+    made.list.reserve(sizeof...(C));
+    (made.add(algorithm_for<Goal>(choices)), ...);
+    return made;
+}
+
+// Properties, as algorithms claim them (bough/schedule/claims.hpp). Joined by |.
+struct requirements {
+    bool rank_consistent = false;
+    bool order_preserving = false;
+    bool any_size = false;
+    bracket_class bracket{}; // if claimed(), this one
+
+    constexpr requirements() = default;
+    constexpr requirements(bool consistent, bool order, bool every_size, bracket_class b = {})
+        : rank_consistent(consistent), order_preserving(order), any_size(every_size), bracket(b) {}
+    constexpr requirements(bracket_class b) : bracket(b) {}
+
+    friend constexpr requirements operator|(const requirements& a, const requirements& b) noexcept {
+        return {a.rank_consistent || b.rank_consistent, a.order_preserving || b.order_preserving,
+                a.any_size || b.any_size, a.bracket.claimed() ? a.bracket : b.bracket};
+    }
+    friend constexpr bool operator==(const requirements&, const requirements&) = default;
+};
+
+// Every rank gets the same bits.
+inline constexpr requirements rank_consistent{true, false, false};
+// Operands are combined in rank order, so that the op need not commute.
+inline constexpr requirements order_preserving{false, true, false};
+// Serves any number of ranks, not only this one.
+inline constexpr requirements any_size{false, false, true};
+// The same bits as a plan of this algorithm gives at these dimensions. Pre: it claims a bracket class.
+template <Algorithm A>
+constexpr requirements same_bits_as(const A& algorithm, const dimensions& at) {
+    const bracket_class wanted = claims_of(algorithm, at).bracket;
+    BOUGH_EXPECTS(wanted.claimed(), "same_bits_as: this algorithm claims no bracket class");
+    return wanted;
+}
+// As written in a call: required(rank_consistent | order_preserving).
+constexpr requirements required(const requirements& what) noexcept { return what; }
+
+} // namespace bough
+
+#endif

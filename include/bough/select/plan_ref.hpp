@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// plan_ref: any plan, by reference, as one type; so that what prices plans is compiled once, not once for every plan.
+#ifndef BOUGH_SELECT_PLAN_REF_HPP
+#define BOUGH_SELECT_PLAN_REF_HPP
+
+#include <bough/schedule/any_algorithm.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+namespace bough {
+
+// The plan must live as long as the reference.
+class plan_ref {
+public:
+    template <Plan P>
+    requires(!std::same_as<P, plan_ref>) explicit plan_ref(const P& plan)
+        : plan_(&plan), emit_([](const void* p, const dimensions&, rank_t rank, detail::step_ref out) {
+              static_cast<const P*>(p)->emit(rank, out);
+          }),
+          at_{plan.size(), plan.root(), plan.blocks()} {}
+
+    // An algorithm at these dimensions; which goal it serves does not matter here. Pre: at.blocks is a number.
+    plan_ref(const any_algorithm& algorithm, const dimensions& at)
+        : plan_(&algorithm), emit_([](const void* a, const dimensions& d, rank_t rank, detail::step_ref out) {
+              static_cast<const any_algorithm*>(a)->emit(d, rank, out);
+          }),
+          at_(at) {}
+
+    // Plan
+    static constexpr int goal() noexcept { return 0; }
+    rank_t size() const noexcept { return folded_ == no_rank ? at_.size : 1; }
+    rank_t root() const noexcept { return folded_ == no_rank ? at_.root : 0; }
+    block_t blocks() const noexcept { return at_.blocks; }
+    static constexpr block_t scratch(rank_t) noexcept { return 0; }
+    void emit(rank_t rank, StepSink auto&& out) const {
+        if (folded_ == no_rank) {
+            emit_(plan_, at_, rank, detail::step_ref(out));
+        } else {
+            auto to_itself = step_sink{[&out](step s) {
+                if (s.communicates()) s.peer = 0;
+                push_step(out, s);
+            }};
+            emit_(plan_, at_, folded_, detail::step_ref(to_itself));
+        }
+    }
+
+    // All ranks do alike, and all pairs of them are alike: then one rank that sends to itself takes as long as all do.
+    plan_ref folded() const noexcept {
+        plan_ref made = *this;
+        made.folded_ = at_.size / 2; // one whose ranges wrap around
+        return made;
+    }
+
+private:
+    const void* plan_;
+    void (*emit_)(const void*, const dimensions&, rank_t, detail::step_ref);
+    dimensions at_;
+    rank_t folded_ = no_rank;
+};
+
+static_assert(Plan<plan_ref>);
+
+} // namespace bough
+
+#endif

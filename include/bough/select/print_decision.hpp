@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// Printing a decision: the winner, its price, the runners-up, and what excluded the others.
+//
+//   allreduce over 13 ranks, 65536 bytes: halving_doubling, 57.2 us
+//     of 6 candidates, the model expects it to be the fastest
+//     ring                78.5 us   1.37 times as long
+//     recursive_doubling  at least 119 us: its busiest rank alone takes that long
+//     flat                out: does not keep rank order, and that is required
+#ifndef BOUGH_SELECT_PRINT_DECISION_HPP
+#define BOUGH_SELECT_PRINT_DECISION_HPP
+
+#include <bough/schedule/print_goal.hpp>
+#include <bough/select/choose.hpp>
+
+#include <algorithm>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+namespace bough {
+
+// Why a candidate is out: "does not keep rank order, and that is required". Empty if it is not.
+inline std::string reason_text(const prospect& p) {
+    switch (p.excluded) {
+    case exclusion::none: return "";
+    case exclusion::other_collective: return "is an algorithm of another collective";
+    case exclusion::dimensions: return std::string("refuses: ") + (p.refusal == nullptr ? "" : p.refusal);
+    case exclusion::not_any_size: return "does not serve any number of ranks, and that is required";
+    case exclusion::not_in_order: return "does not keep rank order, and that is required";
+    case exclusion::not_consistent: return "may give ranks different bits, and that must not be";
+    case exclusion::other_bits: return "is not of the required bracket class: it gives other bits";
+    case exclusion::deadlock: return "does not end: this is no plan";
+    case exclusion::too_many_steps: return "has more steps than a choice may look at, and might win: price all to know";
+    case exclusion::not_measured: return "was not measured";
+    }
+    return "";
+}
+
+// Three digits, in us, ms or s.
+inline std::string time_text(double ns) {
+    const char* unit = " us";
+    double value = ns / 1e3;
+    if (value >= 1e6) value /= 1e6, unit = " s";
+    if (value >= 1e3 && unit[1] == 'u') value /= 1e3, unit = " ms";
+    const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    auto scaled = static_cast<std::uint64_t>(value * (digits == 2 ? 100 : digits == 1 ? 10 : 1) + 0.5);
+    std::string text;
+    for (int i = 0; i != digits; ++i, scaled /= 10) text.insert(text.begin(), static_cast<char>('0' + scaled % 10));
+    if (digits != 0) text.insert(text.begin(), '.');
+    return std::to_string(scaled) + text + unit;
+}
+// 1.37
+inline std::string factor_text(double factor) {
+    const auto hundredths = static_cast<std::uint64_t>(factor * 100 + 0.5);
+    const std::string last = std::to_string(hundredths % 100);
+    return std::to_string(hundredths / 100) + (last.size() == 1 ? ".0" : ".") + last;
+}
+
+inline std::string to_string(const requirements& needed) {
+    std::string text;
+    const auto add = [&](bool is, const char* name) {
+        if (is) text += (text.empty() ? "" : " and ") + std::string(name);
+    };
+    add(needed.order_preserving, "rank order");
+    add(needed.rank_consistent, "the same bits on every rank");
+    add(needed.any_size, "any number of ranks");
+    add(needed.bracket.claimed(), "one bracket class");
+    return text;
+}
+
+inline std::string to_string(const decision& d) {
+    const auto size = std::to_string(d.at.size);
+    std::string text = std::string(goal_name(d.kind)) + " over " + size + (d.at.size == 1 ? " rank" : " ranks") + ", " +
+                       std::to_string(d.what.bytes) + " bytes";
+    if (d.at.root != 0) text += ", root " + std::to_string(d.at.root);
+    const std::string needed = to_string(d.needed);
+    if (!needed.empty()) text += ", " + needed + " required";
+    if (!d) {
+        text += ": none of the candidates may be taken\n";
+    } else {
+        const std::size_t in = static_cast<std::size_t>(std::count_if(
+            d.prospects.begin(), d.prospects.end(), [](const prospect& p) { return p.excluded == exclusion::none; }));
+        text +=
+            ": " + std::string(d.winner().what.text().c_str()) + ", " + time_text(d.winner().predicted_ns) + "\n  " +
+            (in == 1 ? "the only candidate that may be taken"
+                     : "of " + std::to_string(in) + " candidates, " +
+                           (d.measured ? "it was measured as the fastest" : "the model expects it to be the fastest")) +
+            "\n";
+    }
+    std::size_t width = 0;
+    for (const prospect& p : d.prospects) width = std::max(width, p.what.text().size());
+    for (std::size_t i = d ? 1 : 0; i != d.prospects.size(); ++i) {
+        const prospect& p = d.prospects[i];
+        std::string name = p.what.text().c_str();
+        name.resize(width, ' ');
+        text += "  " + name + "  ";
+        if (p.excluded != exclusion::none)
+            text += "out: " + reason_text(p);
+        else if (p.at_least)
+            text += "at least " + time_text(p.predicted_ns) + ": its busiest rank alone takes that long";
+        else
+            text += time_text(p.predicted_ns) + ", " + factor_text(p.predicted_ns / d.winner().predicted_ns) +
+                    " times as long";
+        text += "\n";
+    }
+    return text;
+}
+
+template <class Char, class Traits>
+std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, const decision& d) {
+    return out << to_string(d).c_str();
+}
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates for allgather: all of them send as little as there can be; they differ in rounds and in distance.
+#ifndef BOUGH_SELECT_STANDARD_ALLGATHER_HPP
+#define BOUGH_SELECT_STANDARD_ALLGATHER_HPP
+
+#include <bough/algorithm/allgather/bruck.hpp>
+#include <bough/algorithm/allgather/circulant.hpp>
+#include <bough/algorithm/allgather/lowest_bit_first.hpp>
+#include <bough/algorithm/allgather/neighbour_exchange.hpp>
+#include <bough/algorithm/allgather/ring.hpp>
+#include <bough/select/standard.hpp>
+
+namespace bough {
+
+template <>
+struct standard_set<goal::allgather> {
+    template <int = 0>
+    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+        made.add(circulant_allgather{});
+        made.add(lowest_bit_first_allgather{});
+        made.add(bruck{});
+        if (at.size <= 2 || what.bytes == 0) return;
+        made.add(ring_allgather{});
+        made.add(neighbour_exchange{});
+    }
+};
+
+} // namespace bough
+
+#endif

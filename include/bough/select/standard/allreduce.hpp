@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates for allreduce: whole vectors for short ones, reduce_scatter and allgather for long ones.
+#ifndef BOUGH_SELECT_STANDARD_ALLREDUCE_HPP
+#define BOUGH_SELECT_STANDARD_ALLREDUCE_HPP
+
+#include <bough/algorithm/allreduce/halving_doubling.hpp>
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/circulant.hpp>
+#include <bough/algorithm/lowest_bit_first.hpp>
+#include <bough/algorithm/per_level.hpp>
+#include <bough/algorithm/ring.hpp>
+#include <bough/select/standard.hpp>
+#include <bough/tree/fnomial.hpp>
+
+namespace bough {
+
+template <>
+struct standard_set<goal::allreduce> {
+    template <int = 0>
+    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+        made.add(recursive_doubling{});
+        for (const rank_t degree : {2u, 4u, 8u}) made.add(tree_allreduce{fnomial{degree}});
+        made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // everybody to rank 0 and back
+        made.add(per_level_allreduce{.form = level_form::exchange});
+        if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
+        made.add(halving_doubling_allreduce{});
+        made.add(per_level_allreduce{});
+        made.add(algorithm_for<goal::allreduce>(circulant{}));
+        made.add(algorithm_for<goal::allreduce>(lowest_bit_first{}));
+        made.add(algorithm_for<goal::allreduce>(ring{}));
+    }
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates for alltoall: few messages for short blocks, no detour for long ones.
+#ifndef BOUGH_SELECT_STANDARD_ALLTOALL_HPP
+#define BOUGH_SELECT_STANDARD_ALLTOALL_HPP
+
+#include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/alltoall/pairwise.hpp>
+#include <bough/select/standard.hpp>
+
+namespace bough {
+
+template <>
+struct standard_set<goal::alltoall> {
+    template <int = 0>
+    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+        made.add(pairwise_alltoall{});
+        if (at.size > 2 && what.bytes < (std::uint64_t{1} << 24)) made.add(bruck_alltoall{});
+    }
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates for exscan: in whole vectors.
+#ifndef BOUGH_SELECT_STANDARD_EXSCAN_HPP
+#define BOUGH_SELECT_STANDARD_EXSCAN_HPP
+
+#include <bough/algorithm/exscan/one_two_three_doubling.hpp>
+#include <bough/algorithm/exscan/recursive_doubling.hpp>
+#include <bough/select/standard.hpp>
+
+namespace bough {
+
+template <>
+struct standard_set<goal::exscan> {
+    template <int = 0>
+    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+        made.add(one_two_three_doubling{});
+        made.add(recursive_doubling_exscan{});
+        (void)at, (void)what;
+    }
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates for reduce_scatter: all of them send as little as there can be; they differ in rounds and in order.
+#ifndef BOUGH_SELECT_STANDARD_REDUCE_SCATTER_HPP
+#define BOUGH_SELECT_STANDARD_REDUCE_SCATTER_HPP
+
+#include <bough/algorithm/reduce_scatter/circulant.hpp>
+#include <bough/algorithm/reduce_scatter/lowest_bit_first.hpp>
+#include <bough/algorithm/reduce_scatter/pairwise.hpp>
+#include <bough/algorithm/reduce_scatter/recursive_halving.hpp>
+#include <bough/algorithm/reduce_scatter/ring.hpp>
+#include <bough/select/standard.hpp>
+
+namespace bough {
+
+template <>
+struct standard_set<goal::reduce_scatter> {
+    template <int = 0>
+    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+        made.add(circulant_reduce_scatter{});
+        made.add(lowest_bit_first_reduce_scatter{});
+        made.add(recursive_halving{});
+        made.add(pairwise{});
+        if (at.size > 2 && what.bytes != 0) made.add(ring_reduce_scatter{});
+    }
+};
+
+} // namespace bough
+
+#endif

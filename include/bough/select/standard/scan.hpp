@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates for scan: in whole vectors.
+#ifndef BOUGH_SELECT_STANDARD_SCAN_HPP
+#define BOUGH_SELECT_STANDARD_SCAN_HPP
+
+#include <bough/algorithm/scan/recursive_doubling.hpp>
+#include <bough/select/standard.hpp>
+
+namespace bough {
+
+template <>
+struct standard_set<goal::scan> {
+    template <int = 0>
+    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+        made.add(recursive_doubling_scan{});
+        (void)at, (void)what;
+    }
+};
+
+} // namespace bough
+
+#endif

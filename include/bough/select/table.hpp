@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// A decision table: measured times, as another source for choose. Plain data: written by `bough tune`, loaded by anybody.
+//
+//   decision d = choose(candidates, {.size = 13}, {.bytes = 65536}, table);
+//
+// A candidate's time is looked up by its label: from the measured numbers of ranks the nearest (by ratio; the lower of
+// equals), there between the two nearest sizes, in proportion to the bytes; outside of them that of the nearest one. A row
+// with the same number of blocks is preferred, else the fastest of that algorithm counts.
+#ifndef BOUGH_SELECT_TABLE_HPP
+#define BOUGH_SELECT_TABLE_HPP
+
+#include <bough/core/label.hpp>
+#include <bough/select/choose.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct measured_row {
+    std::uint8_t kind = 0; // of the goal
+    rank_t ranks = 0;
+    std::uint64_t bytes = 0;
+    label algorithm{}; // label_of(algorithm)
+    block_t blocks = 0;
+    double ns = 0;
+    friend constexpr bool operator==(const measured_row&, const measured_row&) = default;
+};
+
+struct decision_table {
+    std::vector<measured_row> rows{};
+
+    // Of an algorithm in so many blocks; negative if there is nothing about it.
+    double time_ns(std::uint8_t kind, rank_t ranks, std::uint64_t bytes, const label& algorithm, block_t blocks) const {
+        rank_t nearest = 0;
+        for (const measured_row& r : rows)
+            if (r.kind == kind && r.algorithm == algorithm && (nearest == 0 || is_nearer(ranks, r.ranks, nearest)))
+                nearest = r.ranks;
+        if (nearest == 0) return -1;
+        const measured_row* below = nullptr; // at most `bytes`
+        const measured_row* above = nullptr; // at least `bytes`
+        const auto better = [&](const measured_row& r, const measured_row* known) {
+            return (r.blocks == blocks) != (known->blocks == blocks) ? r.blocks == blocks : r.ns < known->ns;
+        };
+        for (const measured_row& r : rows) {
+            if (r.kind != kind || r.ranks != nearest || !(r.algorithm == algorithm)) continue;
+            if (r.bytes <= bytes &&
+                (below == nullptr || r.bytes > below->bytes || (r.bytes == below->bytes && better(r, below))))
+                below = &r;
+            if (r.bytes >= bytes &&
+                (above == nullptr || r.bytes < above->bytes || (r.bytes == above->bytes && better(r, above))))
+                above = &r;
+        }
+        if (below == nullptr) return above->ns;
+        if (above == nullptr || above->bytes == below->bytes) return below->ns;
+        const double part =
+            static_cast<double>(bytes - below->bytes) / static_cast<double>(above->bytes - below->bytes);
+        return below->ns + part * (above->ns - below->ns);
+    }
+    friend bool operator==(const decision_table&, const decision_table&) = default;
+
+private:
+    // Is a closer to wanted than b, by ratio? Of equals the lower.
+    static bool is_nearer(rank_t wanted, rank_t a, rank_t b) noexcept {
+        // max(w, a) / min(w, a) < max(w, b) / min(w, b), in whole numbers
+        const std::uint64_t w = wanted;
+        const std::uint64_t left = std::max<std::uint64_t>(w, a) * std::min<std::uint64_t>(w, b);
+        const std::uint64_t right = std::max<std::uint64_t>(w, b) * std::min<std::uint64_t>(w, a);
+        return left != right ? left < right : a < b;
+    }
+};
+
+inline decision choose(const candidate_list& from, const dimensions& at, const problem& what,
+                       const decision_table& table, const choose_options& options = {}) {
+    decision made = detail::sort_out(from, at, what, options.needed);
+    made.measured = true;
+    for (prospect& p : made.prospects) {
+        if (p.excluded != exclusion::none) continue;
+        p.predicted_ns = table.time_ns(from.kind, at.size, what.bytes, p.what.algorithm.text(), p.blocks);
+        if (p.predicted_ns < 0) p.predicted_ns = 0, p.excluded = exclusion::not_measured;
+    }
+    detail::rank_by_price(made, 0);
+    return made;
+}
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+// What automatic{} stands for: choices that are remembered, and properties that are required of them.
+#include "support/catch.hpp"
+#include <bough/allgather.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/reduce.hpp>
+#include <bough/transport/in_process.hpp>
+#include <bough/tree/binomial.hpp>
+
+#include <atomic>
+#include <numeric>
+#include <span>
+#include <vector>
+
+using namespace bough;
+
+namespace {
+
+constexpr model::alpha_beta_gamma dear_messages{.alpha_ns = 1e9, .beta_ns_per_byte = 0, .gamma_ns_per_byte = 0};
+constexpr model::alpha_beta_gamma dear_bytes{.alpha_ns = 0, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 1};
+
+// Values whose sum has other bits in another order.
+double value(rank_t rank, std::size_t i) { return 1.0 / (1.0 + static_cast<double>(rank * 31 + i % 97)); }
+
+template <class Choice>
+std::vector<double> summed(auto& comm, std::size_t count, const Choice& choice) {
+    std::vector<double> x(count);
+    for (std::size_t i = 0; i != count; ++i) x[i] = value(comm.rank(), i);
+    allreduce(comm, std::span(x), plus{}, choice);
+    return x;
+}
+
+} // namespace
+
+TEST_CASE("automatic: right under any costs, for any size", "[frontdoor][automatic]") {
+    for (const rank_t p : {1u, 2u, 3u, 5u, 8u}) {
+        std::atomic<int> wrong{0};
+        in_process{p}.run([&](auto transport) {
+            communicator comm{std::move(transport)};
+            for (const auto& costs : {dear_messages, dear_bytes}) {
+                comm.set_costs(costs);
+                for (const std::size_t count : {0u, 1u, 7u, 100u, 20'000u}) {
+                    std::vector<std::uint64_t> x(count), expected(count, std::uint64_t{p} * (p + 1) / 2);
+                    const auto fill = [&] { std::fill(x.begin(), x.end(), std::uint64_t{comm.rank()} + 1); };
+                    for (int again = 0; again != 3; ++again) {
+                        fill();
+                        allreduce(comm, std::span(x), plus{});
+                        wrong += x != expected;
+                        fill();
+                        allreduce(comm, std::span(x), plus{},
+                                  automatic{.required = required(rank_consistent | order_preserving | any_size)});
+                        wrong += x != expected;
+                        fill();
+                        reduce(comm, std::span(x), plus{}, root{p - 1});
+                        if (comm.rank() == p - 1) wrong += x != expected;
+                        broadcast(comm, std::span(x), root{p - 1});
+                        wrong += x != expected;
+                        std::vector<std::uint64_t> own(count, comm.rank()), all(count * p);
+                        allgather(comm, std::span<const std::uint64_t>(own), std::span(all));
+                        for (std::size_t i = 0; i != all.size(); ++i) wrong += all[i] != i / count;
+                    }
+                }
+            }
+        });
+        CAPTURE(p);
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("automatic: the required bits, whatever is chosen", "[frontdoor][automatic]") {
+    for (const rank_t p : {3u, 5u, 7u}) {
+        std::atomic<int> differ{0};
+        in_process{p}.run([&](auto transport) {
+            communicator comm{std::move(transport)};
+            const automatic same{.required = same_bits_as(recursive_doubling{}, {.size = comm.size()})};
+            for (const auto& costs : {dear_messages, dear_bytes}) {
+                comm.set_costs(costs);
+                for (const std::size_t count : {1u, 50'000u})
+                    differ += summed(comm, count, same) != summed(comm, count, recursive_doubling{});
+            }
+        });
+        CAPTURE(p);
+        CHECK(differ == 0);
+    }
+}
+
+TEST_CASE("automatic: what nobody has is an error on every rank, and the next call works", "[frontdoor][automatic]") {
+    std::atomic<int> refused{0}, wrong{0};
+    in_process{3}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        int x = 1;
+        for (int again = 0; again != 2; ++again) {
+            status s;
+            allreduce(comm, std::span(&x, 1), plus{},
+                      automatic{.required = bracket_class{bracket_family("of nobody"), 1}}, s);
+            refused += s.code == errc::unsupported;
+        }
+        x = 1;
+        allreduce(comm, std::span(&x, 1), plus{});
+        wrong += x != 3;
+    });
+    CHECK(refused == 6);
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("any_algorithm: as a choice", "[frontdoor][automatic]") {
+    std::atomic<int> refused{0}, wrong{0};
+    in_process{5}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        for (const any_algorithm& a :
+             {any_algorithm(recursive_doubling{}), any_algorithm(tree_allreduce{binomial{}})}) {
+            std::vector<int> x(10, 1);
+            allreduce(comm, std::span(x), plus{}, a);
+            wrong += x != std::vector<int>(10, 5);
+        }
+        int y = 1;
+        status s;
+        allreduce(comm, std::span(&y, 1), plus{}, any_algorithm(tree_reduce{binomial{}}), s);
+        refused += s.code == errc::invalid_argument;
+    });
+    CHECK(wrong == 0);
+    CHECK(refused == 5);
+}

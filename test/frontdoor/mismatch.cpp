@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// One rank makes another call than the others, of the collectives whose data is cut by ranks, and of the scans: every
+// rank learns of it, from this call or from its next one, and nobody is told a wrong answer.
+#include "support/catch.hpp"
+#include <bough/allgather.hpp>
+#include <bough/alltoall.hpp>
+#include <bough/barrier.hpp>
+#include <bough/exscan.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/min_max.hpp>
+#include <bough/reduce_scatter.hpp>
+#include <bough/scan.hpp>
+#include <bough/transport/in_process.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace {
+
+using namespace bough;
+using comm_type = communicator<in_process::endpoint>;
+
+enum class collective { reduce_scatter, allgather, scan, exscan, alltoall, reduce_scatterv, allgatherv };
+constexpr collective collectives[] = {collective::reduce_scatter, collective::allgather, collective::scan,
+                                      collective::exscan,         collective::alltoall,  collective::reduce_scatterv,
+                                      collective::allgatherv};
+enum class deviation { count, type, op, cut, kind };
+constexpr deviation deviations[] = {deviation::count, deviation::type, deviation::op, deviation::cut, deviation::kind};
+
+bool combines(collective c) {
+    return c != collective::allgather && c != collective::allgatherv && c != collective::alltoall;
+}
+bool is_v(collective c) { return c == collective::reduce_scatterv || c == collective::allgatherv; }
+
+// A fixed algorithm: the automatic choice might differ by size, so that messages do not meet.
+template <class T, class O>
+void one_call(comm_type& comm, collective c, std::size_t each, bool other_cut, const O& op, status& s) {
+    const std::size_t p = comm.size();
+    std::vector<T> block(each, T(1)), whole(each * p, T(1)), other(each * p);
+    std::vector<std::size_t> counts(p, each);
+    if (other_cut) ++counts[0], --counts[p - 1]; // of the same sum
+    const std::span<const T> in(whole);
+    block.resize(counts[comm.rank()], T(1));
+    switch (c) {
+    case collective::reduce_scatter:
+        return reduce_scatter(comm, in, std::span(block), op, circulant_reduce_scatter{}, s);
+    case collective::reduce_scatterv:
+        return reduce_scatterv(comm, in, std::span(block), counts, op, circulant_reduce_scatter{}, s);
+    case collective::allgather: return allgather(comm, std::span(block), std::span(whole), circulant_allgather{}, s);
+    case collective::allgatherv:
+        return allgatherv(comm, std::span(block), std::span(whole), counts, circulant_allgather{}, s);
+    case collective::scan: return scan(comm, std::span(whole), op, recursive_doubling_scan{}, s);
+    case collective::exscan: return exscan(comm, std::span(whole), op, one_two_three_doubling{}, s);
+    case collective::alltoall: return alltoall(comm, in, std::span(other), pairwise_alltoall{}, s);
+    }
+}
+
+mismatch what(deviation d) {
+    switch (d) {
+    case deviation::count: return mismatch::count;
+    case deviation::type: return mismatch::type;
+    case deviation::op: return mismatch::op;
+    case deviation::cut: return mismatch::plan;
+    default: return mismatch::collective;
+    }
+}
+
+} // namespace
+
+TEST_CASE("mismatch: of the collectives of blocks and of the scans", "[frontdoor]") {
+    for (const rank_t size : {2u, 3u, 5u})
+        for (const collective c : collectives)
+            for (const deviation d : deviations)
+                for (rank_t deviating = 0; deviating != size; ++deviating) {
+                    if ((d == deviation::op && !combines(c)) || (d == deviation::cut && !is_v(c))) continue;
+                    CAPTURE(size, static_cast<int>(c), static_cast<int>(d), deviating);
+                    std::atomic<rank_t> failed{0}, both_values{0}, late{0};
+                    in_process{size}.run([&](auto transport) {
+                        comm_type comm{std::move(transport), {.timeout_ns = 10'000'000'000u}};
+                        const bool deviates = comm.rank() == deviating;
+                        status s;
+                        if (deviates && d == deviation::type)
+                            one_call<std::uint32_t>(comm, c, 4, false, plus{}, s);
+                        else if (deviates && d == deviation::op)
+                            one_call<std::int32_t>(comm, c, 4, false, max{}, s);
+                        else if (deviates && d == deviation::kind)
+                            barrier(comm, s);
+                        else
+                            one_call<std::int32_t>(comm, c, deviates && d == deviation::count ? 5 : 4,
+                                                   deviates && d == deviation::cut, plus{}, s);
+                        both_values += s.code == errc::call_mismatch && s.mismatch == what(d) && s.mine != s.theirs;
+                        // Who had rightly returned: its next calls tell it.
+                        for (int tries = 0; tries != 1000 && !s; ++tries) barrier(comm, s);
+                        failed += bool(s);
+                        late += s.code == errc::deadline || s.cause == errc::deadline;
+                    });
+                    CHECK(failed == size);
+                    CHECK(late == 0);
+                    if (d != deviation::kind) CHECK(both_values >= 1);
+                }
+}

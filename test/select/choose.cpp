@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "everything.hpp"
+#include "support/catch.hpp"
+#include "support/sample.hpp"
+#include <bough/algorithm/allreduce/halving_doubling.hpp>
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/algorithm/ring.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/select/choose.hpp>
+#include <bough/select/print_decision.hpp>
+#include <bough/tree/chain.hpp>
+#include <bough/tree/fnomial.hpp>
+#include <bough/tree/kary.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <sstream>
+#include <string>
+
+using namespace bough;
+
+namespace {
+
+constexpr model::lrc nic{
+    .message_latency_ns = 2000, .receive = {400, 1.0}, .combine = {100, 0.5}, .startup_ns = 300, .copy = {20, 0.1}};
+constexpr model::alpha_beta_gamma paper{.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25};
+constexpr model::alpha_beta_gamma one_way{
+    .alpha_ns = 1000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0.2, .f_alpha = 0.6, .f_beta = 0.8, .early = true};
+
+// By the walk alone, without any_costs.
+template <class M>
+double walked(const candidate& c, const dimensions& at, const problem& what, const M& model) {
+    const dimensions d = test::with_blocks(c, at);
+    return model::walk(plan<goal::barrier, any_algorithm>(c.algorithm, d), model, what.bytes, what.element_bytes)
+        .makespan_ns;
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("choose: the cheapest by the walk, the first of equals", "[select][choose]", model::lrc,
+                   model::alpha_beta_gamma) {
+    std::vector<TestType> models;
+    if constexpr (std::is_same_v<TestType, model::lrc>)
+        models = {nic};
+    else
+        models = {paper, one_way};
+    std::uint64_t number = 0;
+    for (const auto& model : models)
+        for (const rank_t p : {1u, 2u, 3u, 5u, 7u, 8u, 13u, 24u, 33u})
+            for (const std::uint64_t bytes : {0u, 8u, 4096u, 65536u, 1u << 20}) {
+                if (p > 8 && !bough_test::sampled(++number, 4)) continue;
+                const dimensions at{.size = p};
+                const problem what{.bytes = bytes};
+                test::for_each_goal(at, [&]<class Goal>(Goal, const candidate_list& all) {
+                    const decision quick = choose(all, at, what, model);
+                    const decision full = choose(all, at, what, model, {.price_all = true});
+                    INFO("kind " << int{Goal::kind} << ", " << p << " ranks, " << bytes << " bytes");
+                    REQUIRE(quick);
+                    REQUIRE(full);
+                    CHECK(quick.winner() == full.winner());
+                    CHECK(quick.prospects.size() == all.list.size());
+                    double best = std::numeric_limits<double>::infinity();
+                    for (const prospect& one : full.prospects) {
+                        INFO(one.what.text().c_str());
+                        if (one.excluded != exclusion::none) {
+                            CHECK(one.excluded == exclusion::dimensions);
+                            continue;
+                        }
+                        const double exact = walked(one.what, at, what, model);
+                        // One rank stands for all where they do alike, up to a combine that is cut in two, and to blocks
+                        // that differ by a byte.
+                        if (one.what.algorithm.fixed_claims().symmetric)
+                            CHECK(one.predicted_ns == Approx(exact).epsilon(0.1));
+                        else
+                            CHECK(one.predicted_ns == exact);
+                        CHECK(any_costs(model)
+                                  .bound_ns(plan_ref(one.what.algorithm, test::with_blocks(one.what, at)), what)
+                                  .ns <= exact * (1 + 1e-12));
+                        best = std::min(best, one.predicted_ns);
+                    }
+                    CHECK(full.winner().predicted_ns <= best * (1 + equal_price_share));
+                    // The first of those.
+                    for (const candidate& c : all.list) {
+                        const auto one = std::find_if(full.prospects.begin(), full.prospects.end(),
+                                                      [&](const prospect& q) { return q.what == c; });
+                        if (one->excluded != exclusion::none || one->predicted_ns > best * (1 + equal_price_share))
+                            continue;
+                        CHECK(full.winner().what == c);
+                        break;
+                    }
+                });
+            }
+}
+
+TEST_CASE("choose: where ranks do alike and blocks are equal, one stands for all", "[select][choose]") {
+    for (const rank_t p : {2u, 3u, 7u, 8u, 13u, 30u})
+        test::for_each_goal({.size = p}, [&]<class Goal>(Goal, const candidate_list& all) {
+            const problem what{.bytes = std::uint64_t{p} * p * 64};
+            for (const candidate& c : all.list) {
+                const dimensions at = test::with_blocks(c, {.size = p});
+                if (c.algorithm.check(at) || !c.algorithm.fixed_claims().symmetric) continue;
+                INFO(c.text().c_str() << " over " << p << " ranks");
+                CHECK(any_costs(paper).symmetric_price_ns(plan_ref(c.algorithm, at), what) ==
+                      Approx(walked(c, at, what, paper)).epsilon(1e-9));
+            }
+        });
+}
+
+TEST_CASE("choose: required properties", "[select][choose]") {
+    const dimensions at{.size = 13};
+    const problem what{.bytes = 1 << 20};
+    test::for_each_goal(at, [&]<class Goal>(Goal, const candidate_list& all) {
+        if constexpr (Goal::combines) {
+            for (const requirements& needed :
+                 {requirements{order_preserving}, requirements{rank_consistent}, order_preserving | any_size}) {
+                const decision d = choose(all, at, what, paper, {.needed = required(needed)});
+                for (const prospect& one : d.prospects) {
+                    if (one.excluded == exclusion::dimensions) continue;
+                    const claims said = one.what.algorithm.claims(test::with_blocks(one.what, at));
+                    const bool has = (!needed.order_preserving || said.keeps_rank_order) &&
+                                     (!needed.rank_consistent || said.rank_consistent) &&
+                                     (!needed.any_size || said.any_size);
+                    INFO(one.what.text().c_str());
+                    CHECK((one.excluded == exclusion::none) == has);
+                }
+            }
+        }
+    });
+    const auto all = test::everything_for_allreduce(at);
+    const decision same = choose(all, at, what, paper, {.needed = same_bits_as(recursive_doubling{}, at)});
+    REQUIRE(same);
+    CHECK(same.winner().what.algorithm == any_algorithm(halving_doubling_allreduce{}));
+    const decision none = choose(all, at, what, paper, {.needed = bracket_class{bracket_family("nobody's"), 0}});
+    CHECK_FALSE(none);
+    CHECK(to_string(none).find("none of the candidates may be taken") != std::string::npos);
+}
+
+TEST_CASE("choose: says why", "[select][choose]") {
+    auto from = candidates<goal::allreduce>(recursive_doubling{}, ring{}, tree_allreduce{kary{2}});
+    from.add(tree_allreduce{chain{}}, 64).add(tree_reduce{chain{}}).add(tree_allreduce{fnomial{1}});
+    const decision d = choose(from, {.size = 7}, {.bytes = 1 << 20}, paper, {.needed = order_preserving});
+    std::ostringstream out;
+    out << d;
+    const std::string text = out.str();
+    INFO(text);
+    for (const char* part :
+         {"allreduce over 7 ranks, 1048576 bytes, rank order required: tree_allreduce{chain} in 64 blocks, ",
+          "of 2 candidates, the model expects it to be the fastest", "recursive_doubling", "at least ",
+          ": its busiest rank alone takes that long", "tree_allreduce{kary{.arity = 2}}",
+          "out: does not keep rank order, and that is required", "out: is an algorithm of another collective",
+          "out: refuses: degree: "})
+        CHECK(text.find(part) != std::string::npos);
+    CHECK(time_text(0) == "0.00 us");
+    CHECK(time_text(1234) == "1.23 us");
+    CHECK(time_text(99'940) == "99.9 us");
+    CHECK(time_text(999'400) == "999 us");
+    CHECK(time_text(1'000'000) == "1.00 ms");
+    CHECK(time_text(12.5e9) == "12.5 s");
+    CHECK(factor_text(1.005) == "1.00");
+    CHECK(factor_text(12.996) == "13.00");
+}
+
+TEST_CASE("choose: a pure function, also beyond what it may walk", "[select][choose]") {
+    const dimensions at{.size = 300};
+    const problem what{.bytes = 1 << 22};
+    const auto all = test::everything_for_broadcast(at);
+    const choose_options few{.most_steps = 0};
+    const decision d = choose(all, at, what, paper, few);
+    CHECK(d == choose(all, at, what, paper, few));
+    bool left_out = false;
+    for (const prospect& one : d.prospects) left_out |= one.excluded == exclusion::too_many_steps;
+    CHECK(left_out);
+    CHECK(d);
+}
+
+TEST_CASE("choose: ranks that share cores wait longer", "[select][choose]") {
+    const any_costs costs = nic;
+    const auto p = plan_allreduce(recursive_doubling{}, {.size = 8});
+    const double alone = costs.price_ns(plan_ref(p), {.bytes = 8});
+    CHECK(alone == model::walk(p, nic, 8).makespan_ns);
+    CHECK(costs.price_ns(plan_ref(p), {.bytes = 8, .cores = 8}) == alone);
+    // Three rounds, each with a turn of the four ranks of a core.
+    CHECK(costs.price_ns(plan_ref(p), {.bytes = 8, .cores = 2, .switch_ns = 1000}) == Approx(alone + 3 * 4000));
+    CHECK(price_of(costs, {.bytes = 8}, p) == alone);
+}
