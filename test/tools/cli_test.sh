@@ -49,7 +49,7 @@ json() {
 
 # --- The whole ---
 run 0
-for command in tree schedule verify table measure run demo; do
+for command in tree schedule verify table choose map measure tune run demo; do
     prints "  $command "
     run 0 "$command" --help
     [ "$(grep -c "^  bough $command" "$scratch/out")" -ge 2 ] || fail "bough $command --help: shows no two examples"
@@ -112,8 +112,9 @@ prints '"verb":"send","peer":'
 json schedule barrier dissemination --ranks 5 --rank 4 --format json
 prints '"rank": 4'
 prints_not '"rank": 3'
-refuses "COLLECTIVE: there is no 'alltoall'; known are reduce, allreduce, broadcast, barrier" schedule alltoall flat --ranks 3
-refuses "ALGORITHM: reduce has no 'ring'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat" schedule reduce ring --ranks 3
+refuses "COLLECTIVE: there is no 'alltosome'; known are reduce, allreduce, broadcast, barrier, gather" schedule alltosome flat --ranks 3
+refuses "ALGORITHM: reduce has no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat" schedule reduce oak --ranks 3
+refuses "ALGORITHM: scan has no 'flat'; known are recursive_doubling" schedule scan flat --ranks 3
 refuses "ALGORITHM: reduce has no 'recursive_doubling'" schedule reduce recursive_doubling --ranks 3
 refuses "ALGORITHM: allreduce has no 'dissemination'" schedule allreduce dissemination --ranks 3
 refuses "--degree: recursive_doubling has no degree" schedule allreduce recursive_doubling --degree 2 --ranks 3
@@ -191,12 +192,69 @@ run 0 table
 prints "Every plan is proved for 13 ranks"
 prints_not WRONG
 run 0 table --ranks 8 --format markdown
-prints '| allreduce  | `recursive_doubling`'
+prints "| allreduce      | \`recursive_doubling\`"
 json table --ranks 5 --json
 run 0 table --ranks 1
 prints_not WRONG
 refuses "--ranks: needs a number from 1 to" table --ranks 0
 refuses "--ranks: needs a number from 1 to" table --ranks 1000000
+
+# --- choose ---
+run 0 choose allreduce --ranks 13 --bytes 64K
+prints "allreduce over 13 ranks, 65536 bytes: "
+prints "candidates, the model expects it to be the fastest"
+prints "model: alpha 5.00 us, beta 1 ns/byte, gamma 0.25 ns/byte"
+run 0 choose allreduce --ranks 13 --bytes 64K --require order,bits --all
+prints "does not keep rank order, and that is required"
+prints_not "at least"
+run 0 choose allreduce --ranks 8 --bytes 8 --model 1000000,0,0
+prints "recursive_doubling, 3.00 ms"
+for collective in reduce broadcast barrier gather scatter reduce_scatter allgather scan exscan alltoall; do
+    run 0 choose "$collective" --ranks 7 --bytes 8,1M
+    prints "$collective over 7 ranks"
+done
+json choose reduce --ranks 9 --root 4 --bytes 8,64K --json
+prints '"root": 4'
+printf '{"model":{"message_latency_ns":100,"receive":{"base_ns":1,"per_byte_ns":0.5},"combine":{"base_ns":1,"per_byte_ns":0.5},"startup_ns":0}}' >"$scratch/model.json"
+run 0 choose allreduce --ranks 4 --bytes 8 --model "$scratch/model.json"
+prints "model: L 0.10 us"
+printf '{"alpha_ns":1000,"beta_ns_per_byte":0.5,"gamma_ns_per_byte":-1}' >"$scratch/model.json"
+refuses "--model: file '$scratch/model.json' has no cost \"gamma_ns_per_byte\"" choose allreduce --ranks 4 --model "$scratch/model.json"
+refuses "--model: needs a file, or three costs as 5000,1,0.25" choose allreduce --ranks 4 --model 1,2
+refuses "--model: needs a file, or three costs" choose allreduce --ranks 4 --model 1,2,3,4
+refuses "--model: needs a file, or three costs" choose allreduce --ranks 4 --model 1,-2,3
+refuses "--model: file 'none' cannot be opened" choose allreduce --ranks 4 --model none
+refuses "--require: there is no 'luck'; known are order, bits, any_size" choose allreduce --ranks 4 --require luck
+refuses "--ranks is required" choose allreduce
+refuses "--table: file '$scratch/model.json' holds no table" choose allreduce --ranks 4 --table "$scratch/model.json"
+
+# --- map ---
+run 0 map allreduce --ranks 2..9 --bytes 8..64K
+prints "The fastest allreduce by ranks and bytes"
+[ "$(grep -cE '^ +[2-9]  ([A-Z] ){14}' "$scratch/out")" = 8 ] || fail "$command_line: not 8 rows of 14 cells"
+json map broadcast --ranks 2..4 --bytes 8..1K --json
+run 0 map reduce --ranks 2..5 --bytes 8..1K --model 100,1,1 --format svg
+prints "<svg xmlns="
+prints "</svg>"
+if command -v python3 >/dev/null; then
+    python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$scratch/out" || fail "$command_line: not XML"
+fi
+refuses "--bytes: a range begins at 1 or more" map allreduce --bytes 0..8
+refuses "--bytes: the range '64..8' ends before it begins" map allreduce --bytes 64..8
+refuses "--ranks: at most 1024" map allreduce --ranks 2..2000
+
+# --- tune ---
+json tune allreduce --ranks 2..3 --bytes 8,1K --iterations 3
+cp "$scratch/out" "$scratch/tuned.json"
+prints '"algorithm":"recursive_doubling"'
+run 0 choose allreduce --ranks 3 --bytes 64 --table "$scratch/tuned.json"
+prints "by the table: allreduce over 3 ranks, 64 bytes: "
+prints "it was measured as the fastest"
+refuses "--ranks: at most 64" tune allreduce --ranks 2..100
+refuses "--bytes: 1G on each of 4 ranks is too much" tune allreduce --ranks 4 --bytes 8,1G
+refuses "--transport: there is no 'pigeon'" tune allreduce --transport pigeon
+sed 's/"ranks":2/"ranks":-2/' "$scratch/tuned.json" >"$scratch/bad.json"
+refuses "--table: file '$scratch/bad.json' has a row whose \"ranks\" is not a number" choose allreduce --ranks 3 --table "$scratch/bad.json"
 
 # --- measure ---
 run 0 measure --ranks 4 --iterations 5
@@ -208,6 +266,9 @@ refuses "--ranks: needs a number from 3 to" measure --ranks 2
 refuses "--ranks: needs a number from 3 to" measure --ranks 1000
 refuses "--iterations: needs a number from 1 to" measure --iterations 0
 refuses "--transport: there is no 'pigeon'; known are in_process" measure --transport pigeon
+run 0 measure --model alpha_beta_gamma --ranks 3 --iterations 3
+json measure --model alpha_beta_gamma --ranks 3 --iterations 3 --json
+refuses "--model: there is no 'abacus' to measure; known are lrc, alpha_beta_gamma" measure --model abacus
 
 # --- run ---
 run 0 run allreduce --ranks 4 --bytes 8,4K,64K --iterations 5
@@ -222,8 +283,14 @@ prints "dissemination"
 run 0 run allreduce --ranks 1 --bytes 8 --iterations 5 --op multiplies --type f32
 json run allreduce --ranks 3 --bytes 8 --iterations 5 --op bit_xor --type u64 --algorithm recursive_doubling --json
 prints '"right": true'
-refuses "COLLECTIVE: there is no 'scan'" run scan --ranks 3
-refuses "ALGORITHM: reduce has no 'ring'" run reduce --ranks 3 --algorithm ring
+for collective in gather scatter reduce_scatter allgather scan exscan alltoall; do
+    run 0 run "$collective" --ranks 3 --bytes 72,7200 --iterations 5 --algorithm all
+    prints "right: "
+done
+run 0 run alltoall --ranks 4 --bytes 1K --iterations 5 --algorithm pairwise
+prints "right: $((4 * 5 * 1024 / 8 / 4)) elements"
+refuses "COLLECTIVE: there is no 'scatterv'" run scatterv --ranks 3
+refuses "ALGORITHM: reduce has no 'oak'" run reduce --ranks 3 --algorithm oak
 refuses "--ranks: needs a number from 1 to" run reduce --ranks 0
 refuses "--ranks: needs a number from 1 to" run reduce --ranks 100000
 refuses "--root: needs a number from 0 to 2" run reduce --ranks 3 --root 3

@@ -2,9 +2,20 @@
 #include "bench.hpp"
 
 #include "parse.hpp"
+#include <bough/algorithm/barrier/dissemination.hpp>
+#include <bough/communicator.hpp>
+#include <bough/error.hpp>
+#include <bough/execute/prepared.hpp>
+#include <bough/transport/in_process.hpp>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace cli {
 
@@ -87,32 +98,125 @@ std::vector<std::byte> fold(const workload& work, const bough::contributions& ra
     return result;
 }
 
-namespace detail {
+namespace {
 
-std::vector<double> laps::sorted() const {
-    std::vector<double> ns;
-    for (std::size_t run = 0; run != runs_; ++run) {
-        std::uint64_t begin = begin_[run], end = 0;
-        for (std::size_t at = run; at < begin_.size(); at += runs_) {
-            begin = std::min(begin, begin_[at]);
-            end = std::max(end, end_[at]);
-        }
-        ns.push_back(static_cast<double>(end - begin));
+// When each rank began and ended each run.
+class laps {
+public:
+    laps(bough::rank_t ranks, std::size_t runs) : runs_(runs), begin_(ranks * runs, 0), end_(ranks * runs, 0) {}
+
+    void set(bough::rank_t rank, std::size_t run, std::uint64_t begin, std::uint64_t end) {
+        begin_[rank * runs_ + run] = begin;
+        end_[rank * runs_ + run] = end;
     }
-    std::sort(ns.begin(), ns.end());
-    return ns;
+    // From the first begin to the last end of each run, ascending.
+    std::vector<double> sorted() const {
+        std::vector<double> ns;
+        for (std::size_t run = 0; run != runs_; ++run) {
+            std::uint64_t begin = begin_[run], end = 0;
+            for (std::size_t at = run; at < begin_.size(); at += runs_) {
+                begin = std::min(begin, begin_[at]);
+                end = std::max(end, end_[at]);
+            }
+            ns.push_back(static_cast<double>(end - begin));
+        }
+        std::sort(ns.begin(), ns.end());
+        return ns;
+    }
+
+private:
+    std::size_t runs_;
+    std::vector<std::uint64_t> begin_, end_;
+};
+
+// A part of a rank's result, and the fold that it must be equal to.
+struct expectation {
+    std::size_t first = 0, last = 0; // bytes
+    std::shared_ptr<const std::vector<std::byte>> fold{};
+};
+
+// What every rank must get. Ranks that expect the same fold share it.
+std::vector<std::vector<expectation>> expectations(const problem& what, const workload& work) {
+    std::vector<std::vector<expectation>> all(what.at.size);
+    // A barrier has no values.
+    if (what.collective == collective::barrier || !work.check) return all;
+    with_plan(what, [&](const auto& plan) {
+        const bough::dimensions at{plan.size(), plan.root(), plan.blocks()};
+        std::map<std::pair<bough::rank_t, bough::rank_t>, std::shared_ptr<const std::vector<std::byte>>> folds;
+        for (bough::rank_t r = 0; r != at.size; ++r)
+            for (bough::block_t b = 0; b != at.blocks; ++b) {
+                const bough::contributions wanted = plan.goal().result(at, r, b);
+                if (wanted.empty()) continue;
+                auto& known = folds[{wanted.first, wanted.last}];
+                if (!known) known = std::make_shared<const std::vector<std::byte>>(fold(work, wanted));
+                const auto begin = [&](bough::block_t k) {
+                    return static_cast<std::size_t>(bough::block_begin(work.count, at.blocks, k)) *
+                           work.op.element_size;
+                };
+                auto& mine = all[r];
+                if (!mine.empty() && mine.back().last == begin(b) && mine.back().fold == known)
+                    mine.back().last = begin(b + 1);
+                else
+                    mine.push_back({begin(b), begin(b + 1), known});
+            }
+    });
+    return all;
 }
 
-std::uint64_t count_wrong(const workload& work, const std::vector<std::byte>& got,
-                          const std::vector<std::byte>& expected) {
-    if (got == expected) return 0;
-    std::uint64_t wrong = 0;
+std::uint64_t count_wrong(const workload& work, const std::vector<std::byte>& got, const expectation& expected) {
     const std::size_t size = work.op.element_size;
-    for (std::size_t at = 0; at < got.size(); at += size)
-        wrong += std::memcmp(got.data() + at, expected.data() + at, size) != 0;
+    std::uint64_t wrong = 0;
+    if (std::memcmp(got.data() + expected.first, expected.fold->data() + expected.first,
+                    expected.last - expected.first) == 0)
+        return 0;
+    for (std::size_t at = expected.first; at < expected.last; at += size)
+        wrong += std::memcmp(got.data() + at, expected.fold->data() + at, size) != 0;
     return wrong;
 }
 
-} // namespace detail
+} // namespace
+
+timing time_plan(const problem& what, const workload& work) {
+    const bough::rank_t size = what.at.size;
+    const auto expected = expectations(what, work);
+    laps times(size, work.iterations);
+    std::atomic<std::uint64_t> checked{0}, wrong{0};
+    bough::in_process world{size};
+    world.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        const bough::rank_t me = comm.rank();
+        const std::vector<std::byte> input = values_of(work, me);
+        std::vector<std::byte> output(input.size());
+        bough::call call;
+        call.input = input.data();
+        call.output = output.data();
+        call.count = work.count;
+        call.element_bytes = static_cast<std::uint32_t>(work.op.element_size);
+        call.combine = work.op.function;
+        call.combine_state = work.op.state;
+        bough::call_signature signature;
+        signature.count = work.count;
+        signature.root = what.at.root;
+        const auto barrier = bough::plan_barrier(bough::dissemination{}, {.size = size});
+        bough::call nothing;
+        nothing.element_bytes = 1;
+        with_plan(what, [&](const auto& plan) {
+            for (std::size_t i = 0; i != work.iterations; ++i) {
+                for (const expectation& e : expected[me])
+                    std::fill(output.begin() + static_cast<std::ptrdiff_t>(e.first),
+                              output.begin() + static_cast<std::ptrdiff_t>(e.last), std::byte{0xa5});
+                if (const bough::status bad = comm.run(barrier, nothing, {})) throw bough::error(bad);
+                const std::uint64_t begin = comm.transport().now_ns();
+                if (const bough::status bad = comm.run(plan, call, signature)) throw bough::error(bad);
+                times.set(me, i, begin, comm.transport().now_ns());
+                for (const expectation& e : expected[me]) {
+                    checked += (e.last - e.first) / work.op.element_size;
+                    wrong += count_wrong(work, output, e);
+                }
+            }
+        });
+    });
+    return {times.sorted(), checked, wrong};
+}
 
 } // namespace cli

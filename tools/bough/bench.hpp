@@ -3,22 +3,14 @@
 #ifndef BOUGH_TOOLS_BENCH_HPP
 #define BOUGH_TOOLS_BENCH_HPP
 
-#include <bough/algorithm/barrier/dissemination.hpp>
-#include <bough/communicator.hpp>
-#include <bough/error.hpp>
+#include "catalogue.hpp"
 #include <bough/op/any_op.hpp>
 #include <bough/op/builtin_op.hpp>
 #include <bough/schedule/goal.hpp>
-#include <bough/schedule/plan.hpp>
-#include <bough/transport/in_process.hpp>
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace cli {
@@ -54,76 +46,9 @@ struct timing {
     }
 };
 
-namespace detail {
-
-// When each rank began and ended each run.
-class laps {
-public:
-    laps(bough::rank_t ranks, std::size_t runs) : runs_(runs), begin_(ranks * runs, 0), end_(ranks * runs, 0) {}
-
-    void set(bough::rank_t rank, std::size_t run, std::uint64_t begin, std::uint64_t end) {
-        begin_[rank * runs_ + run] = begin;
-        end_[rank * runs_ + run] = end;
-    }
-    std::vector<double> sorted() const;
-
-private:
-    std::size_t runs_;
-    std::vector<std::uint64_t> begin_, end_;
-};
-
-std::uint64_t count_wrong(const workload&, const std::vector<std::byte>& got, const std::vector<std::byte>& expected);
-
-} // namespace detail
-
-// Pre: the goal combines nothing, or work.op is an op. Throws bough::error if a rank fails.
-template <bough::Plan P>
-timing time_plan(const P& plan, const workload& work) {
-    const bough::dimensions at{plan.size(), plan.root(), plan.blocks()};
-    const auto wanted_by = [&](bough::rank_t rank) {
-        // A barrier has no values.
-        if (plan.goal().kind == bough::goal::barrier::kind || !work.check) return bough::contributions{};
-        return plan.goal().result(at, rank, 0);
-    };
-    std::vector<std::byte> expected; // whoever gets a result gets this one
-    for (bough::rank_t r = 0; r != at.size && expected.empty(); ++r)
-        if (!wanted_by(r).empty()) expected = fold(work, wanted_by(r));
-
-    detail::laps laps(at.size, work.iterations);
-    std::atomic<std::uint64_t> checked{0}, wrong{0};
-    bough::in_process world{at.size};
-    world.run([&](auto transport) {
-        bough::communicator comm{std::move(transport)};
-        const bough::rank_t me = comm.rank();
-        const bool gets_result = !wanted_by(me).empty();
-        const std::vector<std::byte> input = values_of(work, me);
-        std::vector<std::byte> output(input.size());
-        bough::call call;
-        call.input = input.data();
-        call.output = output.data();
-        call.count = work.count;
-        call.element_bytes = static_cast<std::uint32_t>(work.op.element_size);
-        call.combine = work.op.function;
-        call.combine_state = work.op.state;
-        bough::call_signature signature;
-        signature.count = work.count;
-        signature.root = at.root;
-        const auto barrier = bough::plan_barrier(bough::dissemination{}, {.size = at.size});
-        bough::call nothing;
-        nothing.element_bytes = 1;
-        for (std::size_t i = 0; i != work.iterations; ++i) {
-            if (gets_result) std::fill(output.begin(), output.end(), std::byte{0xa5});
-            if (const bough::status bad = comm.run(barrier, nothing, {})) throw bough::error(bad);
-            const std::uint64_t begin = comm.transport().now_ns();
-            if (const bough::status bad = comm.run(plan, call, signature)) throw bough::error(bad);
-            laps.set(me, i, begin, comm.transport().now_ns());
-            if (!gets_result) continue;
-            checked += work.count;
-            wrong += detail::count_wrong(work, output, expected);
-        }
-    });
-    return {laps.sorted(), checked, wrong};
-}
+// Runs the problem's plan. Pre: check(what) does not throw; the goal combines nothing, or work.op is an op. Throws bough::error
+// if a rank fails.
+timing time_plan(const problem& what, const workload& work);
 
 } // namespace cli
 

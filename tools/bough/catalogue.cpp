@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "catalogue.hpp"
 
+#include "algorithms.hpp"
 #include "parse.hpp"
 #include <bough/concepts/step_sink.hpp>
 
@@ -10,82 +11,109 @@ namespace cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> collectives{"reduce", "allreduce", "broadcast", "barrier"};
+constexpr std::array<std::string_view, 11> names{"reduce", "allreduce", "broadcast",      "barrier",
+                                                 "gather", "scatter",   "reduce_scatter", "allgather",
+                                                 "scan",   "exscan",    "alltoall"};
+constexpr std::array<collective, 11> collectives{
+    collective::reduce, collective::allreduce, collective::broadcast,      collective::barrier,
+    collective::gather, collective::scatter,   collective::reduce_scatter, collective::allgather,
+    collective::scan,   collective::exscan,    collective::alltoall};
 
-bool has_recursive_doubling(collective c) { return c == collective::allreduce || c == collective::barrier; }
-
-struct spelling {
-    std::string operator()(const any_shape& s) const { return s.text(); }
-    std::string operator()(const bough::ordered<any_shape>& s) const { return "ordered{" + s.shape.text() + "}"; }
-    std::string operator()(const bough::recursive_doubling&) const { return "recursive_doubling"; }
-    std::string operator()(const bough::dissemination&) const { return "dissemination"; }
-};
+std::string joined(const std::vector<std::string_view>& all) {
+    std::string text;
+    for (const std::string_view name : all) text += (text.empty() ? "" : ", ") + std::string(name);
+    return text;
+}
 
 } // namespace
 
-const char* name_of(collective c) { return collectives[static_cast<std::size_t>(c)].data(); }
+std::span<const collective> all_collectives() { return collectives; }
+
+const char* name_of(collective c) { return names[static_cast<std::size_t>(c)].data(); }
 
 collective find_collective(std::string_view name) {
-    for (std::size_t i = 0; i != collectives.size(); ++i)
-        if (collectives[i] == name) return static_cast<collective>(i);
+    for (const collective c : collectives)
+        if (names[static_cast<std::size_t>(c)] == name) return c;
     throw usage_error("COLLECTIVE",
-                      "there is no '" + std::string(name) + "'; known are reduce, allreduce, broadcast, barrier");
+                      "there is no '" + std::string(name) + "'; known are " + joined({names.begin(), names.end()}));
+}
+
+bool combines(collective c) {
+    return with_goal(c, [](auto goal) { return decltype(goal)::combines; }) && c != collective::barrier;
+}
+
+bool has_rank_blocks(collective c) {
+    return c == collective::gather || c == collective::scatter || c == collective::reduce_scatter ||
+           c == collective::allgather || c == collective::alltoall;
 }
 
 std::string known_algorithms(collective c) {
-    std::string names = known_shapes();
-    if (has_recursive_doubling(c)) names += ", recursive_doubling";
-    if (c == collective::barrier) names += ", dissemination";
-    return names;
+    std::string text = has_trees(c) ? known_shapes() : "";
+    for (const named_algorithm& a : named_algorithms(c)) text += (text.empty() ? "" : ", ") + std::string(a.name);
+    return text;
 }
 
-algorithm find_algorithm(collective c, const algorithm_name& wanted) {
-    if (const auto shape = find_shape(wanted.name, wanted.degree)) {
-        if (!wanted.ordered) return *shape;
-        if (shape->rank_ordered()) return bough::ordered<any_shape>{*shape};
-        throw usage_error("--ordered",
-                          shape->text() + " cannot keep rank order: its subtrees are not intervals of ranks");
+bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted) {
+    if (has_trees(c))
+        if (const auto shape = find_shape(wanted.name, wanted.degree)) {
+            if (wanted.ordered && !shape->rank_ordered())
+                throw usage_error("--ordered",
+                                  shape->name() + " cannot keep rank order: its subtrees are not intervals of ranks");
+            return tree_algorithm(c, *shape, wanted.ordered);
+        }
+    for (const named_algorithm& a : named_algorithms(c)) {
+        if (a.name != wanted.name) continue;
+        if (wanted.degree && !a.of_degree) throw usage_error("--degree", wanted.name + " has no degree to choose");
+        if (wanted.ordered) throw usage_error("--ordered", wanted.name + " is no tree: there is nothing to choose");
+        return wanted.degree ? a.of_degree(*wanted.degree) : a.algorithm;
     }
-    const bool doubles = wanted.name == "recursive_doubling" && has_recursive_doubling(c);
-    if (!doubles && !(wanted.name == "dissemination" && c == collective::barrier))
-        throw usage_error("ALGORITHM",
-                          std::string(name_of(c)) + " has no '" + wanted.name + "'; known are " + known_algorithms(c));
-    if (wanted.degree) throw usage_error("--degree", wanted.name + " has no degree to choose");
-    if (wanted.ordered) throw usage_error("--ordered", wanted.name + " is no tree: there is nothing to choose");
-    if (doubles) return bough::recursive_doubling{};
-    return bough::dissemination{};
+    throw usage_error("ALGORITHM",
+                      std::string(name_of(c)) + " has no '" + wanted.name + "'; known are " + known_algorithms(c));
 }
 
-std::string text_of(const algorithm& a) { return std::visit(spelling{}, a); }
+std::string text_of(const bough::any_algorithm& a) { return a.text().c_str(); }
+std::string text_of(const bough::candidate& c) { return c.text().c_str(); }
 
-std::vector<algorithm> all_algorithms(collective c) {
-    const bough::binomial mirrored{bough::orientation::high};
-    std::vector<algorithm> all{
-        any_shape(bough::binomial{}), any_shape(mirrored),          any_shape(bough::fnomial{3}),
-        any_shape(bough::fnomial{4}), any_shape(bough::fnomial{8}), any_shape(bough::degree_k{3}),
-        any_shape(bough::kary{2}),    any_shape(bough::chain{}),    any_shape(bough::flat{})};
-    if (has_recursive_doubling(c)) all.push_back(bough::recursive_doubling{});
-    if (c == collective::barrier) all.push_back(bough::dissemination{});
+std::vector<bough::any_algorithm> all_algorithms(collective c) {
+    std::vector<bough::any_algorithm> all;
+    if (has_trees(c))
+        for (const any_shape& shape :
+             {any_shape(bough::binomial{}), any_shape(bough::binomial{bough::orientation::high}),
+              any_shape(bough::fnomial{3}), any_shape(bough::fnomial{4}), any_shape(bough::fnomial{8}),
+              any_shape(bough::degree_k{3}), any_shape(bough::kary{2}), any_shape(bough::chain{}),
+              any_shape(bough::flat{})}) {
+            bough::any_algorithm tree = tree_algorithm(c, shape, false);
+            // Not every tree has subtrees that are intervals of ranks, as some collectives need.
+            if (!tree.check({.size = 13, .blocks = tree.natural_blocks(13)})) all.push_back(std::move(tree));
+        }
+    for (const named_algorithm& a : named_algorithms(c)) all.push_back(a.algorithm);
     return all;
 }
 
 void check(const problem& what) {
-    const auto& at = what.at;
+    auto at = what.at;
     if (at.root >= at.size)
         throw usage_error("--root", "there is no rank " + std::to_string(at.root) + " among " +
                                         std::to_string(at.size) + (at.size == 1 ? " rank" : " ranks"));
     if (what.collective == collective::barrier && at.blocks != 1 && at.blocks != bough::natural_blocks)
         throw usage_error("--blocks", "a barrier has exactly one block, the token");
+    if (at.blocks == bough::natural_blocks) at.blocks = what.algorithm.natural_blocks(at.size);
+    if (const bough::status bad = what.algorithm.check(at)) {
+        const std::string_view sentence = bad.argument == nullptr ? "" : bad.argument;
+        throw usage_error(sentence.starts_with("blocks") ? "--blocks" : "ALGORITHM",
+                          text_of(what.algorithm) + " refuses: " + std::string(sentence));
+    }
 }
 
 problem parse_problem(const plan_arguments& typed, bough::rank_t ranks) {
-    problem what;
-    what.collective = find_collective(typed.collective);
-    what.algorithm = find_algorithm(what.collective, {typed.algorithm, parse_degree(typed.degree), typed.ordered});
+    const collective c = find_collective(typed.collective);
+    problem what{c, find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), typed.ordered})};
     what.at.size = ranks;
     what.at.root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, bough::no_rank - 1));
     if (!typed.blocks.empty())
         what.at.blocks = static_cast<bough::block_t>(parse_number("--blocks", typed.blocks, 1, most_steps));
+    if (ranks > most_steps && has_rank_blocks(c))
+        throw usage_error("--ranks", "at most " + std::to_string(most_steps) + ", since each has a block");
     check(what);
     return what;
 }

@@ -1,36 +1,68 @@
 // SPDX-License-Identifier: BSL-1.0
-// The catalogue: every collective and algorithm that has a name on the command line, and the way from names to a typed
-// plan.
+// The catalogue: every collective and algorithm that has a name on the command line, and the way from names to a plan.
 //
 //   const problem what{collective::reduce, find_algorithm(collective::reduce, {"fnomial", 4}), {.size = 16}};
-//   with_plan(what, [](const auto& plan) { ... });       // called once, with the plan's own type
+//   with_plan(what, [](const auto& plan) { ... });       // called once, with a plan of the collective's goal
+//
+// Algorithms are any_algorithm here: what is done with plans is compiled once per collective, not once per algorithm.
 #ifndef BOUGH_TOOLS_CATALOGUE_HPP
 #define BOUGH_TOOLS_CATALOGUE_HPP
 
 #include "commands.hpp"
 #include "json.hpp"
 #include "shape.hpp"
-#include <bough/algorithm/allreduce/recursive_doubling.hpp>
-#include <bough/algorithm/allreduce/tree.hpp>
-#include <bough/algorithm/barrier/dissemination.hpp>
-#include <bough/algorithm/broadcast/tree.hpp>
-#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/schedule/any_algorithm.hpp>
+#include <bough/schedule/plan.hpp>
+#include <bough/select/candidates.hpp>
 
 #include <optional>
-#include <stdexcept>
+#include <span>
 #include <string>
-#include <type_traits>
-#include <variant>
+#include <string_view>
 #include <vector>
 
 namespace cli {
 
-enum class collective { reduce, allreduce, broadcast, barrier };
+enum class collective {
+    reduce,
+    allreduce,
+    broadcast,
+    barrier,
+    gather,
+    scatter,
+    reduce_scatter,
+    allgather,
+    scan,
+    exscan,
+    alltoall
+};
+std::span<const collective> all_collectives();
 const char* name_of(collective);
 // Throws usage_error, which lists the known ones.
 collective find_collective(std::string_view name);
+// Does it combine values, so that there is an op?
+bool combines(collective);
+// Does its vector have a block for each rank (for alltoall, for each pair of them)?
+bool has_rank_blocks(collective);
 
-using algorithm = std::variant<any_shape, bough::ordered<any_shape>, bough::recursive_doubling, bough::dissemination>;
+// Calls f with the goal of a collective, in its own type.
+template <class F>
+decltype(auto) with_goal(collective c, F&& f) {
+    switch (c) {
+    case collective::reduce: return f(bough::goal::reduce{});
+    case collective::allreduce: return f(bough::goal::allreduce{});
+    case collective::broadcast: return f(bough::goal::broadcast{});
+    case collective::barrier: break;
+    case collective::gather: return f(bough::goal::gather{});
+    case collective::scatter: return f(bough::goal::scatter{});
+    case collective::reduce_scatter: return f(bough::goal::reduce_scatter{});
+    case collective::allgather: return f(bough::goal::allgather{});
+    case collective::scan: return f(bough::goal::scan{});
+    case collective::exscan: return f(bough::goal::exscan{});
+    case collective::alltoall: return f(bough::goal::alltoall{});
+    }
+    return f(bough::goal::barrier{});
+}
 
 // As a user writes it.
 struct algorithm_name {
@@ -39,50 +71,36 @@ struct algorithm_name {
     bool ordered = false;
 };
 // Throws usage_error: not an algorithm of the collective, a bad degree, ordered where there is no order.
-algorithm find_algorithm(collective, const algorithm_name&);
+bough::any_algorithm find_algorithm(collective, const algorithm_name&);
 std::string known_algorithms(collective);
-std::string text_of(const algorithm&); // as in C++: ordered{fnomial{.degree = 4}}
+std::string text_of(const bough::any_algorithm&); // as in C++: tree_reduce{ordered{fnomial{.degree = 4}}}
+std::string text_of(const bough::candidate&);
 
 // All that make sense for the collective, in the order of the tables.
-std::vector<algorithm> all_algorithms(collective);
+std::vector<bough::any_algorithm> all_algorithms(collective);
+// What automatic choice chooses among.
+bough::candidate_list standard_candidates(collective, const bough::dimensions&, std::uint64_t bytes);
 
 struct problem {
-    cli::collective collective = collective::reduce;
-    cli::algorithm algorithm;
+    cli::collective collective;
+    bough::any_algorithm algorithm;
     bough::dimensions at{};
 };
 // Throws usage_error unless with_plan may be called.
 void check(const problem&);
 // The problem that was typed, checked; the number of ranks may come from a range. Throws usage_error.
 problem parse_problem(const plan_arguments&, bough::rank_t ranks);
-// "reduce by binomial over 13 ranks to root 0, 1 block"
+// "reduce by tree_reduce{binomial} over 13 ranks to root 0, 1 block"
 std::string text_of(const problem&);
 // The fields "collective", "algorithm", "size", "root" and "blocks".
 json json_of(const problem&);
 
-// Calls f with the plan of a problem, in its own type. Pre: check(what) does not throw.
+// Calls f with the plan of a problem. Pre: check(what) does not throw.
 template <class F>
 decltype(auto) with_plan(const problem& what, F&& f) {
-    const bough::dimensions& at = what.at;
-    return std::visit(
-        [&](const auto& a) {
-            using A = std::remove_cvref_t<decltype(a)>;
-            if constexpr (bough::TreeSource<A>) {
-                switch (what.collective) {
-                case collective::reduce: return f(bough::plan_reduce(a, at));
-                case collective::allreduce: return f(bough::plan_allreduce(a, at));
-                case collective::broadcast: return f(bough::plan_broadcast(a, at));
-                case collective::barrier: break;
-                }
-                return f(bough::plan_barrier(bough::tree_allreduce{a}, at));
-            } else if constexpr (std::is_same_v<A, bough::recursive_doubling>) {
-                if (what.collective == collective::barrier) return f(bough::plan_barrier(a, at));
-                return f(bough::plan_allreduce(a, at));
-            } else {
-                return f(bough::plan_barrier(a, at));
-            }
-        },
-        what.algorithm);
+    return with_goal(what.collective, [&]<class Goal>(Goal) -> decltype(auto) {
+        return f(bough::plan<Goal, bough::any_algorithm>(what.algorithm, what.at));
+    });
 }
 
 // The limit on what is written out or proved: the steps of all ranks, and blocks times ranks. About a gigabyte.

@@ -48,10 +48,43 @@ struct table_arguments {
 };
 int table(const table_arguments&);
 
+struct choose_arguments {
+    std::string collective;
+    std::string ranks;
+    std::string bytes = "64K";
+    std::string root = "0";
+    std::string model;   // a file or three costs; empty: those of bough's own tables
+    std::string table;   // a file
+    std::string require; // order,bits,any_size
+    bool all = false;    // price all
+    std::string format = "text";
+};
+int choose(const choose_arguments&);
+
+struct map_arguments {
+    std::string collective;
+    std::string ranks = "2..64";
+    std::string bytes = "8..16M";
+    std::string model;
+    std::string require;
+    std::string format = "text";
+};
+int map(const map_arguments&);
+
+struct tune_arguments {
+    std::string collective;
+    std::string ranks = "2..4";
+    std::string bytes = "8..1M";
+    std::string transport = "in_process";
+    std::string iterations = "51";
+};
+int tune(const tune_arguments&);
+
 struct measure_arguments {
     std::string transport = "in_process";
     std::string ranks = "8";
     std::string iterations = "101";
+    std::string model = "lrc";
     std::string format = "text";
 };
 int measure(const measure_arguments&);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "costs.hpp"
 
+#include <bough/communicator.hpp>
+#include <bough/transport/in_process.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -21,6 +24,18 @@ measured_costs measure_in_process(bough::rank_t ranks, const bough::measure_opti
     });
     if (costs.found.fit.error) throw std::runtime_error(costs.found.fit.error.argument);
     return costs;
+}
+
+bough::transfer_measurement measure_transfers_in_process(bough::rank_t ranks, const bough::transfer_options& options) {
+    bough::transfer_measurement measured;
+    bough::in_process world{ranks};
+    world.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        const bough::transfer_measurement found = bough::measure_transfers(comm, options);
+        if (comm.rank() == 0) measured = found;
+    });
+    if (measured.fit.error) throw std::runtime_error(measured.fit.error.argument);
+    return measured;
 }
 
 std::string us_text(double ns) {

@@ -17,6 +17,8 @@ namespace cli {
 
 namespace {
 
+const std::string collectives =
+    "reduce, allreduce, broadcast, barrier, gather, scatter, reduce_scatter, allgather, scan, exscan or alltoall";
 const std::string shapes = "binomial, binomial_high, fnomial, degree_k, kary, chain, flat";
 
 class command_line {
@@ -30,7 +32,10 @@ public:
         add_schedule();
         add_verify();
         add_table();
+        add_choose();
+        add_map();
         add_measure();
+        add_tune();
         add_run();
         add_demo();
     }
@@ -91,20 +96,19 @@ private:
     }
 
     static void add_plan(CLI::App* command, plan_arguments& plan, const std::string& about_ranks, bool required) {
-        command->add_option("COLLECTIVE", plan.collective, "reduce, allreduce, broadcast or barrier")
-            ->required(required)
-            ->type_name("");
+        command->add_option("COLLECTIVE", plan.collective, collectives)->required(required)->type_name("");
         command
             ->add_option("ALGORITHM", plan.algorithm,
                          "A shape, for the algorithm over that tree: " + shapes +
-                             "; or recursive_doubling (allreduce, barrier), dissemination (barrier)")
+                             "; or another by name: 'bough table' shows all, a wrong name those of the collective")
             ->required(required)
             ->type_name("");
         command->add_option("--ranks", plan.ranks, about_ranks)->required(required)->type_name("P");
         command->add_option("--root", plan.root, "The rank at the top; 0 if not given")->type_name("R");
         command->add_option("--blocks", plan.blocks, "Cut the vector into B blocks, which a tree pipelines")
             ->type_name("B");
-        command->add_option("--degree", plan.degree, "f of fnomial, k of degree_k, arity of kary")->type_name("F");
+        command->add_option("--degree", plan.degree, "f of fnomial, k of degree_k, arity of kary, ports of circulant")
+            ->type_name("F");
         command->add_flag("--ordered", plan.ordered, "Keep rank order for any root, for an op that does not commute");
     }
 
@@ -117,7 +121,8 @@ private:
                 [this] { return tree(tree_); });
         command->add_option("SHAPE", tree_.shape, shapes)->required()->type_name("");
         command->add_option("--ranks", tree_.ranks, "How many ranks")->required()->type_name("P");
-        command->add_option("--degree", tree_.degree, "f of fnomial, k of degree_k, arity of kary")->type_name("F");
+        command->add_option("--degree", tree_.degree, "f of fnomial, k of degree_k, arity of kary, ports of circulant")
+            ->type_name("F");
         command->add_option("--root", tree_.root, "The rank at the top; 0 if not given")->type_name("R");
         command->add_flag("--ordered", tree_.ordered, "Keep rank order for any root");
         add_format(command, tree_.format, {"outline", "json", "dot"});
@@ -157,15 +162,73 @@ private:
         add_format(command, table_.format, {"text", "markdown", "json"});
     }
 
+    static constexpr const char* about_model =
+        "A file that 'bough measure --json' wrote, or alpha,beta,gamma in ns and ns per byte; 5000,1,0.25 if not given";
+
+    void add_choose() {
+        CLI::App* command =
+            add("choose", "Choose an algorithm by a model of the network, and say why",
+                "  bough choose allreduce --ranks 13 --bytes 64K\n"
+                "  bough choose allreduce --ranks 13 --bytes 8,1M --model 2000,0.1,0.05 --require order\n"
+                "  bough choose allreduce --ranks 4 --bytes 8K --table tuned.json\n"
+                "Exit status 1 if there is none that has what is required.",
+                [this] { return choose(choose_); });
+        command->add_option("COLLECTIVE", choose_.collective, collectives)->required()->type_name("");
+        command->add_option("--ranks", choose_.ranks, "How many ranks")->required()->type_name("P");
+        command->add_option("--bytes", choose_.bytes, "Sizes of the whole vector, as 8,64K,1M; 64K if not given")
+            ->type_name("SIZES");
+        command->add_option("--root", choose_.root, "The rank at the top; 0 if not given")->type_name("R");
+        command->add_option("--model", choose_.model, about_model)->type_name("MODEL");
+        command->add_option("--table", choose_.table, "A file that 'bough tune' wrote, to compare the model with")
+            ->type_name("FILE");
+        command
+            ->add_option("--require", choose_.require,
+                         "order (for an op that does not commute), bits (the same on every rank), any_size")
+            ->type_name("WHAT");
+        command->add_flag("--all", choose_.all, "Price every candidate, also those that cannot win");
+        add_format(command, choose_.format, {"text", "json"});
+    }
+
+    void add_map() {
+        CLI::App* command =
+            add("map", "Draw which algorithm is the fastest where, over ranks and bytes",
+                "  bough map allreduce --ranks 2..16 --bytes 8..1M\n"
+                "  bough map allreduce --ranks 2..64 --bytes 8..16M --model mine.json --format svg > map.svg",
+                [this] { return map(map_); });
+        command->add_option("COLLECTIVE", map_.collective, collectives)->required()->type_name("");
+        command->add_option("--ranks", map_.ranks, "A range as 2..64")->type_name("P");
+        command->add_option("--bytes", map_.bytes, "A range as 8..16M: its powers of two")->type_name("SIZES");
+        command->add_option("--model", map_.model, about_model)->type_name("MODEL");
+        command->add_option("--require", map_.require, "order, bits, any_size")->type_name("WHAT");
+        add_format(command, map_.format, {"text", "svg", "json"});
+    }
+
+    void add_tune() {
+        CLI::App* command = add("tune", "Measure the candidates here, for a table to choose by; prints JSON",
+                                "  bough tune allreduce --ranks 2..4 --bytes 8..1M > tuned.json\n"
+                                "  bough tune broadcast --ranks 4 --bytes 64K,1M --iterations 201\n"
+                                "Every element of every result is compared; exit status 1 if one is wrong.",
+                                [this] { return tune(tune_); });
+        command->add_option("COLLECTIVE", tune_.collective, collectives)->required()->type_name("");
+        command->add_option("--ranks", tune_.ranks, "How many ranks: P, or a range as 2..4")->type_name("P");
+        command->add_option("--bytes", tune_.bytes, "A range as 8..1M: its powers of two; or a list")
+            ->type_name("SIZES");
+        command->add_option("--transport", tune_.transport, "in_process: ranks are threads")->type_name("T");
+        command->add_option("--iterations", tune_.iterations, "Runs of each; 51 if not given")->type_name("N");
+    }
+
     void add_measure() {
         CLI::App* command =
             add("measure", "Measure what messages cost here, and fit the model that predictions use",
                 "  bough measure\n"
                 "  bough measure --transport in_process --ranks 4 --iterations 1000 --json\n"
-                "1 to P ranks send to rank 0 at once, with an op and without; the slopes are the costs.",
+                "  bough measure --model alpha_beta_gamma --json > here.json\n"
+                "lrc: 1 to P ranks send to rank 0 at once, with an op and without; the slopes are the costs.\n"
+                "alpha_beta_gamma: messages between two of P ranks, in turn and both ways at once, and combines.",
                 [this] { return measure(measure_); });
         command->add_option("--transport", measure_.transport, "in_process: ranks are threads")->type_name("T");
         command->add_option("--ranks", measure_.ranks, "The most ranks, at least 3; 8 if not given")->type_name("P");
+        command->add_option("--model", measure_.model, "lrc or alpha_beta_gamma; lrc if not given")->type_name("M");
         command->add_option("--iterations", measure_.iterations, "Runs of each kind; 101 if not given")->type_name("N");
         add_format(command, measure_.format, {"text", "json"});
     }
@@ -176,9 +239,7 @@ private:
                                 "  bough run reduce --ranks 8 --bytes 8 --algorithm all\n"
                                 "Every element of every result is compared; exit status 1 if one is wrong.",
                                 [this] { return run(run_); });
-        command->add_option("COLLECTIVE", run_.collective, "reduce, allreduce, broadcast or barrier")
-            ->required()
-            ->type_name("");
+        command->add_option("COLLECTIVE", run_.collective, collectives)->required()->type_name("");
         command->add_option("--ranks", run_.ranks, "How many ranks")->required()->type_name("P");
         command->add_option("--bytes", run_.bytes, "Sizes of the vector of a rank, as 8,64K,1M")->type_name("SIZES");
         command->add_option("--op", run_.op, "plus, multiplies, min, max, logical_and, bit_or, ...")->type_name("OP");
@@ -187,7 +248,8 @@ private:
             ->add_option("--algorithm", run_.algorithm,
                          "One by name; auto: the one that the model prefers; all: each in turn. auto if not given")
             ->type_name("A");
-        command->add_option("--degree", run_.degree, "f of fnomial, k of degree_k, arity of kary")->type_name("F");
+        command->add_option("--degree", run_.degree, "f of fnomial, k of degree_k, arity of kary, ports of circulant")
+            ->type_name("F");
         command->add_option("--root", run_.root, "The rank at the top; 0 if not given")->type_name("R");
         command->add_option("--transport", run_.transport, "in_process: ranks are threads")->type_name("T");
         command
@@ -215,6 +277,9 @@ private:
     table_arguments table_;
     measure_arguments measure_;
     run_arguments run_;
+    choose_arguments choose_;
+    map_arguments map_;
+    tune_arguments tune_;
     demo_arguments demo_;
 };
 

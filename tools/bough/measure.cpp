@@ -5,8 +5,10 @@
 #include "json.hpp"
 #include "parse.hpp"
 
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
+#include <thread>
 
 namespace cli {
 
@@ -27,7 +29,8 @@ json json_of(const measured_costs& costs, const std::string& transport) {
     json document{{"transport", transport},
                   {"cores", costs.cores},
                   {"model",
-                   {{"message_latency_ns", m.message_latency_ns},
+                   {{"name", "lrc"},
+                    {"message_latency_ns", m.message_latency_ns},
                     {"receive", json_of(m.receive)},
                     {"combine", json_of(m.combine)},
                     {"startup_ns", m.startup_ns}}},
@@ -63,12 +66,76 @@ void print_text(std::ostream& out, const measured_costs& costs, bough::rank_t ra
     if (ranks > costs.cores) out << "  ranks share cores here: r and L include waiting for one's turn\n";
 }
 
+json json_of(const bough::model::alpha_beta_gamma& m) {
+    return {{"name", "alpha_beta_gamma"},
+            {"alpha_ns", m.alpha_ns},
+            {"beta_ns_per_byte", m.beta_ns_per_byte},
+            {"gamma_ns_per_byte", m.gamma_ns_per_byte},
+            {"f_alpha", m.f_alpha},
+            {"f_beta", m.f_beta},
+            {"early", m.early}};
+}
+
+constexpr const char* text_of(bough::model::transfer_kind kind) {
+    switch (kind) {
+    case bough::model::transfer_kind::one_way: return "one way";
+    case bough::model::transfer_kind::exchange: return "exchange";
+    case bough::model::transfer_kind::combine: return "combine";
+    }
+    return "";
+}
+
+json json_of(const bough::transfer_measurement& found, const std::string& transport, unsigned cores) {
+    json document{{"transport", transport},
+                  {"cores", cores},
+                  {"model", json_of(found.fit.model)},
+                  {"combine_start_ns", found.fit.combine_start_ns},
+                  {"residual_rms", found.fit.residual_rms},
+                  {"residual_max", found.fit.residual_max},
+                  {"samples", json::array()}};
+    for (const auto& s : found.samples)
+        document["samples"].push_back({{"kind", text_of(s.kind)}, {"bytes", s.bytes}, {"ns", s.ns}});
+    return document;
+}
+
+void print_text(std::ostream& out, const bough::transfer_measurement& found, bough::rank_t ranks, unsigned cores) {
+    const bough::model::alpha_beta_gamma& m = found.fit.model;
+    out << "Messages between two ranks, in turn and both ways at once, and combines on one; in_process: " << ranks
+        << " threads on " << cores << (cores == 1 ? " core" : " cores") << ".\n"
+        << "Medians in us; op is plus on f64.\n\n"
+        << "              bytes   measured    model\n";
+    for (const auto& s : found.samples)
+        out << "  " << std::left << std::setw(10) << text_of(s.kind) << std::right << std::setw(8) << size_text(s.bytes)
+            << std::setw(10) << us_text(s.ns) << std::setw(9) << us_text(expected_ns(found.fit, s)) << '\n';
+    const auto per_kib = [](double ns_per_byte) { return us_text(ns_per_byte * 1024 * 1000) + " ns per KiB"; };
+    out << "\n  alpha  a message of an exchange   " << us_text(m.alpha_ns) << " us\n"
+        << "  beta   and its bytes              " << per_kib(m.beta_ns_per_byte) << "\n"
+        << "  gamma  combined                   " << per_kib(m.gamma_ns_per_byte) << "\n"
+        << std::fixed << std::setprecision(2) << "  f_alpha, f_beta: a message of its own costs " << m.f_alpha
+        << " alpha and " << m.f_beta << " beta\n"
+        << std::setprecision(0) << "  the model is off by " << 100 * found.fit.residual_rms << " % (rms), at most by "
+        << 100 * found.fit.residual_max << " %\n";
+    if (found.fit.shares_bounded)
+        out << "  messages of their own were slower than exchanges: their share is taken as 1\n";
+}
+
 } // namespace
 
 int measure(const measure_arguments& typed) {
     check_transport(typed.transport);
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 3, most_ranks));
     const auto runs = static_cast<std::uint32_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
+    if (typed.model == "alpha_beta_gamma") {
+        const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+        const bough::transfer_measurement found = measure_transfers_in_process(ranks, {.repetitions = runs});
+        if (typed.format == "json")
+            print(std::cout, json_of(found, typed.transport, cores));
+        else
+            print_text(std::cout, found, ranks, cores);
+        return 0;
+    }
+    if (typed.model != "lrc")
+        throw usage_error("--model", "there is no '" + typed.model + "' to measure; known are lrc, alpha_beta_gamma");
     const measured_costs costs = measure_in_process(ranks, {.max_ranks = ranks, .repetitions = runs});
     if (typed.format == "json")
         print(std::cout, json_of(costs, typed.transport));

@@ -71,6 +71,22 @@ std::vector<std::uint64_t> parse_sizes(std::string_view argument, std::string_vi
     return sizes;
 }
 
+std::vector<std::uint64_t> parse_size_range(std::string_view argument, std::string_view text) {
+    const auto dots = text.find("..");
+    std::vector<std::uint64_t> sizes;
+    if (dots == std::string_view::npos) {
+        sizes = parse_sizes(argument, text);
+        std::sort(sizes.begin(), sizes.end());
+        return sizes;
+    }
+    const std::uint64_t first = parse_sizes(argument, text.substr(0, dots)).front();
+    const std::uint64_t last = parse_sizes(argument, text.substr(dots + 2)).back();
+    if (first == 0) throw usage_error(argument, "a range begins at 1 or more, not at 0");
+    if (last < first) throw usage_error(argument, "the range " + quoted(text) + " ends before it begins");
+    for (std::uint64_t size = first; size <= last && size >= first; size *= 2) sizes.push_back(size);
+    return sizes;
+}
+
 std::string size_text(std::uint64_t bytes) {
     std::string_view unit = "";
     for (const std::string_view next : {"K", "M", "G"}) {

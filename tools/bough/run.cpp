@@ -5,6 +5,7 @@
 #include "costs.hpp"
 #include "json.hpp"
 #include "parse.hpp"
+#include <bough/select/choose.hpp>
 
 #include <algorithm>
 #include <iomanip>
@@ -50,32 +51,41 @@ std::size_t default_iterations(std::uint64_t bytes, bough::rank_t ranks) {
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(about_a_second / ((bytes + 4096) * ranks), 5, 1000));
 }
 
-std::vector<algorithm> algorithms_of(const run_arguments& typed, collective c) {
-    if (typed.algorithm == "all" || typed.algorithm == "auto") {
-        if (!typed.degree.empty())
-            throw usage_error("--degree", "goes with one algorithm, not with " + typed.algorithm);
-        return all_algorithms(c);
+// The algorithms to run over a vector of so many bytes.
+std::vector<bough::candidate> candidates_of(const run_arguments& typed, collective c, const bough::dimensions& at,
+                                            const bough::problem& what, const measured_costs& costs) {
+    if (typed.algorithm != "all" && typed.algorithm != "auto")
+        return {{find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false})}};
+    std::vector<bough::candidate> found;
+    if (typed.algorithm == "auto") {
+        const bough::decision d = bough::choose(standard_candidates(c, at, what.bytes), at, what, costs.model());
+        return {d.winner().what};
     }
-    return {find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false})};
+    for (const bough::any_algorithm& a : all_algorithms(c))
+        if (!a.check({at.size, at.root, a.natural_blocks(at.size)})) found.push_back({a});
+    return found;
 }
 
-double price(const measured_costs& costs, const question& q) {
-    return with_plan(
-        q.what, [&](const auto& plan) { return predicted_ns(costs, plan, q.work.bytes(), q.work.op.element_size); });
-}
-
-line answer(const measured_costs& costs, const question& q) {
-    return {q.work.bytes(), text_of(q.what.algorithm),
-            with_plan(q.what, [&](const auto& plan) { return time_plan(plan, q.work); }), price(costs, q)};
+line answer(const measured_costs& costs, const question& q, const bough::candidate& c) {
+    const bough::plan_ref plan(q.what.algorithm, {q.what.at.size, q.what.at.root,
+                                                  q.what.at.blocks == bough::natural_blocks
+                                                      ? q.what.algorithm.natural_blocks(q.what.at.size)
+                                                      : q.what.at.blocks});
+    const bough::any_costs model = costs.model();
+    return {q.work.bytes(), text_of(c), time_plan(q.what, q.work),
+            model.price_ns(plan, {.bytes = q.work.bytes(), .element_bytes = q.work.op.element_size})};
 }
 
 void print_text(std::ostream& out, const std::vector<line>& lines) {
-    out << "   bytes  algorithm              runs    min us  median us    p99 us  predicted us\n";
+    std::size_t width = 20;
+    for (const line& l : lines) width = std::max(width, l.algorithm.size());
+    out << "   bytes  algorithm" << std::string(width - 9, ' ')
+        << "    runs    min us  median us    p99 us  predicted us\n";
     for (const line& l : lines) {
-        out << std::setw(8) << size_text(l.bytes) << "  " << std::left << std::setw(21) << l.algorithm << std::right
-            << std::setw(6) << l.times.ns.size() << std::setw(10) << us_text(l.times.ns.front()) << std::setw(11)
-            << us_text(l.times.quantile_ns(0.5)) << std::setw(10) << us_text(l.times.quantile_ns(0.99)) << std::setw(14)
-            << us_text(l.predicted_ns);
+        out << std::setw(8) << size_text(l.bytes) << "  " << std::left << std::setw(static_cast<int>(width))
+            << l.algorithm << std::right << std::setw(8) << l.times.ns.size() << std::setw(10)
+            << us_text(l.times.ns.front()) << std::setw(11) << us_text(l.times.quantile_ns(0.5)) << std::setw(10)
+            << us_text(l.times.quantile_ns(0.99)) << std::setw(14) << us_text(l.predicted_ns);
         if (l.times.wrong != 0) out << "  WRONG: " << l.times.wrong << " of " << l.times.checked << " elements";
         out << '\n';
     }
@@ -105,7 +115,10 @@ int run(const run_arguments& typed) {
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     workload work = find_workload(typed.op, typed.type);
     const auto sizes = c == collective::barrier ? std::vector<std::uint64_t>{0} : parse_bytes(typed, work, ranks);
-    const auto algorithms = algorithms_of(typed, c);
+    if (typed.algorithm != "all" && typed.algorithm != "auto")
+        find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false}); // refuses before anything is measured
+    else if (!typed.degree.empty())
+        throw usage_error("--degree", "goes with one algorithm, not with " + typed.algorithm);
     std::size_t iterations = 0;
     if (!typed.iterations.empty())
         iterations = static_cast<std::size_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
@@ -118,15 +131,13 @@ int run(const run_arguments& typed) {
     for (const std::uint64_t bytes : sizes) {
         work.count = bytes / work.op.element_size;
         work.iterations = iterations != 0 ? iterations : default_iterations(bytes, ranks);
-        std::vector<question> questions;
-        for (const algorithm& a : algorithms) questions.push_back({{c, a, {.size = ranks, .root = root}}, work});
-        if (typed.algorithm == "auto") {
-            const auto cheaper = [&](const question& a, const question& b) {
-                return price(costs, a) < price(costs, b);
-            };
-            questions = {*std::min_element(questions.begin(), questions.end(), cheaper)};
+        const bough::dimensions at{.size = ranks, .root = root};
+        for (const bough::candidate& chosen :
+             candidates_of(typed, c, at, {.bytes = work.bytes(), .element_bytes = work.op.element_size}, costs)) {
+            const question q{{c, chosen.algorithm, {ranks, root, chosen.blocks}}, work};
+            check(q.what);
+            lines.push_back(answer(costs, q, chosen));
         }
-        for (const question& q : questions) lines.push_back(answer(costs, q));
     }
     const bool right = std::all_of(lines.begin(), lines.end(), [](const line& l) { return l.times.wrong == 0; });
 
@@ -144,7 +155,7 @@ int run(const run_arguments& typed) {
     }
     std::cout << name_of(c) << " over " << ranks << (ranks == 1 ? " rank" : " ranks") << ", " << typed.transport
               << ": threads on " << costs.cores << (costs.cores == 1 ? " core" : " cores");
-    if (c != collective::barrier && c != collective::broadcast) std::cout << "; " << typed.op << " on " << typed.type;
+    if (combines(c)) std::cout << "; " << typed.op << " on " << typed.type;
     if (typed.algorithm == "auto") std::cout << "; the algorithm that the model prefers";
     std::cout << "\n";
     print_text(std::cout, lines);

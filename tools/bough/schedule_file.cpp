@@ -125,13 +125,7 @@ bough::verdict verify(const schedule_file& file) {
     const auto prove = [&](auto goal) {
         return bough::verify_schedules(goal, file.at, file.schedules, file.scratch_max);
     };
-    switch (file.collective) {
-    case collective::reduce: return prove(bough::goal::reduce{});
-    case collective::allreduce: return prove(bough::goal::allreduce{});
-    case collective::broadcast: return prove(bough::goal::broadcast{});
-    case collective::barrier: break;
-    }
-    return prove(bough::goal::barrier{});
+    return with_goal(file.collective, prove);
 }
 
 } // namespace cli

@@ -27,20 +27,7 @@ constexpr std::array<entry, 7> shapes{{
     {"flat", false, [](degree) { return any_shape(bough::flat{}); }},
 }};
 
-struct spelling {
-    std::string operator()(bough::binomial s) const {
-        return s.orientation == bough::orientation::low ? "binomial" : "binomial_high";
-    }
-    std::string operator()(bough::fnomial s) const { return "fnomial{.degree = " + std::to_string(s.degree) + "}"; }
-    std::string operator()(bough::degree_k s) const { return "degree_k{.k = " + std::to_string(s.k) + "}"; }
-    std::string operator()(bough::kary s) const { return "kary{.arity = " + std::to_string(s.arity) + "}"; }
-    std::string operator()(bough::chain) const { return "chain"; }
-    std::string operator()(bough::flat) const { return "flat"; }
-};
-
 } // namespace
-
-std::string any_shape::text() const { return std::visit(spelling{}, shape_); }
 
 std::string known_shapes() {
     std::string names;

@@ -42,7 +42,10 @@ public:
     bool rank_ordered() const {
         return std::visit([](const auto& s) { return s.rank_ordered(); }, shape_);
     }
-    std::string text() const; // as in C++: fnomial{.degree = 4}
+    bough::label text() const { // as in C++: fnomial{.degree = 4}
+        return std::visit([](const auto& s) { return bough::label_of(s); }, shape_);
+    }
+    std::string name() const { return text().c_str(); }
 
     friend bool operator==(const any_shape&, const any_shape&) = default;
 

@@ -98,9 +98,12 @@ int table(const table_arguments& typed) {
     std::vector<std::uint64_t> classes;
     bool all_right = true;
     json document{{"size", ranks}, {"plans", json::array()}};
-    for (const collective c : {collective::reduce, collective::allreduce, collective::broadcast, collective::barrier})
-        for (const algorithm& a : all_algorithms(c)) {
+    for (const collective c : all_collectives())
+        for (const bough::any_algorithm& a : all_algorithms(c)) {
             const problem what{c, a, {.size = ranks}};
+            if (const bough::block_t blocks = a.natural_blocks(ranks);
+                a.check({.size = ranks, .blocks = blocks}) || blocks > most_steps / ranks)
+                continue; // not for this number of ranks
             const bough::verdict v = with_plan(what, [](const auto& plan) { return bough::verify(plan); });
             all_right &= bool(v);
             rows.push_back(row_of(what, v, classes));

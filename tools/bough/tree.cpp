@@ -57,7 +57,7 @@ int tree(const tree_arguments& typed) {
     if (!shape) throw usage_error("SHAPE", "there is no '" + typed.shape + "'; known are " + known_shapes());
     if (typed.ordered && !shape->rank_ordered())
         throw usage_error("--ordered",
-                          shape->text() + " cannot keep rank order: its subtrees are not intervals of ranks");
+                          shape->name() + " cannot keep rank order: its subtrees are not intervals of ranks");
     if (typed.ordered)
         print_tree(bough::in_order(*shape, ranks, root), typed.format);
     else

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which algorithms have a name on the command line. The only file that includes them all.
+#ifndef BOUGH_TOOLS_ALGORITHMS_HPP
+#define BOUGH_TOOLS_ALGORITHMS_HPP
+
+#include "catalogue.hpp"
+
+namespace cli {
+
+struct named_algorithm {
+    std::string_view name;
+    bough::any_algorithm algorithm;
+    // With --degree (its ports, or blocks per message); null if it takes none. Throws usage_error.
+    bough::any_algorithm (*of_degree)(bough::rank_t) = nullptr;
+};
+
+// Of a collective, those that are no trees.
+std::span<const named_algorithm> named_algorithms(collective);
+
+// Does the collective have an algorithm over any tree?
+bool has_trees(collective);
+// That algorithm. Pre: has_trees(c); if ordered, the shape is rank_ordered().
+bough::any_algorithm tree_algorithm(collective c, const any_shape&, bool ordered);
+
+} // namespace cli
+
+#endif

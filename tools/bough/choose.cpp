@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+// bough choose: which algorithm, and why. bough tune: measures the times that a table chooses by.
+#include "bench.hpp"
+#include "catalogue.hpp"
+#include "commands.hpp"
+#include "models.hpp"
+#include "parse.hpp"
+#include <bough/select/choose.hpp>
+#include <bough/select/print_decision.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <thread>
+
+namespace cli {
+
+namespace {
+
+constexpr bough::rank_t most_ranks_chosen = 1u << 16;
+constexpr bough::rank_t most_ranks_tuned = 64;
+constexpr std::uint64_t most_bytes_tuned = std::uint64_t{1} << 30; // of all ranks
+
+json json_of(const bough::decision& d) {
+    json document{{"collective", bough::goal_name(d.kind)},
+                  {"ranks", d.at.size},
+                  {"root", d.at.root},
+                  {"bytes", d.what.bytes},
+                  {"measured", d.measured},
+                  {"candidates", json::array()}};
+    for (const bough::prospect& p : d.prospects) {
+        json one{{"algorithm", text_of(p.what.algorithm)}, {"blocks", p.blocks}};
+        if (p.excluded != bough::exclusion::none)
+            one["excluded"] = bough::reason_text(p);
+        else
+            one[p.at_least ? "at_least_ns" : "ns"] = p.predicted_ns;
+        document["candidates"].push_back(std::move(one));
+    }
+    return document;
+}
+
+} // namespace
+
+int choose(const choose_arguments& typed) {
+    const collective c = find_collective(typed.collective);
+    const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks_chosen));
+    const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
+    const auto sizes = parse_sizes("--bytes", typed.bytes);
+    const named_model model = parse_model(typed.model);
+    const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
+    if (ranks > 4096 && has_rank_blocks(c)) throw usage_error("--ranks", "at most 4096, since each has a block");
+    bough::decision_table table;
+    if (!typed.table.empty()) table = read_table(typed.table);
+
+    bool any = true;
+    json documents = json::array();
+    for (const std::uint64_t bytes : sizes) {
+        const bough::dimensions at{.size = ranks, .root = root};
+        const auto from = standard_candidates(c, at, bytes);
+        const bough::decision by_model = bough::choose(from, at, {.bytes = bytes}, model.costs, options);
+        any &= bool(by_model);
+        if (typed.format == "json")
+            documents.push_back(json_of(by_model));
+        else
+            std::cout << by_model;
+        if (typed.table.empty()) continue;
+        const bough::decision by_table = bough::choose(from, at, {.bytes = bytes}, table, options);
+        if (typed.format == "json") {
+            documents.push_back(json_of(by_table));
+            continue;
+        }
+        std::cout << "by the table: " << by_table;
+        if (!by_model || !by_table) continue;
+        const double taken =
+            table.time_ns(from.kind, ranks, bytes, by_model.winner().what.algorithm.text(), by_model.winner().blocks);
+        if (by_model.winner().what == by_table.winner().what)
+            std::cout << "model and table agree\n";
+        else if (taken >= 0)
+            std::cout << "what the model chose was measured at " << bough::time_text(taken) << ": "
+                      << bough::factor_text(taken / by_table.winner().predicted_ns) << " times the fastest\n";
+        else
+            std::cout << "what the model chose was not measured\n";
+    }
+    if (typed.format == "json")
+        print(std::cout, {{"model", model.text}, {"decisions", std::move(documents)}});
+    else
+        std::cout << "model: " << model.text << '\n';
+    return any ? 0 : 1;
+}
+
+int tune(const tune_arguments& typed) {
+    check_transport(typed.transport);
+    const collective c = find_collective(typed.collective);
+    const rank_range ranks = parse_rank_range(typed.ranks);
+    if (ranks.last > most_ranks_tuned)
+        throw usage_error("--ranks", "at most " + std::to_string(most_ranks_tuned) + ", not '" + typed.ranks + "'");
+    const auto sizes = parse_size_range("--bytes", typed.bytes);
+    const auto iterations = static_cast<std::size_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
+    if (sizes.back() > most_bytes_tuned / ranks.last)
+        throw usage_error("--bytes", size_text(sizes.back()) + " on each of " + std::to_string(ranks.last) +
+                                         " ranks is too much: all of them together may have " +
+                                         size_text(most_bytes_tuned));
+    workload work = find_workload("plus", "f64");
+    work.iterations = iterations;
+    bough::decision_table table;
+    std::uint64_t wrong = 0;
+    for (bough::rank_t p = ranks.first; p <= ranks.last; ++p)
+        for (const std::uint64_t bytes : sizes) {
+            work.count = bytes / work.op.element_size;
+            const bough::dimensions at{.size = p};
+            const auto from = standard_candidates(c, at, work.bytes());
+            for (const bough::candidate& one : from.list) {
+                const problem what{c, one.algorithm, {p, 0, one.blocks}};
+                const bough::block_t blocks =
+                    one.blocks == bough::natural_blocks ? one.algorithm.natural_blocks(p) : one.blocks;
+                if (one.algorithm.check({p, 0, blocks})) continue;
+                const timing times = time_plan(what, work);
+                wrong += times.wrong;
+                table.rows.push_back(
+                    {from.kind, p, work.bytes(), one.algorithm.text(), blocks, times.quantile_ns(0.5)});
+            }
+        }
+    print(std::cout, {{"collective", name_of(c)},
+                      {"transport", typed.transport},
+                      {"cores", std::max(1u, std::thread::hardware_concurrency())},
+                      {"op", "plus"},
+                      {"type", "f64"},
+                      {"iterations", iterations},
+                      {"right", wrong == 0},
+                      {"rows", json_of(table)}});
+    return wrong == 0 ? 0 : 1;
+}
+
+} // namespace cli

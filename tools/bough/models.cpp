@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "models.hpp"
+
+#include "catalogue.hpp"
+#include "parse.hpp"
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/select/print_decision.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+namespace cli {
+
+namespace {
+
+json read_document(const std::string& argument, const std::string& path) {
+    std::ifstream in(path);
+    if (!in) throw usage_error(argument, "file '" + path + "' cannot be opened");
+    json value;
+    try {
+        value = json::parse(in, nullptr, false);
+    } catch (const std::ios_base::failure&) { // a folder, for one
+        throw usage_error(argument, "file '" + path + "' cannot be read");
+    }
+    if (in.bad() || value.is_discarded()) throw usage_error(argument, "file '" + path + "' is not JSON");
+    return value;
+}
+
+// A cost of a document: finite, not negative.
+class costs_of {
+public:
+    costs_of(std::string path, const json& document) : path_(std::move(path)), document_(document) {}
+    double operator()(const char* name) const { return number(document_, name); }
+    bough::model::cost_per_size sized(const char* name) const {
+        if (!document_.contains(name)) refuse(name);
+        return {number(document_[name], "base_ns"), number(document_[name], "per_byte_ns")};
+    }
+
+private:
+    [[noreturn]] void refuse(const char* name) const {
+        throw usage_error("--model", "file '" + path_ + "' has no cost \"" + name + "\"");
+    }
+    double number(const json& of, const char* name) const {
+        if (!of.is_object() || !of.contains(name) || !of[name].is_number()) refuse(name);
+        const double value = of[name];
+        if (!std::isfinite(value) || value < 0) refuse(name);
+        return value;
+    }
+    std::string path_;
+    const json& document_;
+};
+
+std::string number_text(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.4g", value);
+    return text.data();
+}
+
+named_model of_alpha_beta_gamma(double alpha, double beta, double gamma, double f_alpha = 1, double f_beta = 1) {
+    const bough::model::alpha_beta_gamma model{
+        .alpha_ns = alpha, .beta_ns_per_byte = beta, .gamma_ns_per_byte = gamma, .f_alpha = f_alpha, .f_beta = f_beta};
+    return {model, "alpha " + bough::time_text(alpha) + ", beta " + number_text(beta) + " ns/byte, gamma " +
+                       number_text(gamma) + " ns/byte"};
+}
+
+named_model read_model(const std::string& path) {
+    json document = read_document("--model", path);
+    const auto has_alpha = [](const json& of) { return of.is_object() && of.contains("alpha_ns"); };
+    if (document.is_object() && document.contains("model") && has_alpha(document["model"]))
+        document = json(document["model"]);
+    if (has_alpha(document)) {
+        const costs_of cost(path, document);
+        return of_alpha_beta_gamma(cost("alpha_ns"), cost("beta_ns_per_byte"), cost("gamma_ns_per_byte"),
+                                   document.contains("f_alpha") ? cost("f_alpha") : 1,
+                                   document.contains("f_beta") ? cost("f_beta") : 1);
+    }
+    if (!document.is_object() || !document.contains("model"))
+        throw usage_error("--model", "file '" + path + "' holds no model");
+    const costs_of cost(path, document["model"]);
+    if (document["model"].is_object() && document["model"].contains("alpha_ns"))
+        return of_alpha_beta_gamma(cost("alpha_ns"), cost("beta_ns_per_byte"), cost("gamma_ns_per_byte"),
+                                   cost("f_alpha"), cost("f_beta"));
+    const bough::model::lrc model{.message_latency_ns = cost("message_latency_ns"),
+                                  .receive = cost.sized("receive"),
+                                  .combine = cost.sized("combine"),
+                                  .startup_ns = cost("startup_ns"),
+                                  .copy = {}};
+    return {model, "L " + bough::time_text(model.message_latency_ns) + ", r " +
+                       bough::time_text(model.receive.base_ns) + " + " + number_text(model.receive.per_byte_ns) +
+                       " ns/byte, c " + bough::time_text(model.combine.base_ns) + " + " +
+                       number_text(model.combine.per_byte_ns) + " ns/byte"};
+}
+
+} // namespace
+
+named_model parse_model(const std::string& text) {
+    if (text.empty()) return of_alpha_beta_gamma(5000, 1, 0.25);
+    if (text.find(',') == std::string::npos) return read_model(text);
+    std::array<double, 3> numbers{};
+    const char* at = text.data();
+    const char* const end = text.data() + text.size();
+    for (std::size_t i = 0; i != numbers.size(); ++i) {
+        const auto [stop, error] = std::from_chars(at, end, numbers[i]);
+        const bool last = i + 1 == numbers.size();
+        if (error != std::errc{} || !std::isfinite(numbers[i]) || numbers[i] < 0 ||
+            (last ? stop != end : stop == end || *stop != ','))
+            throw usage_error("--model", "needs a file, or three costs as 5000,1,0.25 (ns, ns per byte, ns per byte), "
+                                         "not '" +
+                                             text + "'");
+        at = stop + 1;
+    }
+    return of_alpha_beta_gamma(numbers[0], numbers[1], numbers[2]);
+}
+
+bough::requirements parse_requirements(const std::string& text) {
+    bough::requirements needed;
+    for (std::size_t at = 0; !text.empty() && at <= text.size();) {
+        const std::size_t comma = std::min(text.find(',', at), text.size());
+        const std::string item = text.substr(at, comma - at);
+        if (item == "order")
+            needed = needed | bough::order_preserving;
+        else if (item == "bits")
+            needed = needed | bough::rank_consistent;
+        else if (item == "any_size")
+            needed = needed | bough::any_size;
+        else
+            throw usage_error("--require", "there is no '" + item + "'; known are order, bits, any_size");
+        at = comma + 1;
+    }
+    return needed;
+}
+
+json json_of(const bough::decision_table& table) {
+    json rows = json::array();
+    for (const bough::measured_row& r : table.rows)
+        rows.push_back({{"collective", bough::goal_name(r.kind)},
+                        {"ranks", r.ranks},
+                        {"bytes", r.bytes},
+                        {"algorithm", r.algorithm.c_str()},
+                        {"blocks", r.blocks},
+                        {"ns", r.ns}});
+    return rows;
+}
+
+bough::decision_table read_table(const std::string& path) {
+    const json document = read_document("--table", path);
+    const auto refuse = [&](const std::string& what) { throw usage_error("--table", "file '" + path + "' " + what); };
+    if (!document.is_object() || !document.contains("rows") || !document["rows"].is_array())
+        refuse("holds no table: it lacks \"rows\"");
+    bough::decision_table table;
+    for (const json& row : document["rows"]) {
+        const auto number = [&](const char* name, std::uint64_t most) -> std::uint64_t {
+            if (!row.is_object() || !row.contains(name) || !row[name].is_number_unsigned() ||
+                row[name].get<std::uint64_t>() > most)
+                refuse(std::string("has a row whose \"") + name + "\" is not a number from 0 to " +
+                       std::to_string(most));
+            return row[name];
+        };
+        const auto text = [&](const char* name) -> std::string {
+            if (!row.is_object() || !row.contains(name) || !row[name].is_string())
+                refuse(std::string("has a row whose \"") + name + "\" is not text");
+            return row[name];
+        };
+        bough::measured_row made;
+        made.kind = with_goal(find_collective(text("collective")), [](auto goal) { return decltype(goal)::kind; });
+        made.ranks = static_cast<bough::rank_t>(number("ranks", bough::no_rank - 1));
+        made.bytes = number("bytes", ~std::uint64_t{0} >> 1);
+        made.algorithm = bough::label(text("algorithm").c_str());
+        made.blocks = static_cast<bough::block_t>(number("blocks", bough::natural_blocks));
+        if (!row.contains("ns") || !row["ns"].is_number() || !(row["ns"].get<double>() >= 0))
+            refuse("has a row whose \"ns\" is not a time");
+        made.ns = row["ns"];
+        if (made.ranks == 0) refuse("has a row of no ranks");
+        table.rows.push_back(made);
+    }
+    return table;
+}
+
+} // namespace cli

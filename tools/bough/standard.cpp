@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates of each collective.
+#include "algorithms.hpp"
+#include <bough/select/standard/allgather.hpp>
+#include <bough/select/standard/allreduce.hpp>
+#include <bough/select/standard/alltoall.hpp>
+#include <bough/select/standard/broadcast.hpp>
+#include <bough/select/standard/exscan.hpp>
+#include <bough/select/standard/reduce.hpp>
+#include <bough/select/standard/reduce_scatter.hpp>
+#include <bough/select/standard/scan.hpp>
+
+namespace cli {
+
+bough::candidate_list standard_candidates(collective c, const bough::dimensions& at, std::uint64_t bytes) {
+    const bough::problem what{.bytes = bytes};
+    switch (c) {
+    case collective::reduce: return bough::standard_candidates<bough::goal::reduce>(at, what);
+    case collective::allreduce: return bough::standard_candidates<bough::goal::allreduce>(at, what);
+    case collective::broadcast: return bough::standard_candidates<bough::goal::broadcast>(at, what);
+    case collective::reduce_scatter: return bough::standard_candidates<bough::goal::reduce_scatter>(at, what);
+    case collective::allgather: return bough::standard_candidates<bough::goal::allgather>(at, what);
+    case collective::scan: return bough::standard_candidates<bough::goal::scan>(at, what);
+    case collective::exscan: return bough::standard_candidates<bough::goal::exscan>(at, what);
+    case collective::alltoall: return bough::standard_candidates<bough::goal::alltoall>(at, what);
+    case collective::barrier:
+    case collective::gather:
+    case collective::scatter: break;
+    }
+    bough::candidate_list made{with_goal(c, [](auto goal) { return decltype(goal)::kind; }), {}};
+    for (const bough::any_algorithm& a : all_algorithms(c)) made.add(a);
+    return made;
+}
+
+} // namespace cli
