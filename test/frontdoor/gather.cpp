@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "hear.hpp"
 #include "support/catch.hpp"
 #include "support/guarded.hpp"
 #include <bough/gather.hpp>
@@ -230,6 +231,7 @@ TEST_CASE("gather: ranks that do not make the same call are told so") {
             std::vector<int> in(1), out(5);
             for (int tries = 0; tries != 100 && !second[comm.rank()]; ++tries) // who has heard of it by then
                 gather(comm, std::span(in), std::span(out), root{0}, second[comm.rank()]);
+            test::hear_of_failure(comm, second[comm.rank()]);
         });
         for (const status& s : second) CHECK(s);
         return first[0];

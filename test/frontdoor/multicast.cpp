@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "hear.hpp"
 #include "support/catch.hpp"
 #include "support/guarded.hpp"
 #include <bough/barrier.hpp>
@@ -140,6 +141,7 @@ TEST_CASE("multicast: lists in different order are a mismatch, not a wait") {
         std::vector<int> data(1);
         for (int tries = 0; tries != 100 && !seen[comm.rank()]; ++tries)
             multicast(comm, std::span(data), comm.rank() == 2 ? down : up, root{0}, flat{}, seen[comm.rank()]);
+        test::hear_of_failure(comm, seen[comm.rank()]);
     });
     for (const status& s : seen) CHECK(s);
     CHECK(seen[2].mismatch == mismatch::plan);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "hear.hpp"
 #include "support/catch.hpp"
 #include "support/guarded.hpp"
 #include <bough/gather.hpp>
@@ -202,6 +203,7 @@ TEST_CASE("scatter: a rank that expects another length is told so") {
         std::vector<int> in(5), out(comm.rank() == 3 ? 2 : 1);
         for (int tries = 0; tries != 100 && !seen[comm.rank()]; ++tries)
             scatter(comm, std::span(in), std::span(out), root{0}, seen[comm.rank()]);
+        test::hear_of_failure(comm, seen[comm.rank()]);
     });
     for (const status& s : seen) CHECK(s);
     CHECK(seen[3].mismatch == mismatch::count);
