@@ -51,18 +51,18 @@ struct allreduces {
     const priced& any() const { return faster(faster(rank_ordered(), circulant), ring); }
 };
 
-inline allreduces price(bough::rank_t p, std::uint64_t bytes) {
+inline allreduces price(bough::rank_t p, std::uint64_t bytes, const bough::model::alpha_beta_gamma& on = network) {
     const bough::dimensions at{.size = p};
     const auto walked = [&](const auto& choice) {
-        return bough::model::walk(bough::plan_allreduce(choice, at), network, bytes, 8).makespan_ns;
+        return bough::model::walk(bough::plan_allreduce(choice, at), on, bytes, 8).makespan_ns;
     };
-    const bough::level_costs costs{network.alpha_ns, network.beta_ns_per_byte, network.gamma_ns_per_byte};
+    const bough::level_costs costs{on.alpha_ns, on.beta_ns_per_byte, on.gamma_ns_per_byte};
     const auto levels = bough::best_levels(p, costs, static_cast<double>(bytes));
     return {{"tree", walked(bough::binomial{})}, // the incumbent's choice: reduce, then broadcast
             {"recursive doubling", walked(bough::recursive_doubling{})},
             {"halving + doubling", walked(bough::halving_doubling{})},
             {"binary blocks", walked(bough::binary_blocks{})},
-            {"ring", bough::model::ring_allreduce_ns(network, p, bytes)}, // its walk, without p^2 messages
+            {"ring", bough::model::ring_allreduce_ns(on, p, bytes)}, // its walk, without p^2 messages
             {"per level", walked(bough::per_level{.levels = levels})},
             {"circulant", walked(bough::circulant{})}};
 }
