@@ -17,9 +17,9 @@ using bough::model::transfer_kind;
 constexpr bough::model::alpha_beta_gamma network{
     .alpha_ns = 1000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25, .f_alpha = 0.5, .f_beta = 0.75};
 
-double chain_ns(bough::rank_t ranks, std::uint32_t rounds, bool in_turn) {
+double chain_ns(bough::rank_t ranks, std::uint32_t rounds, transfer_kind kind) {
     using rounds_plan = bough::plan<bough::goal::broadcast, bough::detail::transfer_rounds>;
-    return walk(rounds_plan({rounds, in_turn}, {.size = ranks}), network, 4096).makespan_ns;
+    return walk(rounds_plan({rounds, kind}, {.size = ranks}), network, 4096).makespan_ns;
 }
 
 } // namespace
@@ -28,8 +28,10 @@ TEST_CASE("a round to and fro is two messages one way, a round of both at once i
     for (const bough::rank_t ranks : {2u, 3u, 8u})
         for (const std::uint32_t rounds : {1u, 2u, 9u}) {
             CAPTURE(ranks, rounds);
-            CHECK(chain_ns(ranks, rounds, true) == 2 * rounds * network.one_way_ns(4096));
-            CHECK(chain_ns(ranks, rounds, false) == rounds * network.exchange_ns(4096));
+            CHECK(chain_ns(ranks, rounds, transfer_kind::one_way) == 2 * rounds * network.one_way_ns(4096));
+            CHECK(chain_ns(ranks, rounds, transfer_kind::exchange) == rounds * network.exchange_ns(4096));
+            // Ports are held all the time: a burst is no faster than one message after the other, and one answer.
+            CHECK(chain_ns(ranks, rounds, transfer_kind::burst) == (rounds + 1) * network.one_way_ns(4096));
         }
 }
 
@@ -52,6 +54,9 @@ TEST_CASE("every rank gets the same model, whose costs are not negative") {
         CHECK(fit.model.gamma_ns_per_byte >= 0);
         CHECK(fit.model.f_alpha <= 1);
         CHECK(fit.model.f_beta <= 1);
+        CHECK(fit.model.held_alpha >= 0);
+        CHECK(fit.model.held_alpha <= 1);
+        CHECK(fit.model.held_beta <= 1);
         CHECK(found[0].samples.size() >= 6);
         for (const auto& other : found) {
             CHECK(other.samples == found[0].samples);

@@ -4,7 +4,7 @@
 //   allreduce(comm, data, op [, choice])              in place; throws bough::error
 //   allreduce(comm, in, out, op [, choice])           in.size() == out.size(), no partial overlap
 //   allreduce(..., ec)                                never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (recursive_doubling{}), a tree source (fnomial{.degree = 4}) or automatic{},
+// `choice` is a plan, an algorithm or family (recursive_doubling{}, ring{}), a tree source (fnomial{.degree = 4}) or automatic{},
 // which may require properties: automatic{.required = rank_consistent | order_preserving}.
 // Every rank gives the same count, type, op and choice. On error the output is unspecified, `in` is unchanged.
 #ifndef BOUGH_ALLREDUCE_HPP
@@ -22,13 +22,14 @@ namespace detail {
 template <class X, class T, class O, class Choice>
 status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_op<O, T>());
+        static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::allreduce, Choice, true>());
         static_assert(explain_exact<Choice, O, T>());
         if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
-        const typed_call<T> typed{
+        typed_call<T> typed{
             {.size = comm.size()},           in.data(), out.data(), in.size(), make_any_op<T>(op), is_commutative_v<O>,
             signature_of<T, O>(in.size(), 0)};
+        typed.exact = is_exact_v<O, T>;
         const auto wrap = []<class C>(const C& c) {
             if constexpr (TreeSource<C>)
                 return tree_allreduce<C>{c};

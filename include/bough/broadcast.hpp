@@ -3,7 +3,7 @@
 //
 //   broadcast(comm, data, root{r} [, choice])   the root's data is only read; throws bough::error
 //   broadcast(..., ec)                          never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (tree_broadcast{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
+// `choice` is a plan, an algorithm or family (circulant{}), a tree source (fnomial{.degree = 4}) or automatic{}.
 // Every rank gives the same count, type, root and choice. On error the data of other ranks than the root is unspecified.
 #ifndef BOUGH_BROADCAST_HPP
 #define BOUGH_BROADCAST_HPP
@@ -19,7 +19,7 @@ namespace detail {
 template <class X, class T, class Choice>
 status broadcast(communicator<X>& comm, std::span<T> data, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_wire<T>());
+        static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::broadcast, Choice, true>());
         if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
         if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
         typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank},

@@ -110,6 +110,7 @@ public:
         rank_t root = 0;
         rank_t ranks = 0; // that take part, where it need not be all; else 0
         requirements needed{};
+        bool exact = false; // the op
         friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
     };
     template <class F>

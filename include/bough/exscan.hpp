@@ -26,13 +26,14 @@ namespace detail {
 template <class X, class T, class O, class Choice>
 status exscan(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_op<O, T>() && explain_choice<goal::exscan, Choice>());
+        static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::exscan, Choice>());
         if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
         if (comm.rank() == 0) typed.out = nullptr; // nothing is written there
         typed.op = make_any_op<T>(op);
         typed.commutative = is_commutative_v<O>;
+        typed.exact = is_exact_v<O, T>;
         typed.signature = signature_of<T, O>(in.size(), 0);
         if constexpr (std::same_as<Choice, automatic>)
             return run_automatic<goal::exscan>(comm, typed, choice);

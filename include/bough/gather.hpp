@@ -16,6 +16,7 @@
 
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/detail/blocks.hpp>
+#include <bough/select/standard/gather.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -6,7 +6,8 @@
 //
 // Ranks 0 and 1 play: a message to and fro (half a round trip is one_way), and both at once (exchange); each of a chain of
 // such rounds sends what the one before has brought, so none begins early. The time of one round is the difference between a
-// long chain and a short one, so what an operation costs before its first message is not in it. Combines are timed on rank 0
+// long chain and a short one, so what an operation costs before its first message is not in it. A burst is a chain in which
+// only the last message is answered. Combines are timed on rank 0
 // alone, with plus on doubles. Medians go into model::fit_alpha_beta_gamma.
 // Stays within a budget of time where it can: long messages are timed less often, or not at all beyond two sizes. Every
 // operation has the communicator's deadline.
@@ -40,14 +41,28 @@ struct transfer_measurement {
 
 namespace detail {
 
-// Rounds between the ranks 0 and 1; the others do nothing. In turn: to and fro; else both at once.
+// Rounds between the ranks 0 and 1; the others do nothing. one_way: to and fro; exchange: both at once; burst: to and to, and
+// fro once.
 struct transfer_rounds {
     std::uint32_t rounds = 1;
-    bool in_turn = true;
+    model::transfer_kind kind = model::transfer_kind::one_way;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if (rank >= 2 || at.size < 2) return;
         slice have{input, 0, at.blocks};
+        if (kind == model::transfer_kind::burst) {
+            for (std::uint32_t i = 0; i != rounds; ++i)
+                if (rank == 0)
+                    out.send(1, have);
+                else
+                    out.receive(0, have.in(bough::scratch(i % 2)));
+            if (rank == 0)
+                out.receive(1, have.in(bough::scratch(0)));
+            else
+                out.send(0, have.in(bough::scratch((rounds - 1) % 2)));
+            return;
+        }
+        const bool in_turn = kind == model::transfer_kind::one_way;
         for (std::uint32_t i = 0; i != rounds; ++i) {
             const slice landed = have.in(bough::scratch(i % 2));
             if (in_turn && rank == 1) {
@@ -79,8 +94,8 @@ public:
     std::uint64_t bytes() const noexcept { return data_.size() * sizeof(double); }
 
     // Rank 0's clock.
-    double chain_ns(std::uint32_t rounds, bool in_turn) {
-        const plan<goal::broadcast, transfer_rounds> timed({rounds, in_turn}, {.size = comm_.size()});
+    double chain_ns(std::uint32_t rounds, model::transfer_kind kind) {
+        const plan<goal::broadcast, transfer_rounds> timed({rounds, kind}, {.size = comm_.size()});
         call c;
         c.input = reinterpret_cast<const std::byte*>(data_.data());
         c.output = reinterpret_cast<std::byte*>(other_.data());
@@ -105,16 +120,15 @@ public:
     }
     // Of one round or combine: the median of as many runs as fit into the budget, at least `least`. 0: none did.
     double sample_ns(model::transfer_kind kind, std::uint32_t most, std::uint32_t least, std::uint64_t budget_ns) {
-        const bool in_turn = kind == model::transfer_kind::one_way;
         const bool local = kind == model::transfer_kind::combine;
         if (local && comm_.rank() != 0) return 0;
         const auto once = [&] {
             if (local) return combine_ns();
-            const double base = chain_ns(short_chain, in_turn);
-            const double all = chain_ns(long_chain, in_turn);
+            const double base = chain_ns(short_chain, kind);
+            const double all = chain_ns(long_chain, kind);
             // On a busy machine the short chain may even take longer.
             const double rounds = all > base ? (all - base) / (long_chain - short_chain) : all / long_chain;
-            return in_turn ? rounds / 2 : rounds;
+            return kind == model::transfer_kind::one_way ? rounds / 2 : rounds;
         };
         const std::uint64_t begin = comm_.transport().now_ns();
         once(); // warms up
@@ -147,11 +161,11 @@ transfer_measurement measure_transfers(communicator<X>& comm, const transfer_opt
         found.fit.error = invalid_argument("ranks: messages need two");
         return found;
     }
-    const std::uint64_t share = options.budget_ns / (3 * options.bytes.size());
+    const std::uint64_t share = options.budget_ns / (4 * options.bytes.size());
     for (std::size_t i = 0; i != options.bytes.size(); ++i) {
         detail::transfer_timer<X> timer(comm, options.bytes[i]);
-        for (const auto kind :
-             {model::transfer_kind::one_way, model::transfer_kind::exchange, model::transfer_kind::combine})
+        for (const auto kind : {model::transfer_kind::one_way, model::transfer_kind::exchange,
+                                model::transfer_kind::burst, model::transfer_kind::combine})
             found.samples.push_back(
                 {kind, timer.bytes(), timer.sample_ns(kind, options.repetitions, i < 2 ? 1 : 0, share)});
     }
@@ -161,6 +175,7 @@ transfer_measurement measure_transfers(communicator<X>& comm, const transfer_opt
     for (std::size_t i = 0; i != times.size(); ++i) found.samples[i].ns = times[i];
     std::erase_if(found.samples, [](const model::transfer_sample& s) { return !(s.ns > 0); });
     found.fit = model::fit_alpha_beta_gamma(found.samples);
+    found.fit.model.early = true; // so it is here: a session takes messages in before they are asked for
     return found;
 }
 

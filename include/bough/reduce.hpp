@@ -4,7 +4,7 @@
 //   reduce(comm, data, op, root{r} [, choice])        in place at the root; the data of other ranks stay as they are
 //   reduce(comm, in, out, op, root{r} [, choice])     out is used at the root only, where it is as long as in
 //   reduce(..., ec)                                   never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (tree_reduce{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
+// `choice` is a plan, an algorithm or family (ring_reduce{}, circulant{}), a tree source (fnomial{.degree = 4}) or automatic{}.
 // An op that is not known to commute gets a plan that keeps rank order for any root.
 // Every rank gives the same count, type, op, root and choice. On error the output is unspecified, `in` is unchanged.
 #ifndef BOUGH_REDUCE_HPP
@@ -23,19 +23,20 @@ template <class X, class T, class O, class Choice>
 status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
               const Choice& choice) {
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_op<O, T>());
+        static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce, Choice, true>());
         const bool is_root = comm.rank() == to.rank;
         if (const status bad = is_root ? check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
                                        : check_data(in.data(), in.size(), sizeof(T)))
             return comm.refuse(bad);
         if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-        const typed_call<T> typed{{.size = comm.size(), .root = to.rank},
-                                  in.data(),
-                                  is_root ? out.data() : nullptr,
-                                  in.size(),
-                                  make_any_op<T>(op),
-                                  is_commutative_v<O>,
-                                  signature_of<T, O>(in.size(), to.rank)};
+        typed_call<T> typed{{.size = comm.size(), .root = to.rank},
+                            in.data(),
+                            is_root ? out.data() : nullptr,
+                            in.size(),
+                            make_any_op<T>(op),
+                            is_commutative_v<O>,
+                            signature_of<T, O>(in.size(), to.rank)};
+        typed.exact = is_exact_v<O, T>;
         const auto wrap = []<class C>(const C& c) {
             if constexpr (TreeSource<C>)
                 return tree_reduce<C>{c};

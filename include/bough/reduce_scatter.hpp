@@ -40,11 +40,12 @@ status check_reduce_scatter(const communicator<X>& comm, std::span<const T> whol
 template <class X, class T, class O, class Choice>
 status reduce_scatter_blocks(communicator<X>& comm, std::span<const T> whole, std::span<T> own,
                              const rank_blocks& blocks, const O& op, const Choice& choice) {
-    static_assert(explain_op<O, T>() && explain_choice<goal::reduce_scatter, Choice>());
+    static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce_scatter, Choice>());
     if (const status bad = check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
     typed_call<T> typed{.at = {.size = comm.size()}, .count = blocks.total()};
     typed.op = make_any_op<T>(op);
     typed.commutative = is_commutative_v<O>;
+    typed.exact = is_exact_v<O, T>;
     typed.in_parts = true;
     typed.in = whole.data();
     typed.in_part = {0, whole.size()};

@@ -16,6 +16,7 @@
 
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/detail/blocks.hpp>
+#include <bough/select/standard/scatter.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -4,8 +4,11 @@
 #include "support/mutants.hpp"
 #include "support/ports.hpp"
 #include "support/sample.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
+#include <bough/algorithm/bruck.hpp>
+#include <bough/algorithm/pairwise.hpp>
 #include <bough/schedule/verify_claims.hpp>
 
 #include <bit>
@@ -36,6 +39,20 @@ plan_traits prove(const P& plan) {
 bool in_this_run(rank_t p) { return p <= 24 || bough_test::sampled(p, 6); }
 
 } // namespace
+
+TEST_CASE("families: pairwise and bruck have an alltoall, recursive doubling the scans") {
+    for (const rank_t size : {1u, 2u, 7u, 8u}) {
+        const dimensions at{.size = size};
+        CHECK(plan_alltoall(pairwise{}, at) == plan_alltoall(pairwise_alltoall{}, at));
+        CHECK(plan_reduce_scatter(pairwise{}, at) == plan_reduce_scatter(pairwise_reduce_scatter{}, at));
+        CHECK(plan_alltoall(bruck{}, at) == plan_alltoall(bruck_alltoall{}, at));
+        CHECK(plan_allgather(bruck{.ports = 2}, at) == plan_allgather(bruck_allgather{.ports = 2}, at));
+        CHECK(plan_scan(recursive_doubling{}, at) == plan_scan(recursive_doubling_scan{}, at));
+        CHECK(plan_exscan(recursive_doubling{}, at) == plan_exscan(recursive_doubling_exscan{}, at));
+    }
+    CHECK(check_plan(bruck{.ports = 2}.algorithm_for(goal::alltoall{}), {.size = 7}).code == errc::invalid_argument);
+    CHECK_FALSE(label_of(bruck_alltoall{.ports = 2}) == label_of(bruck_alltoall{}));
+}
 
 TEST_CASE("pairwise alltoall: p - 1 rounds, every block once") {
     for (rank_t p = 1; p <= 64; ++p) {

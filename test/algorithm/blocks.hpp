@@ -48,8 +48,8 @@ void for_each_allgather(rank_t p, F f) {
     f("circulant", circulant_allgather{}, ceil_log(2, p));
     f("circulant, 2 ports", circulant_allgather{.ports = 2}, any_rounds);
     f("circulant, 5 ports", circulant_allgather{.ports = 5}, any_rounds);
-    f("bruck", bruck{}, ceil_log(2, p));
-    f("bruck, 3 ports", bruck{.ports = 3}, any_rounds);
+    f("bruck", bruck_allgather{}, ceil_log(2, p));
+    f("bruck, 3 ports", bruck_allgather{.ports = 3}, any_rounds);
     f("lowest bit first", lowest_bit_first_allgather{}, ceil_log(2, p));
     for (const block_t limit : {1u, 2u, 5u, 8u})
         f("lowest bit first, limited", lowest_bit_first_allgather{.aggregation_limit = limit},
@@ -60,7 +60,7 @@ template <class F>
 void for_each_reduce_scatter(rank_t p, F f) {
     using namespace bough;
     f("ring", ring_reduce_scatter{}, p - 1);
-    f("pairwise", pairwise{}, p - 1);
+    f("pairwise", pairwise_reduce_scatter{}, p - 1);
     f("circulant", circulant_reduce_scatter{}, ceil_log(2, p));
     f("circulant, 2 ports", circulant_reduce_scatter{.ports = 2}, any_rounds);
     f("circulant, 5 ports", circulant_reduce_scatter{.ports = 5}, any_rounds);
@@ -68,8 +68,8 @@ void for_each_reduce_scatter(rank_t p, F f) {
     for (const block_t limit : {1u, 2u, 5u, 8u})
         f("lowest bit first, limited", lowest_bit_first_reduce_scatter{.aggregation_limit = limit},
           limited_rounds(limit, p));
-    f("bruck, reversed", reverse(bruck{}, 1), ceil_log(2, p));
-    f("bruck, 3 ports, reversed", reverse(bruck{.ports = 3}), any_rounds);
+    f("bruck, reversed", reverse(bruck_allgather{}, 1), ceil_log(2, p));
+    f("bruck, 3 ports, reversed", reverse(bruck_allgather{.ports = 3}), any_rounds);
     if (p % 2 == 0) f("neighbour exchange, reversed", reverse(neighbour_exchange{}, 1), p / 2);
 }
 

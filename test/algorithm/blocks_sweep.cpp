@@ -109,7 +109,7 @@ TEST_CASE("allreduce of two halves: rounds and traffic add, and the output takes
         check("lowest bit first, limited", lowest_bit_first{.aggregation_limit = 2}, p / 2);
         test::prove(plan_allreduce(circulant{.ports = 3}, at));
 
-        const auto ordered = plan_allreduce(reduce_scatter_allgather{pairwise{}, circulant{}}, at);
+        const auto ordered = plan_allreduce(reduce_scatter_allgather{pairwise_reduce_scatter{}, circulant{}}, at);
         CAPTURE(p);
         CHECK(keeps_rank_order(ordered.algorithm(), ordered.at()));
         CHECK_FALSE(test::prove(ordered).needs_commutative);

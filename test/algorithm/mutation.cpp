@@ -192,10 +192,10 @@ TEST_CASE("no mutant of a plan passes for it, unless it is equivalent") {
                 spoil("allgather circulant", plan_allgather(circulant{}, each));
                 spoil("allgather lowest bit first", plan_allgather(lowest_bit_first{}, each));
                 spoil("reduce_scatter ring", plan_reduce_scatter(ring{}, each));
-                spoil("reduce_scatter pairwise", plan_reduce_scatter(pairwise{}, each));
+                spoil("reduce_scatter pairwise", plan_reduce_scatter(pairwise_reduce_scatter{}, each));
                 // Of an odd number, some ranks copy a block only because all others must.
                 if (size != 5 && size != 7) spoil("reduce_scatter circulant", plan_reduce_scatter(circulant{}, each));
-                spoil("reduce_scatter reversed", plan_reduce_scatter(reverse(bruck{}, 1), each));
+                spoil("reduce_scatter reversed", plan_reduce_scatter(reverse(bruck_allgather{}, 1), each));
                 spoil("allreduce lowest bit first", plan_allreduce(lowest_bit_first{}, each));
             }
             spoil("multicast binomial", plan_multicast(binomial{}, {size - 1, 0}, inner));

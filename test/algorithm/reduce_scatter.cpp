@@ -22,7 +22,7 @@ template <auto Algorithm>
 constexpr auto by = [](rank_t size) { return plan_reduce_scatter(Algorithm, {.size = size}); };
 
 static_assert(proven_for<by<ring_reduce_scatter{}>, 1, 2, 3, 5, 7>());
-static_assert(proven_for<by<pairwise{}>, 1, 2, 3, 5, 7>());
+static_assert(proven_for<by<pairwise_reduce_scatter{}>, 1, 2, 3, 5, 7>());
 static_assert(proven_everywhere<by<circulant_reduce_scatter{}>>());
 static_assert(proven_for<by<circulant_reduce_scatter{.ports = 2}>, 1, 2, 3, 7>());
 static_assert(proven_for<by<lowest_bit_first_reduce_scatter{}>, 1, 2, 3, 5, 7>());
@@ -57,7 +57,7 @@ static_assert(steps_of_7<lowest_bit_first_reduce_scatter{}, 0> ==
                   combine_step(part(partial, 3), part(landed, 3), part(partial, 3)), send_step(3, part(partial, 3)),
                   receive_step(4, part(landed, 0)), combine_step(part(output, 0), part(landed, 0), part(output, 0))});
 // (0 + (1 + 2)) + (3 + (4 + (5 + 6)))
-static_assert(steps_of_7<pairwise{}, 2> ==
+static_assert(steps_of_7<pairwise_reduce_scatter{}, 2> ==
               std::array{send_step(3, part(input, 3)), receive_step(1, part(scratch(1), 2)),
                          combine_step(part(scratch(1), 2), part(input, 2), part(output, 2)),
                          send_step(4, part(input, 4)), receive_step(0, part(scratch(0), 2)),
@@ -72,13 +72,14 @@ static_assert(steps_of_7<pairwise{}, 2> ==
                          combine_step(part(output, 2), part(scratch(2), 2), part(output, 2))});
 
 // Pairwise exchange keeps rank order, the others cannot; `verify` agrees.
-static_assert(!verify(by<pairwise{}>(7)).traits.needs_commutative);
+static_assert(!verify(by<pairwise_reduce_scatter{}>(7)).traits.needs_commutative);
 static_assert(verify(by<circulant_reduce_scatter{}>(7)).traits.needs_commutative);
-static_assert(keeps_rank_order(pairwise{}, {.size = 7}) && !keeps_rank_order(ring_reduce_scatter{}, {.size = 7}));
+static_assert(keeps_rank_order(pairwise_reduce_scatter{}, {.size = 7}) &&
+              !keeps_rank_order(ring_reduce_scatter{}, {.size = 7}));
 static_assert(keeps_rank_order(circulant_reduce_scatter{}, {.size = 2}));
 
 static_assert(check_plan(circulant_reduce_scatter{.ports = 0}, {.size = 7}).code == errc::invalid_argument);
-static_assert(check_plan(pairwise{}, {.size = 7, .blocks = 1}).code == errc::invalid_argument);
+static_assert(check_plan(pairwise_reduce_scatter{}, {.size = 7, .blocks = 1}).code == errc::invalid_argument);
 static_assert(check_plan(reverse(neighbour_exchange{}), {.size = 7}).code == errc::invalid_argument);
 
 // What reverse makes of an allgather, and of a broadcast.

@@ -21,7 +21,7 @@ static_assert(proven_for<by<ring{}>, 1, 2, 3, 5, 7>());
 static_assert(proven_for<by<circulant{}>, 1, 2, 3, 5, 7, 8>());
 static_assert(proven_for<by<circulant{.ports = 3}>, 1, 2, 7>());
 static_assert(proven_for<by<lowest_bit_first{}>, 1, 2, 3, 5, 7>());
-static_assert(proven_for<by<reduce_scatter_allgather{pairwise{}, circulant{}}>, 1, 2, 3, 7>());
+static_assert(proven_for<by<reduce_scatter_allgather{pairwise_reduce_scatter{}, circulant{}}>, 1, 2, 3, 7>());
 static_assert(proven_for<by<reduce_scatter_allgather{reverse(neighbour_exchange{}, 1), neighbour_exchange{}}>, 2, 6>());
 
 // A family is what it makes; halves may be families too.
@@ -43,7 +43,7 @@ static_assert(copies(by<lowest_bit_first{}>(7)) == 0 && copies(by<ring{}>(1)) ==
 static_assert(by<circulant{}>(13).scratch(5) == 6 && by<ring{}>(13).scratch(5) == 12);
 
 // Claims come from the halves.
-using ordered_first = reduce_scatter_allgather<pairwise, circulant>;
+using ordered_first = reduce_scatter_allgather<pairwise_reduce_scatter, circulant>;
 static_assert(keeps_rank_order(ordered_first{}, {.size = 7}) && !ordered_first::symmetric && ordered_first::any_size);
 using pairs = reduce_scatter_allgather<reversed<neighbour_exchange>, neighbour_exchange>;
 static_assert(!pairs::any_size && !pairs::may_hold && check_plan(pairs{}, {.size = 7}).code == errc::invalid_argument);

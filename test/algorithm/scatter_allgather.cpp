@@ -80,7 +80,7 @@ TEST_CASE("scatter, then allgather: any of both, any root") {
             prove(scatter_allgather{flat{}, ring{}}, at);
             prove(scatter_allgather{ordered{binomial{}}, circulant_allgather{}}, at);
             prove(scatter_allgather{tree_scatter{kary{.arity = 2}}, circulant_allgather{}}, at);
-            prove(scatter_allgather{binomial{}, bruck{}}, at);
+            prove(scatter_allgather{binomial{}, bruck_allgather{}}, at);
             if (std::has_single_bit(p)) prove(scatter_allgather{binomial{}, recursive_doubling_allgather{}}, at);
         }
 }

@@ -93,7 +93,7 @@ TEST_CASE("allreduce in two halves gives the sum, for fewer elements than blocks
                 check("circulant, 2 ports", circulant{.ports = 2});
                 check("lowest bit first", lowest_bit_first{});
                 check("lowest bit first, 1", lowest_bit_first{.aggregation_limit = 1});
-                check("pairwise and bruck", reduce_scatter_allgather{pairwise{}, bruck{}});
+                check("pairwise and bruck", reduce_scatter_allgather{pairwise_reduce_scatter{}, bruck_allgather{}});
             }
         });
 }
@@ -123,12 +123,12 @@ TEST_CASE("reduce_scatter and allgather of uneven blocks", "[frontdoor]") {
                 faults.expect(good, name);
             };
             scatter("ring", ring{});
-            scatter("pairwise", pairwise{});
+            scatter("pairwise", pairwise_reduce_scatter{});
             scatter("circulant", circulant{});
             scatter("circulant, 3 ports", circulant{.ports = 3});
             scatter("lowest bit first", lowest_bit_first{});
             scatter("lowest bit first, 2", lowest_bit_first{.aggregation_limit = 2});
-            scatter("bruck, reversed", reverse(bruck{}, 1));
+            scatter("bruck, reversed", reverse(bruck_allgather{}, 1));
             if (p % 2 == 0) scatter("neighbour exchange, reversed", reverse(neighbour_exchange{}));
 
             const auto gather = [&](const char* name, const auto& choice) {
@@ -147,7 +147,7 @@ TEST_CASE("reduce_scatter and allgather of uneven blocks", "[frontdoor]") {
             gather("ring", ring{});
             gather("circulant", circulant{});
             gather("circulant, 3 ports", circulant{.ports = 3});
-            gather("bruck", bruck{});
+            gather("bruck", bruck_allgather{});
             gather("lowest bit first", lowest_bit_first{});
             gather("lowest bit first, 2", lowest_bit_first{.aggregation_limit = 2});
             if (p % 2 == 0) gather("neighbour exchange", neighbour_exchange{});
@@ -165,7 +165,7 @@ TEST_CASE("pairwise exchange keeps the order of an op that does not commute; the
                 for (rank_t r = 1; r != p; ++r) expected[i] = compose{}(expected[i], map_of(r, i));
             }
             std::vector<affine> result = data;
-            allreduce(comm, std::span(result), compose{}, reduce_scatter_allgather{pairwise{}, circulant{}});
+            allreduce(comm, std::span(result), compose{}, reduce_scatter_allgather{pairwise_reduce_scatter{}, circulant{}});
             faults.expect(result == expected, "pairwise and circulant");
             std::error_code ec;
             allreduce(comm, std::span(result), compose{}, circulant{}, ec);

@@ -13,6 +13,7 @@
 #include <bough/communicator.hpp>
 #include <bough/error.hpp>
 #include <bough/op/any_op.hpp>
+#include <bough/schedule/claims.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -60,7 +61,8 @@ struct planned {
     std::string name;
     bough::dimensions at{};
     bool keeps_order = false;
-    bool direct = false; // needs no scratch
+    bool consistent = true; // claims that ranks get the same bits
+    bool direct = false;    // needs no scratch
     std::function<bough::status(bough::communicator<T>&, const bough::call&, bough::call_signature)> run;
 };
 
@@ -236,7 +238,7 @@ std::vector<planned<T>> plans_of(bough::rank_t size, bool all_roots = false) {
                 if (known.name == full) return; // its natural blocks are those of another form
             plans.push_back(
                 {full, plan.at(), !Goal::combines || keeps_rank_order(plan.algorithm(), plan.at()),
-                 plan.scratch(size / 2) == 0,
+                 claims_of(plan.algorithm(), plan.at()).rank_consistent, plan.scratch(size / 2) == 0,
                  [plan](communicator<T>& comm, const call& c, call_signature s) { return comm.run(plan, c, s); }});
         });
     };

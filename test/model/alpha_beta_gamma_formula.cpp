@@ -126,7 +126,7 @@ TEST_CASE("2.7 ring: the formula is the time of the walk") {
 // In rank order, a rank whose higher neighbours came first has a partial result more: it sends late once.
 TEST_CASE("2.7 pairwise exchange in rank order costs at most one combine of a block more than the formula") {
     bool equal = false, above = false;
-    for_all([](rank_t p) { return bough::plan_reduce_scatter(bough::pairwise{}, {.size = p}); },
+    for_all([](rank_t p) { return bough::plan_reduce_scatter(bough::pairwise_reduce_scatter{}, {.size = p}); },
             [&](rank_t p, const alpha_beta_gamma& m, std::uint64_t bytes, double walked) {
                 const double formula = ring_reduce_scatter_ns(m, p, bytes);
                 REQUIRE(walked >= formula * (1 - 1e-12));

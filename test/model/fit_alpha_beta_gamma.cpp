@@ -47,10 +47,35 @@ TEST_CASE("exact samples give alpha, beta, gamma and the shares back") {
     const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(exact_samples(truth));
     CHECK_FALSE(fit.error);
     CHECK(near(fit.model, truth));
-    CHECK(near(fit.combine_start_ns, 20, 1e-6));
+    CHECK(near(fit.model.combine_start_ns, 20, 1e-6));
     CHECK_FALSE(fit.shares_bounded);
     CHECK(fit.points_used == 15);
     CHECK(near(expected_ns(fit, {transfer_kind::combine, 64, 0}), 36, 1e-6));
+}
+
+TEST_CASE("bursts tell what holds ports from what is on the way") {
+    alpha_beta_gamma pipelined = truth;
+    for (const double held_alpha : {1.0, 0.5, 0.125})
+        for (const double held_beta : {1.0, 0.75}) {
+            CAPTURE(held_alpha, held_beta);
+            pipelined.held_alpha = held_alpha;
+            pipelined.held_beta = held_beta;
+            std::vector<transfer_sample> samples = exact_samples(pipelined);
+            for (const std::uint64_t bytes : {8u, 4096u, 1048576u}) {
+                // By hand: a message alone takes what it is on the way, and f of what it holds ports.
+                const double n = static_cast<double>(bytes);
+                const double burst_ns = 0.75 * held_alpha * 5000 + 0.5 * held_beta * 1.25 * n;
+                const double alone_ns = burst_ns + (1 - held_alpha) * 5000 + (1 - held_beta) * 1.25 * n;
+                CHECK(near(pipelined.one_way_ns(bytes), alone_ns, 1e-12));
+                samples.push_back({transfer_kind::burst, bytes, burst_ns});
+            }
+            const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(samples);
+            CHECK_FALSE(fit.error);
+            CHECK(near(fit.model, pipelined));
+            CHECK(near(fit.model.held_alpha, held_alpha, 1e-9));
+            CHECK(near(fit.model.held_beta, held_beta, 1e-9));
+            CHECK(fit.residual_max < 1e-9);
+        }
 }
 
 TEST_CASE("samples taken from walks of two ranks give the model back") {

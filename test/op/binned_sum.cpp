@@ -143,3 +143,11 @@ TEMPLATE_TEST_CASE("binned_sum: any order and any bracket give the same state", 
 }
 
 } // namespace
+
+TEST_CASE("binned_sum: lifts spans of const and not const, of any extent") {
+    std::vector<double> many{1.5, -0.25, 3e10, -3e10, 4};
+    const auto expected = binned_sum<2>{}.lift(std::span<const double>(many));
+    CHECK(binned_sum<2>{}.lift(std::span(many)) == expected);
+    CHECK(binned_sum<2>{}.lift(std::span<double, 5>(many.data(), 5)) == expected);
+    CHECK(binned_sum<2>{}.lower(binned_sum<2>{}.lift(std::span(many))) == 5.25);
+}

@@ -123,3 +123,11 @@ TEMPLATE_TEST_CASE("exact_sum: any order and any bracket give the same state", "
 }
 
 } // namespace
+
+TEST_CASE("exact_sum: lifts spans of const and not const, of any extent") {
+    std::vector<double> many{1.5, -0.25, 3e100, -3e100, 4};
+    const auto expected = exact_sum{}.lift(std::span<const double>(many));
+    CHECK(exact_sum{}.lift(std::span(many)) == expected);
+    CHECK(exact_sum{}.lift(std::span<double, 5>(many.data(), 5)) == expected);
+    CHECK(exact_sum{}.lower(exact_sum{}.lift(std::span(many))) == 5.25);
+}

@@ -4,7 +4,7 @@
 #include <bough/alltoall.hpp>
 #include <bough/transport/self.hpp>
 
-// There is a pairwise reduce_scatter and a pairwise alltoall.
+// The family pairwise has a reduce_scatter and an alltoall; this is the reduce_scatter.
 void f(bough::communicator<bough::self>& comm, std::span<const int> in, std::span<int> out) {
-    bough::alltoall(comm, in, out, bough::pairwise{});
+    bough::alltoall(comm, in, out, bough::pairwise_reduce_scatter{});
 }

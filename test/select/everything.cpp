@@ -16,9 +16,11 @@
 #include <bough/select/standard/alltoall.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/select/standard/exscan.hpp>
+#include <bough/select/standard/gather.hpp>
 #include <bough/select/standard/reduce.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>
 #include <bough/select/standard/scan.hpp>
+#include <bough/select/standard/scatter.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/kary.hpp>
@@ -57,11 +59,13 @@ candidate_list everything_for_reduce_scatter(const dimensions& at) {
 }
 candidate_list everything_for_allgather(const dimensions& at) {
     auto all = standard_candidates<goal::allgather>(at, large);
-    all.add(circulant_allgather{.ports = 3}).add(bruck{.ports = 2}).add(recursive_doubling_allgather{});
+    all.add(circulant_allgather{.ports = 3}).add(bruck_allgather{.ports = 2}).add(recursive_doubling_allgather{});
     return all;
 }
 candidate_list everything_for_scan(const dimensions& at) { return standard_candidates<goal::scan>(at, large); }
 candidate_list everything_for_exscan(const dimensions& at) { return standard_candidates<goal::exscan>(at, large); }
 candidate_list everything_for_alltoall(const dimensions& at) { return standard_candidates<goal::alltoall>(at, large); }
+candidate_list everything_for_gather(const dimensions& at) { return standard_candidates<goal::gather>(at, large); }
+candidate_list everything_for_scatter(const dimensions& at) { return standard_candidates<goal::scatter>(at, large); }
 
 } // namespace test

@@ -16,6 +16,8 @@ bough::candidate_list everything_for_allgather(const bough::dimensions& at);
 bough::candidate_list everything_for_scan(const bough::dimensions& at);
 bough::candidate_list everything_for_exscan(const bough::dimensions& at);
 bough::candidate_list everything_for_alltoall(const bough::dimensions& at);
+bough::candidate_list everything_for_gather(const bough::dimensions& at);
+bough::candidate_list everything_for_scatter(const bough::dimensions& at);
 
 // Calls f(goal, candidates) for each collective.
 template <class F>
@@ -28,6 +30,8 @@ void for_each_goal(const bough::dimensions& at, F f) {
     f(bough::goal::scan{}, everything_for_scan(at));
     f(bough::goal::exscan{}, everything_for_exscan(at));
     f(bough::goal::alltoall{}, everything_for_alltoall(at));
+    f(bough::goal::gather{}, everything_for_gather(at));
+    f(bough::goal::scatter{}, everything_for_scatter(at));
 }
 
 // Of a candidate: the dimensions with its blocks, and may it be planned?

@@ -162,5 +162,12 @@ TEST_CASE("sample: percentiles, deviation, histogram") {
     for (const auto& b : bins) all += b.count;
     CHECK(all == 100);
     CHECK(bins[3].count == 25);
+    CHECK(bough::sample({1, 2, 4, 8, 9}).share_within(2) == 2 / 5.0);
+    CHECK(bough::sample({1, 2, 4, 8, 9}).share_within(3) == 3 / 5.0);
+    CHECK(bough::sample({1, 2, 4, 8, 9}).share_within(0) == 1 / 5.0);
+    CHECK(s.without_highest(1).most() == 99);
+    CHECK(s.without_highest(0).most() == 100);
+    CHECK(bough::sample({5, 6, 7}).without_highest(10).size() == 3);
+    CHECK(bough::sample({5, 6, 7}).without_highest(100).most() == 5);
     CHECK(bough::sample({7, 7}).histogram(3)[0].count == 0); // no width: the last bin has all
 }

@@ -8,6 +8,7 @@
 #include <bough/model/lrc.hpp>
 #include <bough/simulate/noise.hpp>
 #include <bough/simulate/simulate.hpp>
+#include <bough/simulate/statistics.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
 
@@ -150,6 +151,49 @@ TEST_CASE("noise: in NIC mode only the beginning and the end can be delayed") {
     CHECK(with(12'000, noise::reaches::nic) == quiet); // while the NIC is at it
     CHECK(with(12'000, noise::reaches::host) > quiet);
     CHECK(with(21'000, noise::reaches::nic) == 22'000); // the end is seen late
+}
+
+TEST_CASE("noise: where it does not disturb the entry, only what follows can be delayed") {
+    constexpr bough::model::lrc model{
+        .message_latency_ns = 2100, .receive = {420}, .combine = {1500}, .startup_ns = 9200};
+    const auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = 8});
+    const auto with = [&](std::uint64_t phase, noise::reaches reach) {
+        sim_options options{.operations = 2, .compute_ns = 100};
+        options.noise.daemons = {
+            {.period_ns = 1'000'000, .duration_ns = 1000, .phase_ns = phase, .random_phase = false}};
+        options.noise.reach = reach;
+        options.noise.disturbs_entry = false;
+        const double time = simulate(plan, model, options).makespan_ns;
+        options.engine = simulator::discrete;
+        REQUIRE(simulate(plan, model, options).makespan_ns == time);
+        return time;
+    };
+    const double once = 9200 + 3 * 4020.0;
+    for (const noise::reaches reach : {noise::reaches::host, noise::reaches::nic}) {
+        CHECK(with(50, reach) == 2 * once + 100);
+        CHECK(with(21'300, reach) == 2 * once + 1100); // the work between is delayed
+    }
+    CHECK(with(11'400, noise::reaches::host) > 2 * once + 100);
+    CHECK(with(11'400, noise::reaches::nic) == 2 * once + 100);
+}
+
+TEST_CASE("noise: 900 ranks are more consistent in NIC mode, once all have entered") {
+    // Moody et al. 2003: a sharp spike, against values spread over a wide range.
+    constexpr bough::model::lrc model{
+        .message_latency_ns = 2100, .receive = {420}, .combine = {1500}, .startup_ns = 9200};
+    const auto plan = bough::plan_reduce(bough::fnomial{.degree = 4}, {.size = 900});
+    const auto latencies = [&](noise::reaches reach) {
+        sim_options options;
+        options.noise = {
+            .daemons = {{.period_ns = 10'000'000, .duration_ns = 50'000}}, .reach = reach, .disturbs_entry = false};
+        return bough::simulate_many(plan, model, options, 300, [](const sim_result& r) { return r.root_finish_ns; })
+            .without_highest(1);
+    };
+    const bough::sample host = latencies(noise::reaches::host), nic = latencies(noise::reaches::nic);
+    CHECK(nic.share_within(4000) >= 0.97);
+    CHECK(host.share_within(20'000) < 0.75);
+    CHECK(host.deviation() > 10 * nic.deviation());
+    CHECK(host.least() == nic.least());
 }
 
 TEST_CASE("noise: what is out of range is named") {

@@ -97,7 +97,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("circulant", circulant{});
         add("circulant, two ports", circulant{.ports = 2});
         add("lowest bit first", lowest_bit_first{});
-        add("pairwise, bruck", reduce_scatter_allgather<pairwise, bruck>{});
+        add("pairwise, bruck", reduce_scatter_allgather<pairwise_reduce_scatter, bruck_allgather>{});
         add("census", inexact_census{});
         add("leaders of triples", compose_leaders(fnomial{.degree = 3}, recursive_doubling{}, triples));
         add("lanes", compose(ring{}, circulant{}, groups));
@@ -118,7 +118,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
     } else if constexpr (std::is_same_v<Goal, goal::reduce_scatter>) {
         add("recursive halving", recursive_halving{});
         add("recursive halving, far ones first", recursive_halving{.distance = distances::halving});
-        add("pairwise", pairwise{});
+        add("pairwise", pairwise_reduce_scatter{});
         add("ring", ring{});
         add("circulant", circulant{});
         add("circulant, two ports", circulant{.ports = 2});
@@ -129,8 +129,8 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("lanes", compose(ring{}, circulant{}, groups));
     } else if constexpr (std::is_same_v<Goal, goal::allgather>) {
         add("recursive doubling", halving_doubling{});
-        add("bruck", bruck{});
-        add("bruck, two ports", bruck{.ports = 2});
+        add("bruck", bruck_allgather{});
+        add("bruck, two ports", bruck_allgather{.ports = 2});
         add("ring", ring{});
         add("neighbour exchange", neighbour_exchange{});
         add("circulant", circulant{});

@@ -49,7 +49,7 @@ json() {
 
 # --- The whole ---
 run 0
-for command in tree schedule verify table choose map measure tune run demo; do
+for command in tree compare schedule verify table choose map measure simulate tune run timeline export import demo; do
     prints "  $command "
     run 0 "$command" --help
     [ "$(grep -c "^  bough $command" "$scratch/out")" -ge 2 ] || fail "bough $command --help: shows no two examples"
@@ -58,7 +58,7 @@ done
 run 0 --help
 run 0 --version
 grep -qE '^bough [0-9]+\.[0-9]+\.[0-9]+$' "$scratch/out" || fail "bough --version: no version"
-refuses "'draw': is not a command; known are tree, schedule, verify, table" draw
+refuses "'draw': is not a command; known are tree, compare, schedule, verify, table" draw
 refuses "'--fast': is not an argument of 'bough tree'" tree flat --ranks 3 --fast
 
 # --- tree ---
@@ -82,6 +82,9 @@ json tree chain --ranks 300 --root 7 --format json
 run 0 tree flat --ranks 3 --format dot
 prints "digraph tree {"
 prints "0 -> 2 [label=0];"
+run 0 tree binomial --ranks 8 --format svg
+prints "binomial of 8, root 0"
+prints "</svg>"
 refuses "--ranks: needs a number from 1 to" tree flat --ranks 0
 refuses "--ranks: needs a whole number, not '-3'" tree flat --ranks -3
 refuses "--ranks: needs a whole number, not 'many'" tree flat --ranks many
@@ -96,7 +99,75 @@ refuses "--degree: a degree-k tree needs a k of at least 1" tree degree_k --degr
 refuses "--degree: a k-ary tree needs an arity of at least 1" tree kary --degree 0 --ranks 3
 refuses "--degree: chain has no degree to choose" tree chain --degree 2 --ranks 3
 refuses "--ordered: kary{.arity = 2} cannot keep rank order" tree kary --ordered --ranks 3
-refuses "--format: there is no 'svg'; known are outline, json, dot" tree flat --ranks 3 --format svg
+refuses "--format: there is no 'png'; known are outline, json, dot, svg" tree flat --ranks 3 --format png
+
+# --- trees of costs, compare ---
+figure_1=100,300,300,300,300,100,300,300
+run 0 tree fnf --costs $figure_1
+prints_exactly "fnf over 8 ranks, root 0: 400, optimal
+0(6 3 1 5(7 4 2))"
+run 0 tree spoc --costs $figure_1
+prints "spoc over 8 ranks, root 0: 500, at most 25 % above the optimum"
+run 0 tree fnf --costs 1,4,4,4,3,4,2
+prints "fnf over 7 ranks, root 0: 5, at most 25 % above"
+run 0 tree optimal --costs 1,4,4,4,3,4,2
+prints "optimal over 7 ranks, root 0: 4, optimal"
+run 0 tree spoc --costs $figure_1 --root 3 --members 1,5,6
+prints "3("
+run 0 tree fnf --costs $figure_1 --format dot
+prints '0 -> 5 [label="1: 100"];'
+run 0 tree fnf --costs $figure_1 --format svg
+prints ">4: 400</text>"
+prints "no tree is faster than 400"
+json tree search --costs 5,6,7 --receive 1,2,3 --latency 2 --json
+prints '"proven_optimal": true'
+run 0 compare --costs $figure_1
+prints "  binomial         700        75.0 %  0(1 2(3) 4(5 6(7)))"
+prints "  optimal          400         0.0 %"
+prints_not interval
+run 0 compare reduce --costs $figure_1 --receive $figure_1 --root all
+prints interval
+json compare allreduce --costs 1,2,3 --json
+cat >"$scratch/cluster.json" <<'END'
+{"ranks":3,"costs":{"send":[1000,{"base_ns":2000,"per_byte_ns":0.5},3000],"receive":[1,2,3],"latency":10},
+ "groups":[{"name":"fast","ranks":[0]}]}
+END
+run 0 tree fnf --cluster "$scratch/cluster.json" --bytes 1K
+run 0 compare --cluster "$scratch/cluster.json" --bytes 8,64K
+prints "    64K"
+refuses "--costs: give the costs of the ranks" tree fnf
+refuses "--costs: needs numbers with commas, not 'x'" tree fnf --costs 1,x
+refuses "--ranks: there are costs of 2 ranks" tree fnf --costs 1,2 --ranks 3
+refuses "--ranks is required" tree flat
+refuses "--members: needs a number from 0 to 1" tree fnf --costs 1,2 --members 5
+refuses "COLLECTIVE: there is no 'scan' to compare" compare scan --costs 1,2
+refuses_cluster() {
+    printf '%s' "$2" >"$scratch/bad.json"
+    refuses "--cluster: file '$scratch/bad.json': $1" compare --cluster "$scratch/bad.json"
+}
+refuses_cluster "it is not an object" '[]'
+refuses_cluster "ranks is missing" '{"costs":{}}'
+refuses_cluster "ranks must be a whole number" '{"ranks":0,"costs":{"send":[]}}'
+refuses_cluster "costs is not an object" '{"ranks":2,"costs":[1,2]}'
+refuses_cluster "costs.send is missing" '{"ranks":2,"costs":{}}'
+refuses_cluster "costs.send must list as many costs as there are ranks, 2" '{"ranks":2,"costs":{"send":[1]}}'
+refuses_cluster "costs.send[1] must be a number, not negative" '{"ranks":2,"costs":{"send":[1,-2]}}'
+refuses_cluster "costs.send[0].base_ns is missing" '{"ranks":2,"costs":{"send":[{},1]}}'
+refuses_cluster "costs.send[0].bytes is not known" '{"ranks":2,"costs":{"send":[{"base_ns":1,"bytes":2},1]}}'
+refuses_cluster "costs.recieve is not a cost" '{"ranks":2,"costs":{"send":[1,2],"recieve":[1,2]}}'
+refuses_cluster "groups[0].ranks[1] must be a whole number from 0 to 1" \
+    '{"ranks":2,"costs":{"send":[1,2]},"groups":[{"name":"a","ranks":[0,2]}]}'
+refuses_cluster "groups[1].ranks[0] is in a group already" \
+    '{"ranks":2,"costs":{"send":[1,2]},"groups":[{"name":"a","ranks":[0]},{"name":"b","ranks":[0]}]}'
+# What measure writes, tree and compare read.
+json measure --heterogeneous --ranks 3 --iterations 2 --slow 500,1000,1000 --json
+cp "$scratch/out" "$scratch/measured.json"
+run 0 tree fnf --cluster "$scratch/measured.json"
+prints "fnf over 3 ranks, root 0"
+run 0 measure --heterogeneous --ranks 3 --iterations 2
+prints "acknowledged by one rank after the other"
+refuses "--slow: needs as many costs as there are ranks, 3" measure --heterogeneous --ranks 3 --slow 1,2
+refuses "--slow: goes with --heterogeneous" measure --slow 1,2
 
 # --- schedule ---
 run 0 schedule allreduce recursive_doubling --ranks 3
@@ -270,6 +341,53 @@ run 0 measure --model alpha_beta_gamma --ranks 3 --iterations 3
 json measure --model alpha_beta_gamma --ranks 3 --iterations 3 --json
 refuses "--model: there is no 'abacus' to measure; known are lrc, alpha_beta_gamma" measure --model abacus
 
+# --- simulate ---
+run 0 simulate reduce fnomial --degree 4 --ranks 64 --model table2
+prints "reduce by tree_reduce{fnomial{.degree = 4}} over 64 ranks"
+prints "root ends         32.8 us" # 9.20 + 3 (2.10 + 3 * 1.92)
+run 0 simulate reduce binomial --ranks 1048576 --model lrc:2.1us,0.42us,1.5us,9.2us
+prints "messages          1048575, 8388600 bytes"
+json simulate allreduce recursive_doubling --ranks 8 --model table2 --json # 9.20 + 3 * 4.02
+prints '"makespan_ns": 21260.0,'
+json simulate allreduce ring --ranks 16 --bytes 64K --network fat_tree:4,2,1 --slots 2 --eager 1K --order dependence --json
+prints '"messages": 480'
+for net in crossbar:8,1 torus:2x4,0.5 dragonfly:2,2,1,1 irregular:8,4,8,50,1; do
+    run 0 simulate broadcast binomial --ranks 8 --bytes 4K --model lrc:1us,0,0 --network "$net"
+done
+run 0 simulate reduce binomial --ranks 4 --skew given:0,5us,0,1us --model lrc:1us,0,0 --format csv --per-rank
+prints "1,1,5000,5000,0,0,0"
+prints "1,0,0,6000,0,6000,0"
+run 0 simulate reduce binomial --ranks 32 --skew uniform:1ms --split 0,5us --order dependence --runs 30 --measure lost
+prints "time in us spent on steps and waiting, per rank; seeds 1 to 30"
+prints "deviation"
+[ "$(grep -c '#' "$scratch/out")" -ge 5 ] || fail "$command_line: no histogram"
+noisy="simulate reduce fnomial --degree 4 --ranks 900 --model table2 --daemon 10ms,50us --interrupt 1ms,0,10us,500 --slow 1.5,10 --runs 3 --format csv"
+run 0 $noisy
+[ "$(wc -l <"$scratch/out")" = 4 ] || fail "$command_line: not a line per run"
+cp "$scratch/out" "$scratch/once"
+run 0 $noisy
+cmp -s "$scratch/once" "$scratch/out" || fail "$command_line: not the same twice"
+run 0 $noisy --seed 2
+[ "$(sed -n 3p "$scratch/once")" = "$(sed -n 2p "$scratch/out")" ] || fail "$command_line: the seed is not that of the run"
+run 0 $noisy --mode nic --after-entry --measure root --drop 1 --histogram 3
+for model in rdma loggops:1us,100,200ns,0.1,0 2000,0.1,0.05; do run 0 simulate allreduce ring --ranks 5 --bytes 1K --model "$model" --operations 3 --compute 1us; done
+refuses "--model: needs a file, or three costs" simulate reduce binomial --ranks 4 --model 1,2
+refuses "--model: needs lrc:L,r,c" simulate reduce binomial --ranks 4 --model lrc:1
+refuses "--model: message_latency_ns" simulate reduce binomial --ranks 4 --model loggops:1,1,5
+refuses "--skew: there is no 'late'; known are uniform" simulate reduce binomial --ranks 4 --skew late:3
+refuses "--skew: needs a time as 300, 1.5us" simulate reduce binomial --ranks 4 --skew uniform:3days
+refuses "arrival: one time per rank" simulate reduce binomial --ranks 4 --skew given:1,2
+refuses "--daemon: needs PERIOD,DURATION" simulate reduce binomial --ranks 4 --daemon 5
+refuses "daemons: a period is longer" simulate reduce binomial --ranks 4 --daemon 5,5
+refuses "--mode: there is no 'both'" simulate reduce binomial --ranks 4 --mode both
+refuses "--measure: there is no 'first'" simulate reduce binomial --ranks 4 --measure first
+refuses "--network: there is no 'star'" simulate reduce binomial --ranks 4 --network star:4,1
+refuses "--network: at most 4096 hosts" simulate reduce binomial --ranks 4 --network fat_tree:64,4,1
+refuses "--network: each switch needs a port" simulate reduce binomial --ranks 4 --network irregular:64,4,8,50,1
+refuses "--ranks: at most 4194304" simulate reduce binomial --ranks 5000000 --order dependence
+refuses "--order: there is no 'random'" simulate reduce binomial --ranks 4 --order random
+refuses "--split: needs POLL,COST" simulate reduce binomial --ranks 4 --split 3
+
 # --- run ---
 run 0 run allreduce --ranks 4 --bytes 8,4K,64K --iterations 5
 prints "right: $((4 * 5 * (1 + 512 + 8192))) elements"
@@ -305,6 +423,99 @@ refuses "--type: there is no 'f16'; known are f64" run reduce --ranks 3 --type f
 refuses "--degree: goes with one algorithm, not with auto" run reduce --ranks 3 --degree 3
 refuses "--transport: there is no 'tcp'" run reduce --ranks 3 --transport tcp
 refuses "--iterations: needs a whole number" run reduce --ranks 3 --iterations lots
+
+# --- timeline, export, import ---
+run 0 timeline allreduce recursive_doubling --ranks 13 --skew 20000
+prints "allreduce by recursive_doubling over 13 ranks, 4K bytes"
+prints "time in µs"
+prints "simulated: "
+run 0 timeline reduce fnomial --degree 4 --ranks 1024 --bytes 8
+prints "</svg>"
+run 0 timeline reduce flat --ranks 1
+prints "</svg>"
+json timeline allreduce ring --ranks 4 --bytes 64K --model 5000,1,0.25 --format trace
+prints '"name":"rank 3"'
+refuses "--model: needs five costs L,o,g,G,O or three alpha,beta,gamma; not '1,2'" timeline reduce flat --ranks 4 --model 1,2
+refuses "--model: needs costs in ns" timeline reduce flat --ranks 4 --model fast
+refuses "--model: message_latency_ns: L is at least g" timeline reduce flat --ranks 4 --model 10,2,100,0,0
+refuses "--bytes: one size is needed" timeline reduce flat --ranks 4 --bytes 8,16
+refuses "--format: there is no 'png'; known are svg, trace" timeline reduce flat --ranks 4 --format png
+
+file=$scratch/file
+# verified FORMAT COLLECTIVE ALGORITHM RANKS...: exported, read back and proved; `changed SED_SCRIPT LINE`: then refused on it.
+verified() {
+    local format=$1
+    shift
+    run 0 export "$@" --format "$format" $([ "$format" = goal ] && echo --annotate)
+    cp "$scratch/out" "$file"
+    run 0 import "$file" --verify
+    prints "proved      data: every contribution reaches every result"
+    json import "$file" --verify --json
+    prints '"right": true'
+}
+changed() {
+    sed "$1" "$file" >"$file.changed"
+    ! cmp -s "$file" "$file.changed" || fail "sed '$1' changes nothing"
+    run 1 import "$file.changed" --verify
+    grep -qE -- "WRONG: line $2[,:] " "$scratch/out" || fail "$command_line after sed '$1': not refused on line $2"
+}
+for ranks in 1 2 7 8; do
+    for algorithm in ring recursive_doubling halving_doubling; do
+        verified goal allreduce $algorithm --ranks $ranks --bytes 1K
+    done
+    verified goal reduce binomial --ranks $ranks --root $((ranks / 2)) --blocks 3
+    verified goal scan recursive_doubling --ranks $ranks
+done
+verified goal alltoall pairwise --ranks 5 --bytes 1K
+verified goal allreduce recursive_doubling --ranks 3 --bytes 8
+changed 's/^l2: send 8b to 2 tag 0/l2: send 7b to 2 tag 0/' 39
+changed 's/^l2 requires l1/l2 requires l0/' 10
+changed 's/op(output\[0..1), scratch0/op(scratch0[0..1), scratch0/' 14
+changed 's/^l0: recv/l0: recieve/' 6
+run 0 export allreduce ring --ranks 4 --bytes 1K
+prints_not "//bough"
+prints "num_ranks 4"
+cp "$scratch/out" "$file"
+run 0 import "$file"
+prints "GOAL, 4 ranks"
+prints "--verify proves it"
+run 0 import "$file" --verify
+prints "proved      matching: each of 24 messages meets one receive of its size"
+prints "NOT proved  data: GOAL says how many bytes are sent, not which"
+if "$bough" export allreduce ring --ranks 2 --format msccl | "$bough" import /dev/stdin --verify | grep -q "without pugixml"; then
+    echo "not tested: reading MSCCL XML, built without pugixml"
+else
+    for ranks in 1 2 7 8; do
+        verified msccl allreduce ring --ranks $ranks
+        verified msccl allreduce halving_doubling --ranks $ranks
+        verified msccl allgather circulant --ranks $ranks
+        verified msccl reduce_scatter lowest_bit_first --ranks $ranks
+        verified msccl alltoall pairwise --ranks $ranks
+    done
+    verified msccl allreduce ring --ranks 3
+    changed 's/ type="rrc" srcbuf="i" srcoff="1"/ type="r" srcbuf="i" srcoff="1"/' 10
+    changed '5s/ cnt="1"/ cnt="2"/' 25
+    changed '5s/ depid="1"/ depid="7"/' 5
+    changed '5s/ depid="1" deps="0"/ depid="-1" deps="-1"/' 5
+    changed '10s/ hasdep="1"/ hasdep="0"/' 5
+    changed '6s/ srcoff="0"/ srcoff="three"/' 6
+    changed 's/ coll="allreduce"/ coll="allreduce" inplace=1/' 1
+fi
+printf '<algo coll="custom" ngpus="2"/>\n' >"$file"
+run 1 import "$file"
+refuses "MSCCL XML: there is no reduce; it has allreduce" export reduce binomial --ranks 4 --format msccl
+refuses "--annotate: only GOAL needs it" export reduce binomial --ranks 4 --format csv --annotate
+refuses "FILE: '$scratch/none' cannot be opened" import "$scratch/none"
+refuses "FILE: '$scratch' cannot be read, or is empty" import "$scratch"
+run 0 export reduce binomial --ranks 4 --format csv
+prints "0,1,combine,,0,input,0,1,scratch0,0,1,output,0,1,4096,0,"
+run 0 export reduce binomial --ranks 4 --format dot
+prints "digraph plan {"
+run 0 export reduce binomial --ranks 4 --format svg
+prints "</svg>"
+json export reduce binomial --ranks 4 --format trace
+run 0 export allreduce recursive_doubling --ranks 16384 # rank by rank
+[ "$(grep -c '^rank ' "$scratch/out")" = 16384 ] || fail "$command_line: not every rank"
 
 # --- demo ---
 numbers=$scratch/numbers.txt

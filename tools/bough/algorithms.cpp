@@ -75,7 +75,7 @@ list broadcast_list() {
 list reduce_scatter_list() {
     using goal = bough::goal::reduce_scatter;
     return {{"recursive_halving", bough::recursive_halving{}},
-            {"pairwise", bough::pairwise{}},
+            {"pairwise", bough::pairwise_reduce_scatter{}},
             {"circulant", circulant_of<goal>(1), circulant_of<goal>},
             {"lowest_bit_first", bough::lowest_bit_first_reduce_scatter{}},
             {"ring", bough::ring_reduce_scatter{}}};
@@ -83,7 +83,7 @@ list reduce_scatter_list() {
 list allgather_list() {
     using goal = bough::goal::allgather;
     return {{"recursive_doubling", bough::recursive_doubling_allgather{}},
-            {"bruck", bough::bruck{}},
+            {"bruck", bough::bruck_allgather{}},
             {"neighbour_exchange", bough::neighbour_exchange{}},
             {"circulant", circulant_of<goal>(1), circulant_of<goal>},
             {"lowest_bit_first", bough::lowest_bit_first_allgather{}},

@@ -4,7 +4,10 @@
 #ifndef BOUGH_TOOLS_COMMANDS_HPP
 #define BOUGH_TOOLS_COMMANDS_HPP
 
+#include "cluster.hpp"
+
 #include <string>
+#include <vector>
 
 namespace cli {
 
@@ -15,8 +18,18 @@ struct tree_arguments {
     std::string root = "0";
     bool ordered = false;
     std::string format = "outline";
+    cost_arguments costs; // of spoc, fnf, search, optimal, interval
 };
 int tree(const tree_arguments&);
+int cost_tree_command(const tree_arguments&);
+
+struct compare_arguments {
+    std::string collective = "broadcast";
+    std::string root = "0"; // a list, or all
+    cost_arguments costs;
+    std::string format = "text";
+};
+int compare(const compare_arguments&);
 
 // What names a plan: of schedule and verify.
 struct plan_arguments {
@@ -86,7 +99,10 @@ struct measure_arguments {
     std::string iterations = "101";
     std::string model = "lrc";
     std::string format = "text";
+    bool heterogeneous = false;
+    std::string slow; // costs of ranks that are made to differ, in us
 };
+int measure_cluster(const measure_arguments&);
 int measure(const measure_arguments&);
 
 struct run_arguments {
@@ -103,6 +119,61 @@ struct run_arguments {
     std::string format = "text";
 };
 int run(const run_arguments&);
+
+// What a simulated run is made of.
+struct timed_arguments {
+    std::string bytes = "4K";
+    std::string model = "2500,1500,1000,0.1,0"; // L,o,g,G,O in ns; or alpha,beta,gamma
+    std::string skew = "0";                     // ns: ranks begin at random times up to it
+    std::string seed = "1";
+};
+struct timeline_arguments {
+    plan_arguments plan; // format: svg or trace
+    timed_arguments timed;
+};
+int timeline(const timeline_arguments&);
+
+struct export_arguments {
+    plan_arguments plan; // format: goal, msccl, dot, svg, csv or trace
+    timed_arguments timed;
+    bool annotate = false;
+};
+int export_plan(const export_arguments&);
+
+struct import_arguments {
+    std::string file;
+    std::string from = "auto"; // or goal, msccl
+    bool verify = false;
+    std::string slots = "2";
+    std::string format = "text";
+};
+int import_file(const import_arguments&);
+
+struct simulate_arguments {
+    plan_arguments plan;
+    std::string bytes = "8";
+    std::string model;                      // table2, rdma, lrc:..., loggops:..., three costs, a file
+    std::string skew;                       // uniform:TIME, exponential:TIME, given:TIME,TIME...
+    std::vector<std::string> daemons;       // PERIOD,DURATION or PERIOD,DURATION,PHASE
+    std::vector<std::string> interruptions; // WINDOW,LEAST,MOST or WINDOW,LEAST,MOST,PER_1000
+    std::string slow;                       // FACTOR,PER_1000
+    std::string mode = "host";
+    bool after_entry = false;
+    std::string order = "program";
+    std::string slots = "0";
+    std::string eager;
+    std::string split; // POLL,COST
+    std::string network;
+    std::string operations = "1";
+    std::string compute = "0";
+    std::string runs = "1";
+    std::string seed = "1";
+    std::string measure = "last";
+    std::string drop = "0";
+    std::string histogram;
+    bool per_rank = false;
+};
+int simulate(const simulate_arguments&);
 
 struct demo_arguments {
     std::string file; // empty: examples/data/temperatures.txt

@@ -20,6 +20,7 @@ namespace {
 const std::string collectives =
     "reduce, allreduce, broadcast, barrier, gather, scatter, reduce_scatter, allgather, scan, exscan or alltoall";
 const std::string shapes = "binomial, binomial_high, fnomial, degree_k, kary, chain, flat";
+const std::string cost_trees = "spoc, fnf, search, optimal, interval";
 
 class command_line {
 public:
@@ -29,14 +30,19 @@ public:
         app_.require_subcommand(0, 1);
         app_.footer("'bough COMMAND --help' explains a command and shows two examples.");
         add_tree();
+        add_compare();
         add_schedule();
         add_verify();
         add_table();
         add_choose();
         add_map();
         add_measure();
+        add_simulate();
         add_tune();
         add_run();
+        add_timeline();
+        add_export();
+        add_import();
         add_demo();
     }
 
@@ -81,7 +87,8 @@ private:
     }
 
     // --format, and --json for short.
-    static void add_format(CLI::App* command, std::string& format, const std::vector<std::string>& known) {
+    static void add_format(CLI::App* command, std::string& format, const std::vector<std::string>& known,
+                           bool has_json = true) {
         std::string names;
         for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
         command->add_option("--format", format, "How to print: " + names)
@@ -91,6 +98,7 @@ private:
                     if (name == text) return std::string();
                 return "there is no '" + text + "'; known are " + names;
             });
+        if (!has_json) return;
         command->add_flag_callback(
             "--json", [&format] { format = "json"; }, "The same as --format json");
     }
@@ -117,15 +125,47 @@ private:
             add("tree", "Draw a tree: who is whose parent, and in which order it serves its children",
                 "  bough tree fnomial --degree 3 --ranks 9\n"
                 "  bough tree binomial --ranks 13 --root 5 --ordered --format dot | dot -Tsvg > tree.svg\n"
-                "The outline lists the children of a rank in the order in which a reduction receives them.",
+                "  bough tree fnf --costs 100,300,300,300,300,100,300,300 --format svg > tree.svg\n"
+                "The outline lists the children of a rank in the order in which a reduction receives them.\n"
+                "spoc, fnf, search, optimal and interval are made of what sending costs each rank.",
                 [this] { return tree(tree_); });
-        command->add_option("SHAPE", tree_.shape, shapes)->required()->type_name("");
-        command->add_option("--ranks", tree_.ranks, "How many ranks")->required()->type_name("P");
+        command->add_option("SHAPE", tree_.shape, shapes + "; or " + cost_trees)->required()->type_name("");
+        command->add_option("--ranks", tree_.ranks, "How many ranks")->type_name("P");
+        add_costs(command, tree_.costs);
         command->add_option("--degree", tree_.degree, "f of fnomial, k of degree_k, arity of kary, ports of circulant")
             ->type_name("F");
         command->add_option("--root", tree_.root, "The rank at the top; 0 if not given")->type_name("R");
         command->add_flag("--ordered", tree_.ordered, "Keep rank order for any root");
-        add_format(command, tree_.format, {"outline", "json", "dot"});
+        add_format(command, tree_.format, {"outline", "json", "dot", "svg"});
+    }
+
+    static void add_costs(CLI::App* command, cost_arguments& costs) {
+        command->add_option("--costs", costs.costs, "What sending costs each rank, as 100,300,300")->type_name("LIST");
+        command->add_option("--receive", costs.receive, "What receiving costs each rank; nothing if not given")
+            ->type_name("LIST");
+        command->add_option("--latency", costs.latency, "From the end of a send to the receive; 0 if not given")
+            ->type_name("TIME");
+        command
+            ->add_option("--cluster", costs.file, "A cluster file instead: 'bough measure --heterogeneous' writes one")
+            ->type_name("FILE");
+        command->add_option("--members", costs.members, "Only to these ranks, as 1,5,6: a multicast")
+            ->type_name("LIST");
+        command->add_option("--bytes", costs.bytes, "Of the message, for a cluster file; 8 if not given")
+            ->type_name("SIZES");
+    }
+
+    void add_compare() {
+        CLI::App* command = add("compare", "Compare trees for ranks that differ in speed",
+                                "  bough compare --costs 100,300,300,300,300,100,300,300\n"
+                                "  bough compare reduce --cluster mine.json --bytes 8,64K --root all\n"
+                                "Side by side: the binomial tree, spoc, fnf, fnf with a search, the optimum, and for\n"
+                                "reductions the best tree that keeps rank order. One case shows the trees too.",
+                                [this] { return compare(compare_); });
+        command->add_option("COLLECTIVE", compare_.collective, "broadcast, reduce or allreduce; broadcast if not given")
+            ->type_name("");
+        add_costs(command, compare_.costs);
+        command->add_option("--root", compare_.root, "A rank, a list, or all; 0 if not given")->type_name("R");
+        add_format(command, compare_.format, {"text", "json"});
     }
 
     void add_schedule() {
@@ -223,6 +263,7 @@ private:
                 "  bough measure\n"
                 "  bough measure --transport in_process --ranks 4 --iterations 1000 --json\n"
                 "  bough measure --model alpha_beta_gamma --json > here.json\n"
+                "  bough measure --heterogeneous --ranks 8 --json > cluster.json\n"
                 "lrc: 1 to P ranks send to rank 0 at once, with an op and without; the slopes are the costs.\n"
                 "alpha_beta_gamma: messages between two of P ranks, in turn and both ways at once, and combines.",
                 [this] { return measure(measure_); });
@@ -230,6 +271,12 @@ private:
         command->add_option("--ranks", measure_.ranks, "The most ranks, at least 3; 8 if not given")->type_name("P");
         command->add_option("--model", measure_.model, "lrc or alpha_beta_gamma; lrc if not given")->type_name("M");
         command->add_option("--iterations", measure_.iterations, "Runs of each kind; 101 if not given")->type_name("N");
+        command->add_flag("--heterogeneous", measure_.heterogeneous,
+                          "What sending and receiving costs each rank; --json writes a cluster file");
+        command
+            ->add_option("--slow", measure_.slow,
+                         "Make ranks differ: what a send costs each besides, in us, as 1000,2150,2150")
+            ->type_name("LIST");
         add_format(command, measure_.format, {"text", "json"});
     }
 
@@ -259,6 +306,135 @@ private:
         add_format(command, run_.format, {"text", "json"});
     }
 
+    static void add_timed(CLI::App* command, timed_arguments& timed) {
+        command->add_option("--bytes", timed.bytes, "The size of the vector of a rank, as 64K; 4K if not given")
+            ->type_name("SIZE");
+        command
+            ->add_option(
+                "--model", timed.model,
+                "L,o,g,G,O of LogGOPS or alpha,beta,gamma, in ns and ns per byte; 2500,1500,1000,0.1,0 if not given")
+            ->type_name("MODEL");
+        command->add_option("--skew", timed.skew, "Ranks come at random times up to NS nanoseconds; 0 if not given")
+            ->type_name("NS");
+        command->add_option("--seed", timed.seed, "Of the random times; 1 if not given")->type_name("N");
+    }
+
+    void add_timeline() {
+        CLI::App* command =
+            add("timeline", "Draw a simulated run: ranks down, time across, messages as arrows",
+                "  bough timeline allreduce recursive_doubling --ranks 13 > run.svg\n"
+                "  bough timeline reduce fnomial --degree 4 --ranks 1024 --bytes 8 --skew 20000 > run.svg\n"
+                "  bough timeline allreduce ring --ranks 8 --bytes 1M --format trace > run.json\n"
+                "A trace opens in ui.perfetto.dev and in chrome://tracing.",
+                [this] { return timeline(timeline_); });
+        add_plan(command, timeline_.plan, "How many ranks", true);
+        add_timed(command, timeline_.timed);
+        timeline_.plan.format = "svg";
+        add_format(command, timeline_.plan.format, {"svg", "trace"}, false);
+    }
+
+    void add_export() {
+        CLI::App* command =
+            add("export", "Write a plan for other tools: simulators, GPUs, Graphviz, spreadsheets",
+                "  bough export allreduce ring --ranks 64 --bytes 1M --format goal > ring.goal\n"
+                "  bough export allgather circulant --ranks 8 --format msccl > allgather.xml\n"
+                "  bough export reduce binomial --ranks 4 --format dot | dot -Tsvg > plan.svg\n"
+                "goal: LogGOPSim and ATLAHS. msccl: MSCCL's XML. csv: a line per step. svg, trace: of a\n"
+                "simulated run, as 'bough timeline'. GOAL and CSV are written rank by rank, for any size.",
+                [this] { return export_plan(export_); });
+        add_plan(command, export_.plan, "How many ranks", true);
+        add_timed(command, export_.timed);
+        command->add_flag("--annotate", export_.annotate,
+                          "GOAL: comments with the slices, so that import proves the data");
+        export_.plan.format = "goal";
+        add_format(command, export_.plan.format, {"goal", "msccl", "dot", "svg", "csv", "trace"}, false);
+    }
+
+    void add_import() {
+        CLI::App* command =
+            add("import", "Read a schedule that another tool wrote, and prove it or name its first bad step",
+                "  bough import their.xml --verify\n"
+                "  bough import run.goal --verify --json\n"
+                "MSCCL XML (allreduce, allgather, reducescatter, alltoall): deadlock, races and data. GOAL:\n"
+                "matching, deadlock and volume; the data too, if bough annotated it. Exit status 1: wrong.",
+                [this] { return import_file(import_); });
+        command->add_option("FILE", import_.file, "A file in GOAL or MSCCL's XML")->required()->type_name("");
+        command->add_option("--from", import_.from, "auto, goal or msccl; auto if not given")
+            ->type_name("KIND")
+            ->check(CLI::IsMember({"auto", "goal", "msccl"}));
+        command->add_flag("--verify", import_.verify, "Prove it");
+        command
+            ->add_option("--slots", import_.slots,
+                         "MSCCL: messages that a channel holds; 2 if not given, as NCCL's protocol Simple")
+            ->type_name("N");
+        add_format(command, import_.format, {"text", "json"});
+    }
+
+    void add_simulate() {
+        CLI::App* command = add(
+            "simulate", "Run a plan in virtual time, with skew, noise and a network if wanted",
+            "  bough simulate reduce fnomial --degree 4 --ranks 900 --model table2 --daemon 10ms,50us --runs 1000\n"
+            "  bough simulate allreduce ring --ranks 64 --bytes 1M --network fat_tree:4,3,1 --format json\n"
+            "  bough simulate reduce binomial --ranks 32 --skew uniform:1ms --split 0,5us --order dependence\n"
+            "Times are ns, or have a unit: 300, 1.5us, 10ms, 2s. The same command gives the same result everywhere.",
+            [this] { return simulate(simulate_); });
+        simulate_arguments& s = simulate_;
+        add_plan(command, s.plan, "How many ranks", true);
+        command->add_option("--bytes", s.bytes, "Of the whole vector, as 8, 64K or 1M; 8 if not given")
+            ->type_name("SIZE");
+        command
+            ->add_option("--model", s.model,
+                         "table2 (Moody et al. 2003), rdma (Gupta et al. 2003), lrc:L,r,c,C, loggops:L,o,g,G,O, "
+                         "alpha,beta,gamma, or a file that 'bough measure --json' wrote; 5000,1,0.25 if not given")
+            ->type_name("MODEL");
+        command
+            ->add_option("--skew", s.skew, "When ranks come: uniform:TIME, exponential:TIME (its mean), given:T,T,...")
+            ->type_name("HOW");
+        command
+            ->add_option(
+                "--daemon", s.daemons,
+                "Interrupts every rank: PERIOD,DURATION (phases at random) or PERIOD,DURATION,PHASE; repeatable")
+            ->type_name("D")
+            ->delimiter(';');
+        command
+            ->add_option("--interrupt", s.interruptions,
+                         "One at random in each WINDOW, of LEAST to MOST: WINDOW,LEAST,MOST[,PER_1000]; repeatable")
+            ->type_name("I")
+            ->delimiter(';');
+        command->add_option("--slow", s.slow, "FACTOR,PER_1000: so many of 1000 ranks take FACTOR times as long")
+            ->type_name("S");
+        command
+            ->add_option("--mode", s.mode,
+                         "host: interruptions delay every step; nic: only the start and the end. host if not given")
+            ->type_name("MODE");
+        command->add_flag("--after-entry", s.after_entry,
+                          "The clock starts when the last rank has entered, undisturbed, as after a barrier");
+        command->add_option("--order", s.order, "program or dependence; program if not given")->type_name("ORDER");
+        command->add_option("--slots", s.slots, "Messages on a channel that are not received yet; 0: no limit")
+            ->type_name("N");
+        command->add_option("--eager", s.eager, "Longer messages wait for their receive")->type_name("SIZE");
+        command
+            ->add_option("--split", s.split,
+                         "POLL,COST: a rank that would wait goes back to its work and polls; POLL 0: it is interrupted")
+            ->type_name("SPLIT");
+        command
+            ->add_option("--network", s.network,
+                         "crossbar:64,1 fat_tree:4,3,1 torus:4x4x4,1 dragonfly:4,2,2,1 irregular:64,16,8,50,1; the "
+                         "last is bytes per ns of a cable")
+            ->type_name("NET");
+        command->add_option("--operations", s.operations, "As many, one after the other")->type_name("N");
+        command->add_option("--compute", s.compute, "Work between two of them")->type_name("TIME");
+        command->add_option("--runs", s.runs, "Runs, each with the next seed; 1 if not given")->type_name("N");
+        command->add_option("--seed", s.seed, "Of all that is random; 1 if not given")->type_name("SEED");
+        command->add_option("--measure", s.measure, "Of each run: last, root, mean, waiting or lost; last if not given")
+            ->type_name("WHAT");
+        command->add_option("--drop", s.drop, "Leave out the highest so many percent of the runs")
+            ->type_name("PERCENT");
+        command->add_option("--histogram", s.histogram, "Bars; 20 of 20 runs or more, else none")->type_name("BARS");
+        command->add_flag("--per-rank", s.per_rank, "The figures of every rank, in JSON and CSV");
+        add_format(command, s.plan.format, {"text", "json", "csv"});
+    }
+
     void add_demo() {
         CLI::App* command = add("demo", "See it all at work on your own numbers: measure, choose, prove, reduce, check",
                                 "  bough demo\n"
@@ -272,14 +448,19 @@ private:
                   "bough"};
     std::function<int()> chosen_;
     tree_arguments tree_;
+    compare_arguments compare_;
     schedule_arguments schedule_;
     verify_arguments verify_;
     table_arguments table_;
     measure_arguments measure_;
+    simulate_arguments simulate_;
     run_arguments run_;
     choose_arguments choose_;
     map_arguments map_;
     tune_arguments tune_;
+    timeline_arguments timeline_;
+    export_arguments export_;
+    import_arguments import_;
     demo_arguments demo_;
 };
 

@@ -44,12 +44,6 @@ std::string short_name(const bough::any_algorithm& a) {
         const std::size_t open = text.find('{');
         text = text.substr(open + 1, text.size() - open - 2);
     }
-    // Of a family: reduce_scatter_allgather{ring_reduce_scatter, ring_allgather}
-    const std::string both = "reduce_scatter_allgather{", scatters = "_reduce_scatter";
-    if (text.starts_with(both)) {
-        const std::string family = text.substr(both.size(), text.find(scatters) - both.size());
-        if (text == both + family + scatters + ", " + family + "_allgather}") text = family;
-    }
     for (const char* ending : {"_allreduce", "_broadcast", "_reduce_scatter", "_allgather", "_alltoall"})
         if (text.ends_with(ending)) text.resize(text.size() - std::string_view(ending).size());
     if (text.starts_with("fnomial{.degree = ")) {

@@ -73,7 +73,10 @@ json json_of(const bough::model::alpha_beta_gamma& m) {
             {"gamma_ns_per_byte", m.gamma_ns_per_byte},
             {"f_alpha", m.f_alpha},
             {"f_beta", m.f_beta},
-            {"early", m.early}};
+            {"early", m.early},
+            {"held_alpha", m.held_alpha},
+            {"held_beta", m.held_beta},
+            {"combine_start_ns", m.combine_start_ns}};
 }
 
 constexpr const char* text_of(bough::model::transfer_kind kind) {
@@ -81,6 +84,7 @@ constexpr const char* text_of(bough::model::transfer_kind kind) {
     case bough::model::transfer_kind::one_way: return "one way";
     case bough::model::transfer_kind::exchange: return "exchange";
     case bough::model::transfer_kind::combine: return "combine";
+    case bough::model::transfer_kind::burst: return "burst";
     }
     return "";
 }
@@ -89,7 +93,6 @@ json json_of(const bough::transfer_measurement& found, const std::string& transp
     json document{{"transport", transport},
                   {"cores", cores},
                   {"model", json_of(found.fit.model)},
-                  {"combine_start_ns", found.fit.combine_start_ns},
                   {"residual_rms", found.fit.residual_rms},
                   {"residual_max", found.fit.residual_max},
                   {"samples", json::array()}};
@@ -113,6 +116,8 @@ void print_text(std::ostream& out, const bough::transfer_measurement& found, bou
         << "  gamma  combined                   " << per_kib(m.gamma_ns_per_byte) << "\n"
         << std::fixed << std::setprecision(2) << "  f_alpha, f_beta: a message of its own costs " << m.f_alpha
         << " alpha and " << m.f_beta << " beta\n"
+        << "  held: " << m.held_alpha << " of alpha and " << m.held_beta
+        << " of beta keep the next message waiting; the rest is latency\n"
         << std::setprecision(0) << "  the model is off by " << 100 * found.fit.residual_rms << " % (rms), at most by "
         << 100 * found.fit.residual_max << " %\n";
     if (found.fit.shares_bounded)
@@ -122,6 +127,8 @@ void print_text(std::ostream& out, const bough::transfer_measurement& found, bou
 } // namespace
 
 int measure(const measure_arguments& typed) {
+    if (typed.heterogeneous) return measure_cluster(typed);
+    if (!typed.slow.empty()) throw usage_error("--slow", "goes with --heterogeneous");
     check_transport(typed.transport);
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 3, most_ranks));
     const auto runs = static_cast<std::uint32_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));

@@ -3,8 +3,6 @@
 
 #include "catalogue.hpp"
 #include "parse.hpp"
-#include <bough/model/alpha_beta_gamma.hpp>
-#include <bough/model/lrc.hpp>
 #include <bough/select/print_decision.hpp>
 
 #include <array>
@@ -60,11 +58,11 @@ std::string number_text(double value) {
     return text.data();
 }
 
-named_model of_alpha_beta_gamma(double alpha, double beta, double gamma, double f_alpha = 1, double f_beta = 1) {
-    const bough::model::alpha_beta_gamma model{
-        .alpha_ns = alpha, .beta_ns_per_byte = beta, .gamma_ns_per_byte = gamma, .f_alpha = f_alpha, .f_beta = f_beta};
-    return {model, "alpha " + bough::time_text(alpha) + ", beta " + number_text(beta) + " ns/byte, gamma " +
-                       number_text(gamma) + " ns/byte"};
+named_model of_alpha_beta_gamma(const bough::model::alpha_beta_gamma& model) {
+    return {model,
+            "alpha " + bough::time_text(model.alpha_ns) + ", beta " + number_text(model.beta_ns_per_byte) +
+                " ns/byte, gamma " + number_text(model.gamma_ns_per_byte) + " ns/byte",
+            model};
 }
 
 named_model read_model(const std::string& path) {
@@ -74,31 +72,39 @@ named_model read_model(const std::string& path) {
         document = json(document["model"]);
     if (has_alpha(document)) {
         const costs_of cost(path, document);
-        return of_alpha_beta_gamma(cost("alpha_ns"), cost("beta_ns_per_byte"), cost("gamma_ns_per_byte"),
-                                   document.contains("f_alpha") ? cost("f_alpha") : 1,
-                                   document.contains("f_beta") ? cost("f_beta") : 1);
+        const auto other = [&](const char* name, double absent) {
+            return document.contains(name) ? cost(name) : absent;
+        };
+        bough::model::alpha_beta_gamma model{.alpha_ns = cost("alpha_ns"),
+                                             .beta_ns_per_byte = cost("beta_ns_per_byte"),
+                                             .gamma_ns_per_byte = cost("gamma_ns_per_byte"),
+                                             .f_alpha = other("f_alpha", 1),
+                                             .f_beta = other("f_beta", 1)};
+        model.early = document.contains("early") && document["early"].is_boolean() && document["early"];
+        model.held_alpha = other("held_alpha", 1);
+        model.held_beta = other("held_beta", 1);
+        model.combine_start_ns = other("combine_start_ns", 0);
+        return of_alpha_beta_gamma(model);
     }
     if (!document.is_object() || !document.contains("model"))
         throw usage_error("--model", "file '" + path + "' holds no model");
     const costs_of cost(path, document["model"]);
-    if (document["model"].is_object() && document["model"].contains("alpha_ns"))
-        return of_alpha_beta_gamma(cost("alpha_ns"), cost("beta_ns_per_byte"), cost("gamma_ns_per_byte"),
-                                   cost("f_alpha"), cost("f_beta"));
     const bough::model::lrc model{.message_latency_ns = cost("message_latency_ns"),
                                   .receive = cost.sized("receive"),
                                   .combine = cost.sized("combine"),
                                   .startup_ns = cost("startup_ns"),
                                   .copy = {}};
-    return {model, "L " + bough::time_text(model.message_latency_ns) + ", r " +
-                       bough::time_text(model.receive.base_ns) + " + " + number_text(model.receive.per_byte_ns) +
-                       " ns/byte, c " + bough::time_text(model.combine.base_ns) + " + " +
-                       number_text(model.combine.per_byte_ns) + " ns/byte"};
+    return {model,
+            "L " + bough::time_text(model.message_latency_ns) + ", r " + bough::time_text(model.receive.base_ns) +
+                " + " + number_text(model.receive.per_byte_ns) + " ns/byte, c " +
+                bough::time_text(model.combine.base_ns) + " + " + number_text(model.combine.per_byte_ns) + " ns/byte",
+            model};
 }
 
 } // namespace
 
 named_model parse_model(const std::string& text) {
-    if (text.empty()) return of_alpha_beta_gamma(5000, 1, 0.25);
+    if (text.empty()) return of_alpha_beta_gamma({.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25});
     if (text.find(',') == std::string::npos) return read_model(text);
     std::array<double, 3> numbers{};
     const char* at = text.data();
@@ -113,7 +119,8 @@ named_model parse_model(const std::string& text) {
                                              text + "'");
         at = stop + 1;
     }
-    return of_alpha_beta_gamma(numbers[0], numbers[1], numbers[2]);
+    return of_alpha_beta_gamma(
+        {.alpha_ns = numbers[0], .beta_ns_per_byte = numbers[1], .gamma_ns_per_byte = numbers[2]});
 }
 
 bough::requirements parse_requirements(const std::string& text) {

@@ -4,17 +4,21 @@
 #define BOUGH_TOOLS_MODELS_HPP
 
 #include "json.hpp"
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/lrc.hpp>
 #include <bough/select/any_costs.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/table.hpp>
 
 #include <string>
+#include <variant>
 
 namespace cli {
 
 struct named_model {
     bough::any_costs costs;
     std::string text; // "alpha 5 us, beta 1 ns/byte, gamma 0.25 ns/byte"
+    std::variant<bough::model::alpha_beta_gamma, bough::model::lrc> parameters; // the same in its own type
 };
 
 // `5000,1,0.25`: alpha in ns, beta and gamma in ns per byte. Or a file: what `bough measure --json` prints, or a document with

@@ -6,9 +6,11 @@
 #include <bough/select/standard/alltoall.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/select/standard/exscan.hpp>
+#include <bough/select/standard/gather.hpp>
 #include <bough/select/standard/reduce.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>
 #include <bough/select/standard/scan.hpp>
+#include <bough/select/standard/scatter.hpp>
 
 namespace cli {
 
@@ -23,9 +25,9 @@ bough::candidate_list standard_candidates(collective c, const bough::dimensions&
     case collective::scan: return bough::standard_candidates<bough::goal::scan>(at, what);
     case collective::exscan: return bough::standard_candidates<bough::goal::exscan>(at, what);
     case collective::alltoall: return bough::standard_candidates<bough::goal::alltoall>(at, what);
-    case collective::barrier:
-    case collective::gather:
-    case collective::scatter: break;
+    case collective::gather: return bough::standard_candidates<bough::goal::gather>(at, what);
+    case collective::scatter: return bough::standard_candidates<bough::goal::scatter>(at, what);
+    case collective::barrier: break;
     }
     bough::candidate_list made{with_goal(c, [](auto goal) { return decltype(goal)::kind; }), {}};
     for (const bough::any_algorithm& a : all_algorithms(c)) made.add(a);

@@ -4,6 +4,8 @@
 #include "commands.hpp"
 #include "json.hpp"
 #include "parse.hpp"
+#include <bough/tree/export_dot.hpp>
+#include <bough/tree/export_svg.hpp>
 #include <bough/tree/in_order.hpp>
 #include <bough/tree/outline.hpp>
 #include <bough/tree/tree.hpp>
@@ -30,20 +32,14 @@ json json_of(const bough::Tree auto& tree) {
     return value;
 }
 
-// Graphviz. The label of an edge is its place in the send order of the parent.
-void print_dot(std::ostream& out, const bough::Tree auto& tree) {
-    out << "digraph tree {\n  node [shape=circle];\n  " << tree.root() << " [shape=doublecircle];\n";
-    for (bough::rank_t r = 0; r != tree.size(); ++r)
-        for (bough::rank_t i = 0; i != tree.child_count(r); ++i)
-            out << "  " << r << " -> " << tree.child(r, i) << " [label=" << i << "];\n";
-    out << "}\n";
-}
-
-void print_tree(const bough::Tree auto& tree, const std::string& format) {
+void print_tree(const bough::Tree auto& tree, const std::string& format, const std::string& name) {
     if (format == "json")
         print(std::cout, json_of(tree));
     else if (format == "dot")
-        print_dot(std::cout, tree);
+        bough::export_tree_dot(std::cout, tree);
+    else if (format == "svg")
+        bough::export_tree_svg(std::cout, tree,
+                               name + " of " + std::to_string(tree.size()) + ", root " + std::to_string(tree.root()));
     else
         std::cout << bough::outline(tree) << '\n';
 }
@@ -51,6 +47,8 @@ void print_tree(const bough::Tree auto& tree, const std::string& format) {
 } // namespace
 
 int tree(const tree_arguments& typed) {
+    if (is_cost_tree(typed.shape)) return cost_tree_command(typed);
+    if (typed.ranks.empty()) throw usage_error("--ranks is required");
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     const auto shape = find_shape(typed.shape, parse_degree(typed.degree));
@@ -59,9 +57,9 @@ int tree(const tree_arguments& typed) {
         throw usage_error("--ordered",
                           shape->name() + " cannot keep rank order: its subtrees are not intervals of ranks");
     if (typed.ordered)
-        print_tree(bough::in_order(*shape, ranks, root), typed.format);
+        print_tree(bough::in_order(*shape, ranks, root), typed.format, "in_order{" + shape->name() + "}");
     else
-        print_tree(bough::tree(*shape, ranks, root), typed.format);
+        print_tree(bough::tree(*shape, ranks, root), typed.format, shape->name());
     return 0;
 }
 

@@ -5,7 +5,7 @@
 //   plan_reduce_scatter(circulant{.ports = 2}, {.size = 7})   ceil(log3 p) rounds of two messages each way
 //   plan_allgather(circulant{}, {.size = 7})
 //   plan_broadcast(circulant{}, {.size = 7, .blocks = 10})    n - 1 + ceil(log2 p) rounds for n blocks
-//   plan_reduce(circulant{}, {.size = 7, .blocks = 10})       the same
+//   plan_reduce(circulant{}, {.size = 7, .blocks = 10})       the same; these two with one port only, more are refused
 #ifndef BOUGH_ALGORITHM_CIRCULANT_HPP
 #define BOUGH_ALGORITHM_CIRCULANT_HPP
 
@@ -27,9 +27,9 @@ struct circulant {
     algorithm_for(goal::allreduce) const noexcept {
         return {{ports}, {ports}};
     }
-    // These use one port, whatever `ports` says: no form for more is known.
-    constexpr circulant_broadcast algorithm_for(goal::broadcast) const noexcept { return {}; }
-    constexpr circulant_reduce algorithm_for(goal::reduce) const noexcept { return {}; }
+    // No form of these for more than one port is known: their check() refuses it.
+    constexpr circulant_broadcast algorithm_for(goal::broadcast) const noexcept { return {ports}; }
+    constexpr circulant_reduce algorithm_for(goal::reduce) const noexcept { return {ports}; }
     constexpr label text() const { return label("circulant").field("ports", ports, 1); }
     friend constexpr bool operator==(const circulant&, const circulant&) = default;
 };

@@ -6,12 +6,15 @@
 #ifndef BOUGH_ALGORITHM_GROUPS_HPP
 #define BOUGH_ALGORITHM_GROUPS_HPP
 
+#include <bough/core/label.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace bough {
@@ -44,45 +47,74 @@ struct contiguous_groups {
         return group * ranks_per_group + place;
     }
     constexpr bool are_intervals(rank_t) const noexcept { return true; }
+    constexpr label text() const { return label("contiguous_groups").field("ranks_per_group", ranks_per_group); }
     friend constexpr bool operator==(const contiguous_groups&, const contiguous_groups&) = default;
 };
 
-// Every question takes a pass over the list, except which group a rank is in.
-struct listed_groups {
-    std::vector<rank_t> group_of_rank;
+// A list is looked through once, when it is given; then every question takes the same short time.
+class listed_groups {
+public:
+    constexpr listed_groups() = default; // of no ranks
+    constexpr explicit listed_groups(std::vector<rank_t> group_of_rank) : group_of_rank_(std::move(group_of_rank)) {
+        number();
+    }
 
-    constexpr status check(rank_t size) const {
-        if (group_of_rank.size() != size) return invalid_argument("groups: the list needs one number per rank");
-        std::vector<rank_t> seen(group_of_rank);
-        std::sort(seen.begin(), seen.end());
-        if (seen.front() != 0) return invalid_argument("groups: they are numbered from 0");
-        for (std::size_t i = 1; i < seen.size(); ++i)
-            if (seen[i] > seen[i - 1] + 1) return invalid_argument("groups: a group has no rank");
+    constexpr status check(rank_t size) const noexcept {
+        if (group_of_rank_.size() != size || size == 0)
+            return invalid_argument("groups: the list needs one number per rank");
+        if (fault_ == fault::no_zero) return invalid_argument("groups: they are numbered from 0");
+        if (fault_ == fault::gap) return invalid_argument("groups: a group has no rank");
         return {};
     }
-    constexpr rank_t groups(rank_t) const noexcept {
-        return *std::max_element(group_of_rank.begin(), group_of_rank.end()) + 1;
+    // Pre of all others: check(size) is ok.
+    constexpr rank_t groups(rank_t) const noexcept { return static_cast<rank_t>(first_.size()) - 1; }
+    constexpr rank_t group_of(rank_t, rank_t rank) const noexcept { return group_of_rank_[rank]; }
+    constexpr rank_t place_of(rank_t, rank_t rank) const noexcept { return place_[rank]; }
+    constexpr rank_t members(rank_t, rank_t group) const noexcept { return first_[group + 1] - first_[group]; }
+    constexpr rank_t member(rank_t, rank_t group, rank_t place) const noexcept {
+        return place < members(0, group) ? by_group_[first_[group] + place] : no_rank;
     }
-    constexpr rank_t group_of(rank_t, rank_t rank) const noexcept { return group_of_rank[rank]; }
-    constexpr rank_t place_of(rank_t, rank_t rank) const noexcept { return count(group_of_rank[rank], rank); }
-    constexpr rank_t members(rank_t size, rank_t group) const noexcept { return count(group, size); }
-    constexpr rank_t member(rank_t size, rank_t group, rank_t place) const noexcept {
-        for (rank_t r = 0; r != size; ++r)
-            if (group_of_rank[r] == group && place-- == 0) return r;
-        return no_rank;
+    constexpr bool are_intervals(rank_t) const noexcept { return intervals_; }
+
+    constexpr const std::vector<rank_t>& group_of_rank() const noexcept { return group_of_rank_; }
+    constexpr label text() const {
+        std::uint32_t hash = 0x811c'9dc5u;
+        for (const rank_t group : group_of_rank_) hash = (hash ^ group) * 0x0100'0193u;
+        return label("listed_groups").field("ranks", group_of_rank_.size()).field("hash", hash);
     }
-    constexpr bool are_intervals(rank_t) const noexcept {
-        return std::is_sorted(group_of_rank.begin(), group_of_rank.end());
+    // The rest follows from the list.
+    friend constexpr bool operator==(const listed_groups& a, const listed_groups& b) {
+        return a.group_of_rank_ == b.group_of_rank_;
     }
-    friend constexpr bool operator==(const listed_groups&, const listed_groups&) = default;
 
 private:
-    // How many ranks below `end` are in the group.
-    constexpr rank_t count(rank_t group, rank_t end) const noexcept {
-        rank_t n = 0;
-        for (rank_t r = 0; r != end; ++r) n += group_of_rank[r] == group;
-        return n;
+    enum class fault : std::uint8_t { none, no_zero, gap };
+
+    constexpr void number() {
+        const std::size_t size = group_of_rank_.size();
+        if (size == 0) return;
+        intervals_ = std::is_sorted(group_of_rank_.begin(), group_of_rank_.end());
+        const rank_t highest = *std::max_element(group_of_rank_.begin(), group_of_rank_.end());
+        if (*std::min_element(group_of_rank_.begin(), group_of_rank_.end()) != 0)
+            fault_ = fault::no_zero;
+        else if (highest >= size)
+            fault_ = fault::gap;
+        if (fault_ != fault::none) return;
+        first_.assign(std::size_t{highest} + 2, 0);
+        for (const rank_t group : group_of_rank_) place_.push_back(first_[group + 1]++); // for now, how many it has
+        if (std::find(first_.begin() + 1, first_.end(), rank_t{0}) != first_.end()) fault_ = fault::gap;
+        for (std::size_t group = 1; group != first_.size(); ++group) first_[group] += first_[group - 1];
+        by_group_.assign(size, 0);
+        for (std::size_t rank = 0; rank != size; ++rank)
+            by_group_[first_[group_of_rank_[rank]] + place_[rank]] = static_cast<rank_t>(rank);
     }
+
+    std::vector<rank_t> group_of_rank_;
+    std::vector<rank_t> place_;    // of each rank in its group
+    std::vector<rank_t> by_group_; // the ranks, group after group
+    std::vector<rank_t> first_;    // where in by_group_ each group begins, and the end
+    fault fault_ = fault::none;
+    bool intervals_ = true;
 };
 
 static_assert(Grouping<contiguous_groups> && Grouping<listed_groups>);

@@ -7,10 +7,13 @@
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/algorithm/groups.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
+#include <bough/core/label.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/tree/binomial.hpp>
 
 #include <concepts>
+#include <utility>
 
 namespace bough {
 
@@ -83,7 +86,19 @@ struct lanes {
                        {.size = groups.members(at.size, 0), .blocks = groups.members(at.size, 0)}) &&
                    bough::keeps_rank_order(outer_algorithm(), outer_dimensions(at));
     }
-    friend constexpr bool operator==(const lanes&, const lanes&) = default;
+    // The lanes say who of different groups agree; a group's ranks have what the lanes have.
+    constexpr bool rank_consistent(const dimensions& at) const {
+        return claims_of(outer_algorithm(), outer_dimensions(at)).rank_consistent;
+    }
+    constexpr bool level_needs_exact() const {
+        bool found = bough::needs_exact(outer_algorithm());
+        if constexpr (reduces) found = found || bough::needs_exact(inner_algorithm<goal::reduce_scatter>());
+        return found;
+    }
+    constexpr label text() const {
+        return label("lanes").field(label_of(inner)).field(label_of(outer)).field(label_of(groups));
+    }
+    friend bool operator==(const lanes&, const lanes&) = default; // constexpr if those of the levels are
 
 private:
     static constexpr bool by_rank = std::same_as<Goal, goal::reduce_scatter> || std::same_as<Goal, goal::allgather>;
@@ -212,7 +227,28 @@ private:
             inner_algorithm<goal::allgather>(), {.size = view.members, .root = 0, .blocks = view.members}, view.place,
             out, {.in = output}, [&view](rank_t k) { return view.in_group(k); }, at_places(view));
     }
+
+    static constexpr bool claims_exact() {
+        bool found = detail::claims_exact_v<decltype(detail::level_algorithm<Goal>(std::declval<const Outer&>()))>;
+        if constexpr (reduces)
+            found = found ||
+                    detail::claims_exact_v<decltype(algorithm_for<goal::reduce_scatter>(std::declval<const Inner&>()))>;
+        return found;
+    }
+
+public:
+    static constexpr bool needs_exact = claims_exact();
 };
+
+namespace detail {
+// What a goal asks of the level within groups.
+template <class C, class Goal>
+concept LaneLevelFor =
+    ((std::same_as<Goal, goal::allreduce> && Serving<C, goal::reduce_scatter> && Serving<C, goal::allgather>) ||
+     ((std::same_as<Goal, goal::reduce> ||
+       std::same_as<Goal, goal::reduce_scatter>)&&Serving<C, goal::reduce_scatter>) ||
+     ((std::same_as<Goal, goal::broadcast> || std::same_as<Goal, goal::allgather>)&&Serving<C, goal::allgather>));
+} // namespace detail
 
 template <class Inner, class Outer, Grouping Groups>
 struct composed {
@@ -221,10 +257,12 @@ struct composed {
     Groups groups{};
 
     template <class Goal>
-    requires detail::LevelFor<Outer, Goal> && FamilyFor<Inner, goal::reduce_scatter> &&
-        FamilyFor<Inner, goal::allgather>
+    requires detail::LevelFor<Outer, Goal> && detail::LaneLevelFor<Inner, Goal>
     constexpr lanes<Goal, Inner, Outer, Groups> algorithm_for(Goal) const { return {inner, outer, groups}; }
-    friend constexpr bool operator==(const composed&, const composed&) = default;
+    constexpr label text() const {
+        return label("compose").field(label_of(inner)).field(label_of(outer)).field(label_of(groups));
+    }
+    friend bool operator==(const composed&, const composed&) = default; // constexpr if those of the levels are
 };
 template <class Inner, class Outer, Grouping Groups>
 constexpr composed<Inner, Outer, Groups> compose(const Inner& inner, const Outer& outer, const Groups& groups) {

@@ -5,9 +5,12 @@
 
 #include <bough/algorithm/detail/level.hpp>
 #include <bough/algorithm/groups.hpp>
+#include <bough/core/label.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <concepts>
+#include <utility>
 
 namespace bough {
 
@@ -86,7 +89,19 @@ struct leaders {
             return bough::keeps_rank_order(detail::level_algorithm<Goal>(outer), outer_dimensions(at));
         }
     }
-    friend constexpr bool operator==(const leaders&, const leaders&) = default;
+    // The leaders say whether they agree; a group's ranks have what its leader has.
+    constexpr bool rank_consistent(const dimensions& at) const {
+        return claims_of(detail::level_algorithm<Goal>(outer), outer_dimensions(at)).rank_consistent;
+    }
+    constexpr bool level_needs_exact() const {
+        bool found = bough::needs_exact(detail::level_algorithm<Goal>(outer));
+        if constexpr (reduces) found = found || bough::needs_exact(detail::level_algorithm<goal::reduce>(inner));
+        return found;
+    }
+    constexpr label text() const {
+        return label("leaders").field(label_of(inner)).field(label_of(outer)).field(label_of(groups));
+    }
+    friend bool operator==(const leaders&, const leaders&) = default; // constexpr if those of the levels are
 
 private:
     static constexpr bool reduces = !std::same_as<Goal, goal::broadcast>;
@@ -98,7 +113,27 @@ private:
     constexpr rank_t leader_of(const dimensions& at, rank_t group) const {
         return group == groups.group_of(at.size, at.root) ? groups.place_of(at.size, at.root) : 0;
     }
+
+    static constexpr bool claims_exact() {
+        bool found = detail::claims_exact_v<decltype(detail::level_algorithm<Goal>(std::declval<const Outer&>()))>;
+        if constexpr (reduces)
+            found =
+                found ||
+                detail::claims_exact_v<decltype(detail::level_algorithm<goal::reduce>(std::declval<const Inner&>()))>;
+        return found;
+    }
+
+public:
+    static constexpr bool needs_exact = claims_exact();
 };
+
+namespace detail {
+// What a goal asks of the level within groups.
+template <class C, class Goal>
+concept LeaderLevelFor = (std::same_as<Goal, goal::allreduce> && LevelFor<C, goal::reduce> &&
+                          LevelFor<C, goal::broadcast>) ||
+                         ((std::same_as<Goal, goal::reduce> || std::same_as<Goal, goal::broadcast>)&&LevelFor<C, Goal>);
+} // namespace detail
 
 template <class Inner, class Outer, Grouping Groups>
 struct composed_leaders {
@@ -107,13 +142,13 @@ struct composed_leaders {
     Groups groups{};
 
     template <class Goal>
-    requires detail::LevelFor<Outer, Goal> && detail::LevelFor<Inner, goal::reduce> &&
-        detail::LevelFor<Inner, goal::broadcast> &&
-        (std::same_as<Goal, goal::allreduce> || std::same_as<Goal, goal::reduce> ||
-         std::same_as<Goal, goal::broadcast>)constexpr leaders<Goal, Inner, Outer, Groups> algorithm_for(Goal) const {
-        return {inner, outer, groups};
+    requires detail::LevelFor<Outer, Goal> && detail::LeaderLevelFor<Inner, Goal>
+    constexpr leaders<Goal, Inner, Outer, Groups> algorithm_for(Goal) const { return {inner, outer, groups}; }
+    constexpr label text() const {
+        return label("compose_leaders").field(label_of(inner)).field(label_of(outer)).field(label_of(groups));
     }
-    friend constexpr bool operator==(const composed_leaders&, const composed_leaders&) = default;
+    friend bool operator==(const composed_leaders&,
+                           const composed_leaders&) = default; // constexpr if those of the levels are
 };
 
 template <class Inner, class Outer, Grouping Groups>

@@ -43,7 +43,7 @@ struct level {
     constexpr rank_t left_of(rank_t groups) const noexcept {
         const bool elimination_known = eliminated == 0 || radix <= 2;
         if (radix == 0 || (radix == 1 && eliminated == 0) || !elimination_known) return 0;
-        if (eliminated > groups / (radix + 1) || (groups - eliminated) % radix != 0) return 0;
+        if (eliminated > groups / (std::uint64_t{radix} + 1) || (groups - eliminated) % radix != 0) return 0;
         return (groups - eliminated) / radix;
     }
 };

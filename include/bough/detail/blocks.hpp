@@ -4,7 +4,6 @@
 #define BOUGH_DETAIL_BLOCKS_HPP
 
 #include <bough/detail/front_door.hpp>
-#include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -123,15 +122,6 @@ std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank
     return data.subspan(blocks.first(rank), blocks.count(rank));
 }
 
-// True, or a compile error that says what to write.
-template <class Goal, class Choice>
-consteval bool explain_choice() {
-    static_assert(
-        std::same_as<Choice, automatic> || is_plan<Choice>::value || ServesGoal<Choice, Goal>,
-        "bough: what this collective is done by is a plan, an algorithm or a family that serves it, or automatic{}");
-    return true;
-}
-
 // In the in-place form of a v-collective the counts come second, where the other form has its output: what looks like
 // counts is no op and no choice.
 template <class C>
@@ -156,7 +146,7 @@ status run_cut(communicator<X>& comm, const typed_call<T>& typed, block_t blocks
     return run_cut<Goal>(comm, typed, blocks, choice, [](const auto& c) { return c; });
 }
 
-// Runs the plan that the caller chose, or an f-nomial tree whose subtrees are intervals of ranks for any root.
+// Runs the plan that the caller chose, or what the costs choose among the standard candidates.
 template <class Goal, template <class> class TreeAlgorithm, class X, class T, class Choice>
 status run_blocks(communicator<X>& comm, const typed_call<T>& typed, const Choice& choice) {
     const auto wrap = []<class C>(const C& c) {
@@ -166,14 +156,7 @@ status run_blocks(communicator<X>& comm, const typed_call<T>& typed, const Choic
             return c;
     };
     if constexpr (std::same_as<Choice, automatic>) {
-        const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, comm.size())};
-        const auto source = [&](std::size_t i) { return ordered{fnomial{degrees[i]}}; };
-        const auto tree = [&](std::size_t i) {
-            return plan<Goal, TreeAlgorithm<ordered<fnomial>>>({source(i)}, typed.at);
-        };
-        const std::size_t winner =
-            choose_once<Goal>(comm, typed, [&](auto&& pick) { return pick(tree(0), tree(1), tree(2), tree(3)); });
-        return run_choice<Goal>(comm, typed, source(winner), wrap);
+        return run_automatic<Goal>(comm, typed, choice);
     } else {
         return run_cut<Goal>(comm, typed, comm.size(), choice, wrap);
     }

@@ -57,6 +57,24 @@ consteval bool explain_exact() {
     return true;
 }
 
+// Whether something can be what a collective is done by. Trees: may it be a tree source too?
+template <class Goal, class Choice, bool Trees = false>
+consteval bool explain_choice() {
+    static_assert(
+        std::same_as<Choice, automatic> || is_plan<Choice>::value || ServesGoal<Choice, Goal> ||
+            (Trees && TreeSource<Choice>),
+        "bough: what this collective is done by is a plan, an algorithm or a family that serves it, or automatic{}");
+    return true;
+}
+// Whether the result of a call in place can be written.
+template <class T>
+consteval bool explain_written() {
+    static_assert(
+        !std::is_const_v<T>,
+        "bough: the result is written here: give a span of elements that are not const, or an input and an output");
+    return true;
+}
+
 inline void report(const status& s, std::error_code& ec) noexcept { ec = make_error_code(s.code); }
 inline void report(const status& s, status& result) noexcept { result = s; }
 
@@ -87,6 +105,14 @@ inline status check_pair(const void* in, std::size_t in_count, const void* out, 
     const std::size_t bytes = in_count * element_bytes;
     if (a != b && a < b + bytes && b < a + bytes) return invalid_argument("out: overlaps the input without being it");
     return {};
+}
+
+// Would the ranks get the same bits?
+inline status check_exact(bool needed, bool exact) noexcept {
+    if (!needed || exact) return {};
+    status s = invalid_argument("op: not known to be exact, but with this plan every rank combines in its own order");
+    s.code = errc::unsupported;
+    return s;
 }
 
 // Would the op be served? If the plan is known not to keep rank order, the op must be known to commute.
@@ -129,6 +155,7 @@ struct typed_call {
     bool in_parts = false;
     part in_part{}, out_part{};
     std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
+    bool exact = false;                       // the op, on this type
     // Of alltoall (bough/execute/call.hpp).
     block_t row = 0;
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
@@ -216,9 +243,11 @@ status run_choice(communicator<X>& comm, const typed_call<T>& typed, const Choic
         static_assert(std::same_as<decltype(choice.goal()), Goal>, "bough: this plan is one of another collective");
         if (choice.size() != at.size) return comm.refuse(invalid_argument("plan: its size is not the group's"));
         if (choice.root() != at.root) return comm.refuse(invalid_argument("plan: its root is not the call's"));
-        if (Goal::combines)
+        if (Goal::combines) {
             if (const status bad = check_order(keeps_rank_order(choice.algorithm(), choice.at()), typed.commutative))
                 return comm.refuse(bad);
+            if (const status bad = check_exact(needs_exact(choice.algorithm()), typed.exact)) return comm.refuse(bad);
+        }
         return run_typed(comm, choice, typed);
     } else {
         const auto algorithm = algorithm_for<Goal>(wrap(choice));
@@ -226,9 +255,11 @@ status run_choice(communicator<X>& comm, const typed_call<T>& typed, const Choic
             if (!algorithm.serves_kind(Goal::kind))
                 return comm.refuse(invalid_argument("algorithm: is one of another collective"));
         if (const status bad = check_plan(algorithm, at)) return comm.refuse(bad);
-        if (Goal::combines)
+        if (Goal::combines) {
             if (const status bad = check_order(keeps_rank_order(algorithm, at), typed.commutative))
                 return comm.refuse(bad);
+            if (const status bad = check_exact(needs_exact(algorithm), typed.exact)) return comm.refuse(bad);
+        }
         return run_typed(comm, plan<Goal, std::remove_cvref_t<decltype(algorithm)>>(algorithm, at), typed);
     }
 }
@@ -248,24 +279,30 @@ requirements needed_by(const typed_call<T>& typed) noexcept {
     return Goal::combines && !typed.commutative ? order_preserving : requirements{};
 }
 
-// What to choose for. One choice per power of two of bytes, priced at its upper end, so that it does not depend on which
-// size came first.
+// One choice for all sizes above a power of two, up to the next, which is what it is priced for: so it does not depend on
+// which size came first. 0 is a class of its own, class k ends at 2^(k - 1) bytes.
+constexpr std::uint8_t size_class_of(std::uint64_t bytes) noexcept {
+    return static_cast<std::uint8_t>(bytes == 0 ? 0 : std::bit_width(bytes - 1) + 1);
+}
+
 template <class X>
-problem problem_of(communicator<X>& comm, std::uint8_t size_class) noexcept {
-    return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << size_class,
+problem problem_of(communicator<X>& comm, std::uint8_t size_class, bool exact_op) noexcept {
+    return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1),
             .element_bytes = 1,
-            .cores = cores_of(comm.transport())};
+            .cores = cores_of(comm.transport()),
+            .exact_op = exact_op};
 }
 
 // Runs what the communicator's costs choose among the standard candidates of the goal (bough/select/standard.hpp).
 template <class Goal, class X, class T>
 status run_automatic(communicator<X>& comm, const typed_call<T>& typed, const automatic& wanted) {
     using chosen = plan<Goal, any_algorithm>;
-    const auto size_class = static_cast<std::uint8_t>(std::bit_width(typed.count * wire_size_v<T>));
+    const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
     const requirements needed = wanted.required | needed_by<Goal>(typed);
     const chosen* best = comm.template remember_plan<chosen>(
-        {Goal::kind, size_class, typed.at.root, typed.ranks, needed}, [&]() -> std::shared_ptr<const chosen> {
-            const problem what = problem_of(comm, size_class);
+        {Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact},
+        [&]() -> std::shared_ptr<const chosen> {
+            const problem what = problem_of(comm, size_class, typed.exact);
             const decision d = choose(standard_candidates<Goal>(typed.at, what), typed.at, what, comm.options().costs,
                                       {.needed = needed});
             if (!d) return nullptr;
@@ -283,11 +320,12 @@ status run_automatic(communicator<X>& comm, const typed_call<T>& typed, const au
 // The index of the plan to take, remembered by the communicator. `offer(f)` makes the plans and calls f with them.
 template <class Goal, class X, class T, class Offer>
 std::size_t choose_once(communicator<X>& comm, const typed_call<T>& typed, Offer&& offer) {
-    const auto size_class = static_cast<std::uint8_t>(std::bit_width(typed.count * wire_size_v<T>));
-    return comm.remember({Goal::kind, size_class, typed.at.root, typed.ranks, needed_by<Goal>(typed)}, [&] {
-        const problem what = problem_of(comm, size_class);
-        return offer([&](const auto&... plans) { return choose(comm.options().costs, what, plans...).winner; });
-    });
+    const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
+    return comm.remember(
+        {Goal::kind, size_class, typed.at.root, typed.ranks, needed_by<Goal>(typed), typed.exact}, [&] {
+            const problem what = problem_of(comm, size_class, typed.exact);
+            return offer([&](const auto&... plans) { return choose(comm.options().costs, what, plans...).winner; });
+        });
 }
 
 } // namespace detail

@@ -4,6 +4,9 @@
 // They stay where they landed: the transport's slots bound how many there can be, and a sender without a free slot is told
 // would_block. When one sender has several there, they are copied out, so that they do not stand in the way of another
 // communicator's messages, up to a cap in bytes per peer and per group; beyond it they stay where they are again.
+//
+// Copies allocate, and their memory is kept for others (256 pieces, 2 MiB): one more allocation for every message by which
+// more are early at a time than ever before, and then none. Nothing else in a session allocates once its plans are bound.
 #ifndef BOUGH_EXECUTE_EARLY_HPP
 #define BOUGH_EXECUTE_EARLY_HPP
 
@@ -30,14 +33,16 @@ class early_messages {
 public:
     early_messages(T& transport, const early_limits& limits) : transport_(transport), limits_(limits) {
         waiting_.reserve(16); // a rank that is only a little late allocates nothing
-        spare_.reserve(most_spare);
+        copies_.reserve(32);
+        spare_.reserve(32);
     }
 
     bool empty() const noexcept { return waiting_.empty(); }
     std::uint64_t copied_bytes() const noexcept { return copied_; }
+    std::uint64_t allocations() const noexcept { return allocations_; } // since it was made
 
     void keep(const event& e) {
-        waiting_.push_back(e);
+        append(waiting_, e);
         if (!InPlaceTransport<T>) return;
         std::uint32_t in_place = 0;
         for (const event& other : waiting_) in_place += other.peer == e.peer && !is_copy(other.id);
@@ -79,9 +84,9 @@ public:
             if (copies_[i].handle != handle) continue;
             copied_ -= cost(copies_[i].bytes.size());
             if (const std::size_t kept = copies_[i].bytes.capacity();
-                spare_.size() != most_spare && spare_bytes_ + kept <= most_spare_bytes) {
+                kept != 0 && spare_.size() != most_spare && spare_bytes_ + kept <= most_spare_bytes) {
                 spare_bytes_ += kept;
-                spare_.push_back(std::move(copies_[i].bytes));
+                append(spare_, std::move(copies_[i].bytes));
             }
             if (i + 1 != copies_.size()) copies_[i] = std::move(copies_.back());
             copies_.pop_back();
@@ -110,7 +115,7 @@ private:
     };
 
     // Memory of copies that is kept for others.
-    static constexpr std::size_t most_spare = 32;
+    static constexpr std::size_t most_spare = 256;
     static constexpr std::size_t most_spare_bytes = std::size_t{2} << 20;
 
     // What a copy takes, its bookkeeping included.
@@ -122,15 +127,19 @@ private:
             if (c.peer == e.peer) of_peer += cost(c.bytes.size());
         if (of_peer > limits_.bytes_per_peer || copied_ + cost(e.bytes) > limits_.bytes) return;
         copy made{next_copy_++, e.peer, {}};
-        if (!spare_.empty()) {                    // a rank that is late again and again allocates nothing after a while
-            std::size_t fits = spare_.size() - 1; // the last that is large enough, else the last
-            for (std::size_t i = 0; i != spare_.size(); ++i)
-                if (spare_[i].capacity() >= e.bytes) fits = i;
-            spare_bytes_ -= spare_[fits].capacity();
-            made.bytes = std::move(spare_[fits]);
-            if (fits + 1 != spare_.size()) spare_[fits] = std::move(spare_.back());
+        if (e.bytes != 0 && !spare_.empty()) {
+            // The smallest that is large enough, so that the large ones are there for large messages; else the largest.
+            std::size_t best = 0;
+            for (std::size_t i = 1; i != spare_.size(); ++i) {
+                const std::size_t has = spare_[i].capacity(), known = spare_[best].capacity();
+                if (known < e.bytes ? has > known : has >= e.bytes && has < known) best = i;
+            }
+            spare_bytes_ -= spare_[best].capacity();
+            made.bytes = std::move(spare_[best]);
+            if (best + 1 != spare_.size()) spare_[best] = std::move(spare_.back());
             spare_.pop_back();
         }
+        allocations_ += made.bytes.capacity() < e.bytes;
         made.bytes.resize(static_cast<std::size_t>(e.bytes));
         if (!claim(e.id)) return; // its sender took it back, and whoever claims it will be told so again
         if (e.bytes != 0) std::memcpy(made.bytes.data(), e.data, made.bytes.size());
@@ -138,7 +147,12 @@ private:
         copied_ += cost(e.bytes);
         e.id = made.handle;
         e.data = made.bytes.data();
-        copies_.push_back(std::move(made));
+        append(copies_, std::move(made));
+    }
+    template <class E>
+    void append(std::vector<E>& list, E made) {
+        allocations_ += list.size() == list.capacity();
+        list.push_back(std::move(made));
     }
 
     T& transport_;
@@ -149,6 +163,7 @@ private:
     std::size_t spare_bytes_ = 0;
     std::uint64_t next_copy_ = first_copy;
     std::uint64_t copied_ = 0;
+    std::uint64_t allocations_ = 0;
 };
 
 } // namespace bough

@@ -137,7 +137,8 @@ private:
     void complete(std::uint32_t i) noexcept {
         const bound_step& s = bound_.steps[i];
         --left_;
-        for (std::uint32_t e = s.after; e != s.after + s.after_count; ++e) satisfied(bound_.after[e]);
+        // The last one first: what is ready is taken from the end, and of several sends the first written shall go first.
+        for (std::uint32_t e = s.after + s.after_count; e-- != s.after;) satisfied(bound_.after[e]);
     }
 
     template <class Port>

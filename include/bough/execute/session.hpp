@@ -60,6 +60,7 @@ public:
     // Messages of an earlier epoch, or of a suspect, that came and were dropped.
     std::uint64_t stale_messages() const noexcept { return stale_; }
     std::uint64_t early_bytes() const noexcept { return early_.copied_bytes(); }
+    std::uint64_t early_allocations() const noexcept { return early_.allocations(); }
 
     // Starts an operation. Its end is seen by done() after enough calls of progress().
     void start(operation& op, prepared& work, const call& c, const envelope& tag, std::uint64_t timeout_ns) {

@@ -3,9 +3,10 @@
 //
 //   one_way    a message from one rank to another: half of a round trip
 //   exchange   two ranks send each other a message at the same time
+//   burst      one more message behind others to the same rank: what it adds
 //   combine    a combine on one rank
 // Each kind over a few sizes. The time of an exchange gives alpha and beta, that of a message f_alpha alpha and f_beta beta, that
-// of a combine gamma; what a combine costs whatever its size is found, and not part of the model. Every sample weighs by
+// of a combine gamma and what it costs whatever its size, that of a burst what of alpha and beta holds ports. Every sample weighs by
 // its own time, so that short messages count as much as long ones: residuals are shares of the measured time.
 //
 // The model is for messages that are no faster as halves of exchanges: shares above 1 become 1, and the message's times are
@@ -28,7 +29,7 @@
 
 namespace bough::model {
 
-enum class transfer_kind : std::uint8_t { one_way, exchange, combine };
+enum class transfer_kind : std::uint8_t { one_way, exchange, combine, burst };
 
 struct transfer_sample {
     transfer_kind kind = transfer_kind::one_way;
@@ -40,7 +41,6 @@ struct transfer_sample {
 struct alpha_beta_gamma_fit {
     status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
     alpha_beta_gamma model{};
-    double combine_start_ns = 0; // of a combine, whatever its size: not in the model
     bool shares_bounded = false; // a message alone was slower than in an exchange: f_alpha or f_beta is 1 for that
     std::size_t points_used = 0;
     double residual_rms = 0; // of the model against the samples, as a share of their times
@@ -90,20 +90,21 @@ constexpr bool sizes_vary(std::span<const transfer_sample> samples, transfer_kin
 
 } // namespace detail
 
-// What the model expects of a sample; a combine with the start that the fit found.
+// What the model expects of a sample.
 constexpr double expected_ns(const alpha_beta_gamma_fit& fit, const transfer_sample& s) {
     switch (s.kind) {
     case transfer_kind::one_way: return fit.model.one_way_ns(s.bytes);
     case transfer_kind::exchange: return fit.model.exchange_ns(s.bytes);
-    case transfer_kind::combine: return fit.combine_start_ns + fit.model.combine_ns(0, s.bytes);
+    case transfer_kind::combine: return fit.model.combine_ns(0, s.bytes);
+    case transfer_kind::burst: return fit.model.port_ns(0, 1, s.bytes, false);
     }
     return 0;
 }
 
-// Without combines, gamma is 0; without single messages, f_alpha and f_beta are 1.
+// Without combines, gamma is 0; without single messages, f_alpha and f_beta are 1; without bursts, ports are held all the time.
 constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sample> samples) {
     alpha_beta_gamma_fit fit;
-    bool any_single = false, any_combine = false;
+    bool any_single = false, any_combine = false, any_burst = false;
     for (const transfer_sample& s : samples) {
         if (!(s.ns > 0 && s.ns <= std::numeric_limits<double>::max())) {
             fit.error = invalid_argument("samples: a time must be finite and above 0");
@@ -111,6 +112,7 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
         }
         any_single = any_single || s.kind == transfer_kind::one_way;
         any_combine = any_combine || s.kind == transfer_kind::combine;
+        any_burst = any_burst || s.kind == transfer_kind::burst;
     }
     if (!detail::sizes_vary(samples, transfer_kind::exchange))
         fit.error = invalid_argument("samples: alpha and beta need exchanges of two different sizes");
@@ -118,13 +120,16 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
         fit.error = invalid_argument("samples: f_alpha and f_beta need messages of two different sizes");
     else if (any_combine && !detail::sizes_vary(samples, transfer_kind::combine))
         fit.error = invalid_argument("samples: gamma needs combines of two different sizes");
+    else if (any_burst && !detail::sizes_vary(samples, transfer_kind::burst))
+        fit.error = invalid_argument("samples: what holds ports needs bursts of two different sizes");
     if (fit.error) return fit;
 
     const auto of = [](transfer_kind kind) { return [=](const transfer_sample& s) { return s.kind == kind; }; };
-    detail::line both, single, combine;
+    detail::line both, single, combine, burst;
     bool solved = detail::fit_line(samples, of(transfer_kind::exchange), both);
     if (any_single) solved = solved && detail::fit_line(samples, of(transfer_kind::one_way), single);
     if (any_combine) solved = solved && detail::fit_line(samples, of(transfer_kind::combine), combine);
+    if (any_burst) solved = solved && detail::fit_line(samples, of(transfer_kind::burst), burst);
     if (!solved) {
         fit.error = invalid_argument("samples: too few to tell the costs apart");
         return fit;
@@ -134,7 +139,11 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
         if (single.base_ns >= both.base_ns && single.ns_per_byte >= both.ns_per_byte) {
             // Both directions at once cost nothing: one line for all messages.
             detail::fit_line(
-                samples, [](const transfer_sample& s) { return s.kind != transfer_kind::combine; }, both);
+                samples,
+                [](const transfer_sample& s) {
+                    return s.kind == transfer_kind::one_way || s.kind == transfer_kind::exchange;
+                },
+                both);
             single = both;
         }
     }
@@ -143,11 +152,16 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
     m.alpha_ns = both.base_ns;
     m.beta_ns_per_byte = both.ns_per_byte;
     m.gamma_ns_per_byte = combine.ns_per_byte;
-    if (any_single) {
-        m.f_alpha = share(single.base_ns, both.base_ns);
-        m.f_beta = share(single.ns_per_byte, both.ns_per_byte);
-    }
-    fit.combine_start_ns = combine.base_ns;
+    // A message takes what it is on the way, and what it holds ports. The latter is what a burst shows.
+    if (!any_single) single = both;
+    const auto split = [&](double alone, double in_burst, double whole, double& held, double& f) {
+        if (any_burst) held = whole > 0 ? 1 - std::max(0.0, std::min(alone, whole) - in_burst) / whole : 1.0;
+        const double passing = std::min(alone, whole) - (1 - held) * whole; // alone, without the way
+        f = held > 0 ? share(passing, held * whole) : 1.0;
+    };
+    split(single.base_ns, burst.base_ns, both.base_ns, m.held_alpha, m.f_alpha);
+    split(single.ns_per_byte, burst.ns_per_byte, both.ns_per_byte, m.held_beta, m.f_beta);
+    m.combine_start_ns = combine.base_ns;
 
     double squares = 0;
     for (const transfer_sample& s : samples) {

@@ -48,6 +48,33 @@ private:
 
 static_assert(CostModel<heterogeneous>);
 
+// The same costs behind a pointer, for any_costs: a communicator's, or those that choose(candidates, ...) takes. They must
+// outlive it, and be equal on all ranks.
+struct heterogeneous_view {
+    const heterogeneous* costs = nullptr;
+
+    constexpr double start_ns() const noexcept { return 0; }
+    constexpr double send_ns(rank_t from, rank_t to, std::uint64_t bytes) const noexcept {
+        return costs->send_ns(from, to, bytes);
+    }
+    constexpr double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const noexcept {
+        return costs->latency_ns(from, to, bytes);
+    }
+    constexpr double receive_ns(rank_t from, rank_t to, std::uint64_t bytes) const noexcept {
+        return costs->receive_ns(from, to, bytes);
+    }
+    constexpr double combine_ns(rank_t rank, std::uint64_t bytes) const noexcept {
+        return costs->combine_ns(rank, bytes);
+    }
+    constexpr double copy_ns(rank_t, std::uint64_t) const noexcept { return 0; }
+
+    friend constexpr bool operator==(const heterogeneous_view& a, const heterogeneous_view& b) noexcept {
+        return a.costs == b.costs || (a.costs != nullptr && b.costs != nullptr && *a.costs == *b.costs);
+    }
+};
+
+static_assert(CostModel<heterogeneous_view>);
+
 } // namespace bough::model
 
 #endif

@@ -2,7 +2,7 @@
 // Binned_sum: a sum of floats or doubles that is the same bits in any order, in 2K words, to an accuracy that K sets.
 //
 //   allreduce(comm, std::span(x), binned_sum<2>{})        doubles in, doubles out: lifted and lowered inside
-//   binned_accumulator<double, 2> mine = binned_sum<2>{}.lift(std::span<const double>(many));
+//   binned_accumulator<double, 2> mine = binned_sum<2>{}.lift(std::span(many));
 //
 // The bits of a number are cut at fixed places into bins of 64: bin j has the bits 64 j to 64 j + 63, counted from the
 // smallest subnormal. A sum keeps the K bins down from the highest one that any number reaches, each with its own exact
@@ -29,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace bough {
 
@@ -150,8 +151,10 @@ struct binned_sum {
         sum.add(x);
         return sum.state();
     }
-    template <detail::binary_float T>
-    constexpr binned_accumulator<T, K> lift(std::span<const T> many) const noexcept {
+    template <class U, std::size_t N>
+    requires detail::binary_float<std::remove_const_t<U>>
+    constexpr auto lift(std::span<U, N> many) const noexcept {
+        using T = std::remove_const_t<U>;
         detail::binned<T, K> sum;
         for (const T x : many) sum.add(x);
         return sum.state();

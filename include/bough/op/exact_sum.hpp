@@ -2,7 +2,7 @@
 // Exact_sum: the sum of floats or doubles without any rounding on the way, so the same bits from every plan and order.
 //
 //   allreduce(comm, std::span(x), exact_sum{})            doubles in, doubles out: lifted and lowered inside
-//   exact_accumulator<double> mine = exact_sum{}.lift(std::span<const double>(many));
+//   exact_accumulator<double> mine = exact_sum{}.lift(std::span(many));
 //   allreduce(comm, std::span(&mine, 1), exact_sum{})     a sum over all elements of all ranks
 //   double sum = exact_sum{}.lower(mine);
 //
@@ -29,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace bough {
 
@@ -148,8 +149,10 @@ struct exact_sum {
         return state;
     }
     // The sum of many, faster than one by one.
-    template <detail::binary_float T>
-    constexpr exact_accumulator<T> lift(std::span<const T> many) const noexcept {
+    template <class U, std::size_t N>
+    requires detail::binary_float<std::remove_const_t<U>>
+    constexpr auto lift(std::span<U, N> many) const noexcept {
+        using T = std::remove_const_t<U>;
         detail::chunked_sum<T> sum;
         for (const T x : many) sum.add(x);
         return sum.sum();

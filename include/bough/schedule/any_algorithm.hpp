@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // any_algorithm: an algorithm that is chosen at run time. A value like those it holds, and an Algorithm like them.
 //
-//   any_algorithm a = ring{};      a = recursive_doubling{};
+//   any_algorithm a = recursive_doubling{};
+//   a = any_algorithm::of<goal::allreduce>(ring{});      a family's algorithm for a goal
 //   plan<goal::allreduce, any_algorithm> p(a, {.size = 13});      verify, walk, run: as any plan
 //
 // Copies share what they hold, which never changes. It answers as the algorithm it holds: the same steps, the same claims,
@@ -87,6 +88,14 @@ public:
     requires(!std::same_as<A, any_algorithm> && requires(const A& a) { a.natural_blocks(rank_t{}); } && Algorithm<A>)
         any_algorithm(A algorithm)
         : held_(static_cast<const detail::held_algorithm*>(new detail::held_algorithm_of<A>(std::move(algorithm)))) {}
+
+    // An algorithm, or the one that a family has for the goal.
+    template <class Goal, ServesGoal<Goal> C>
+    static any_algorithm of(const C& choice) {
+        static_assert(serves_v<std::remove_cvref_t<decltype(algorithm_for<Goal>(choice))>, Goal>,
+                      "bough: this algorithm is one of another collective");
+        return algorithm_for<Goal>(choice);
+    }
 
     // Algorithm
     void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

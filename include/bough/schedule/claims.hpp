@@ -5,9 +5,13 @@
 //   a.keeps_rank_order(at)    results combine in rank order                                     absent: no
 //   a.rank_consistent(at)     every rank that gets a result gets the same bits                  absent: yes
 //   a.bracket(at)             a bracket_class: of equal ones come equal bits, at equal sizes    absent: none
+//   A::needs_exact            ranks get different bits unless the op is exact on the type: refused if not   absent: no
+//   a.level_needs_exact()     the same, of one that is made of others
 //   A::any_size               serves any number of ranks                                        absent: yes
 //   A::symmetric              every rank does what rank 0 does, its peers shifted by its number absent: no
+//                             or, if their number is a power of two, exclusive-ored with it
 //                             (so that the price of one rank is that of all)
+//   a.family_text()           of a half: the label of its family, which an allreduce of both halves bears       absent: none
 //   A::may_hold, A::serves, a.hash()     as there
 // verify_claims(plan) proves them (bough/schedule/verify_claims.hpp), for your own algorithms too.
 #ifndef BOUGH_SCHEDULE_CLAIMS_HPP
@@ -50,6 +54,7 @@ struct claims {
     bool any_size = true;
     bool symmetric = false;
     bool may_hold = false;
+    bool needs_exact = false;
     bracket_class bracket{};
     goal_set serves{};
     std::uint64_t hash = 0;
@@ -63,6 +68,19 @@ constexpr goal_set set_of(goals<Goal...>) noexcept {
 }
 } // namespace detail
 
+// May the algorithm run with ops only that are exact on the type (is_exact)? Of an any_algorithm: may what it holds?
+template <Algorithm A>
+constexpr bool needs_exact(const A& a) {
+    if constexpr (requires { a.fixed_claims(); })
+        return a.fixed_claims().needs_exact;
+    else if constexpr (requires { a.level_needs_exact(); })
+        return a.level_needs_exact();
+    else if constexpr (requires { A::needs_exact; })
+        return A::needs_exact;
+    else
+        return false;
+}
+
 // What an algorithm claims whatever the dimensions. One that knows it at run time only has a member fixed_claims().
 template <Algorithm A>
 constexpr claims fixed_claims_of(const A& a) {
@@ -71,6 +89,7 @@ constexpr claims fixed_claims_of(const A& a) {
         made = a.fixed_claims();
     } else {
         made.may_hold = may_hold(a);
+        made.needs_exact = bough::needs_exact(a);
         if constexpr (requires { A::any_size; }) made.any_size = A::any_size;
         if constexpr (requires { A::symmetric; }) made.symmetric = A::symmetric;
         if constexpr (requires { typename A::serves; }) made.serves = detail::set_of(typename A::serves{});

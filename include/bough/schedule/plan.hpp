@@ -16,12 +16,17 @@
 
 namespace bough {
 
-// What is wrong with these dimensions, if anything: no ranks, a root that is not a rank, what the algorithm refuses.
-template <Algorithm A>
-constexpr status check_plan(const A& algorithm, const dimensions& at) noexcept {
+// What is wrong with a group, if anything: no ranks, or a root that is not one of them.
+constexpr status check_group(const dimensions& at) noexcept {
     if (at.size == 0) return invalid_argument("size: a group needs at least one rank");
     if (at.size == no_rank) return invalid_argument("size: too many ranks");
     if (at.root >= at.size) return invalid_argument("root: not a rank of the group");
+    return {};
+}
+// The same, and what the algorithm refuses.
+template <Algorithm A>
+constexpr status check_plan(const A& algorithm, const dimensions& at) noexcept {
+    if (const status bad = check_group(at)) return bad;
     return algorithm.check(at);
 }
 

@@ -11,6 +11,7 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/verify.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -39,13 +40,17 @@ namespace detail {
 
 // What a rank does, up to the names of blocks: verbs, how far the peer is, how many blocks. A message in parts is one; so
 // are combines (or copies) that follow each other, since a range that wraps around is combined in two.
-constexpr std::vector<step> outline_of(const schedule& steps, rank_t rank, rank_t size) {
+// by_xor: how far a peer is in binary digits, not in ranks.
+constexpr std::vector<step> outline_of(const schedule& steps, rank_t rank, rank_t size, bool by_xor) {
     std::vector<step> made;
     bool goes_on = false;
     for (const step& s : steps) {
         const bool again = !made.empty() && made.back().verb == s.verb && (goes_on || !s.communicates());
         if (!again)
-            made.push_back({.verb = s.verb, .peer = s.communicates() ? to_virtual(s.peer, rank, size) : no_rank});
+            made.push_back({.verb = s.verb,
+                            .peer = !s.communicates() ? no_rank
+                                    : by_xor          ? s.peer ^ rank
+                                                      : to_virtual(s.peer, rank, size)});
         made.back().out.count += s.blocks();
         goes_on = s.more;
     }
@@ -71,12 +76,15 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
     else if (said.may_hold && !verify(p, {.hold = true}))
         found.untrue = claim::may_hold;
     else if (said.symmetric) {
-        const auto first = detail::outline_of(p.schedule_of(0), 0, p.size());
-        for (rank_t r = 1; r < p.size() && found; ++r)
-            if (!(detail::outline_of(p.schedule_of(r), r, p.size()) == first)) {
-                found.untrue = claim::symmetric;
-                found.rank = r;
-            }
+        const auto other = [&](bool by_xor) { // the first rank that does not do as rank 0
+            const auto first = detail::outline_of(p.schedule_of(0), 0, p.size(), by_xor);
+            for (rank_t r = 1; r < p.size(); ++r)
+                if (!(detail::outline_of(p.schedule_of(r), r, p.size(), by_xor) == first)) return r;
+            return no_rank;
+        };
+        found.rank = other(false);
+        if (found.rank != no_rank && std::has_single_bit(p.size()) && other(true) == no_rank) found.rank = no_rank;
+        if (found.rank != no_rank) found.untrue = claim::symmetric;
     }
     return found;
 }

@@ -30,6 +30,7 @@ struct problem {
     std::uint64_t element_bytes = 1; // bytes is a multiple of it
     rank_t cores = no_rank;          // that the ranks share, equal on all ranks; no_rank: one each
     double switch_ns = 1000;         // to give a core from one rank to the next
+    bool exact_op = false;           // the op's result does not depend on the order of combining (is_exact_v)
     friend constexpr bool operator==(const problem&, const problem&) = default;
 };
 

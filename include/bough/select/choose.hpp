@@ -68,6 +68,7 @@ enum class exclusion : std::uint8_t {
     not_any_size,     // it does not serve any number of ranks, and that is required
     not_in_order,     // it does not keep rank order, and that is required
     not_consistent,   // ranks may get different bits, and that must not be
+    not_exact,        // ranks get different bits unless the op is exact, and it is not known to be
     other_bits,       // it is not of the required bracket class
     deadlock,         // its walk does not end: not a plan of this library
     too_many_steps,   // to price them
@@ -116,7 +117,7 @@ struct choose_options {
 namespace detail {
 
 inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimensions& at, const requirements& needed,
-                             const char*& refusal) {
+                             bool exact_op, const char*& refusal) {
     if (!c.algorithm.serves_kind(kind)) return exclusion::other_collective;
     if (const status bad = c.algorithm.check(at)) {
         refusal = bad.argument;
@@ -125,7 +126,8 @@ inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimens
     const claims said = c.algorithm.claims(at);
     if (needed.any_size && !said.any_size) return exclusion::not_any_size;
     if (needed.order_preserving && !said.keeps_rank_order) return exclusion::not_in_order;
-    if (needed.rank_consistent && !said.rank_consistent) return exclusion::not_consistent;
+    if (said.needs_exact && !exact_op) return exclusion::not_exact;
+    if (needed.rank_consistent && !said.rank_consistent && !exact_op) return exclusion::not_consistent;
     if (needed.bracket.claimed() && !(said.bracket == needed.bracket)) return exclusion::other_bits;
     return exclusion::none;
 }
@@ -137,9 +139,14 @@ inline decision sort_out(const candidate_list& from, const dimensions& at, const
     made.prospects.reserve(from.list.size());
     for (const candidate& c : from.list) {
         dimensions d = at;
-        d.blocks = c.blocks == natural_blocks ? c.algorithm.natural_blocks(at.size) : c.blocks;
-        prospect p{c, d.blocks};
-        p.excluded = excluded_by(c, from.kind, d, needed, p.refusal);
+        prospect p{c, 0};
+        if (const status bad = check_group(at)) {
+            p.excluded = exclusion::dimensions;
+            p.refusal = bad.argument;
+        } else {
+            p.blocks = d.blocks = c.blocks == natural_blocks ? c.algorithm.natural_blocks(at.size) : c.blocks;
+            p.excluded = excluded_by(c, from.kind, d, needed, what.exact_op, p.refusal);
+        }
         made.prospects.push_back(std::move(p));
     }
     return made;

@@ -28,6 +28,7 @@ inline std::string reason_text(const prospect& p) {
     case exclusion::not_any_size: return "does not serve any number of ranks, and that is required";
     case exclusion::not_in_order: return "does not keep rank order, and that is required";
     case exclusion::not_consistent: return "may give ranks different bits, and that must not be";
+    case exclusion::not_exact: return "gives ranks different bits unless the op is exact";
     case exclusion::other_bits: return "is not of the required bracket class: it gives other bits";
     case exclusion::deadlock: return "does not end: this is no plan";
     case exclusion::too_many_steps: return "has more steps than a choice may look at, and might win: price all to know";
@@ -40,8 +41,8 @@ inline std::string reason_text(const prospect& p) {
 inline std::string time_text(double ns) {
     const char* unit = " us";
     double value = ns / 1e3;
-    if (value >= 1e6) value /= 1e6, unit = " s";
-    if (value >= 1e3 && unit[1] == 'u') value /= 1e3, unit = " ms";
+    if (value >= 999.5) value /= 1e3, unit = " ms";
+    if (value >= 999.5) value /= 1e3, unit = " s";
     const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
     auto scaled = static_cast<std::uint64_t>(value * (digits == 2 ? 100 : digits == 1 ? 10 : 1) + 0.5);
     std::string text;
@@ -99,8 +100,10 @@ inline std::string to_string(const decision& d) {
         else if (p.at_least)
             text += "at least " + time_text(p.predicted_ns) + ": its busiest rank alone takes that long";
         else
-            text += time_text(p.predicted_ns) + ", " + factor_text(p.predicted_ns / d.winner().predicted_ns) +
-                    " times as long";
+            text += time_text(p.predicted_ns) +
+                    (d.winner().predicted_ns > 0
+                         ? ", " + factor_text(p.predicted_ns / d.winner().predicted_ns) + " times as long"
+                         : "");
         text += "\n";
     }
     return text;

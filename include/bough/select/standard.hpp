@@ -23,7 +23,7 @@ struct standard_set;
 template <class Goal>
 candidate_list standard_candidates(const dimensions& at, const problem& what) {
     candidate_list made{Goal::kind, {}};
-    made.list.reserve(24);
+    made.list.reserve(32);
     standard_set<Goal>::template add<>(made, at, what);
     return made;
 }

@@ -11,6 +11,7 @@
 //   rendezvous of a message longer than eager_bytes only a notice goes out. When it is there and the receive is posted,
 //              an answer goes back, and then the message itself. The send is complete when it has arrived; in program
 //              order the sender goes on meanwhile, and ends no sooner than that.
+//   split      a rank that would wait is away, and comes back when it polls: bough/simulate/result.hpp
 // In program order without slots, rendezvous and network the times are those of the walk and of the static pass.
 //
 // Time    per event the logarithm of the ranks; per change of flows: bough/simulate/detail/flows.hpp
@@ -71,13 +72,23 @@ public:
             case what_notice: notice(e.a, e.at_ns); break;
             case what_answer: set_out(e.a, e.at_ns); break;
             case what_credit: credit(e.a, e.at_ns); break;
+            case what_poll: polled(e.a, e.at_ns); break;
             }
         }
         return summary();
     }
 
 private:
-    enum : std::uint32_t { what_begin, what_free, what_depart, what_arrive, what_notice, what_answer, what_credit };
+    enum : std::uint32_t {
+        what_begin,
+        what_free,
+        what_depart,
+        what_arrive,
+        what_notice,
+        what_answer,
+        what_credit,
+        what_poll
+    };
     static constexpr std::uint32_t none = wires::none;
     static constexpr bool ported = PortedCostModel<M>;
     using place = sim_message::place;
@@ -87,6 +98,7 @@ private:
         double clock_ns = 0;       // since when it waits; when it ended
         double sent_ns = 0;        // when the last of its rendezvous was complete
         double busy_ns = 0;        //
+        double away_ns = 0;        // split phase
         double out_free_ns = 0;    // ports
         double in_free_ns = 0;     //
         std::uint32_t sends = 0;   // messages sent so far
@@ -94,7 +106,8 @@ private:
         std::uint32_t got = 0;     //
         std::uint32_t open = 0;    // rendezvous that it has sent and that have not arrived
         std::uint32_t operations = 0;
-        bool busy = false; // dependence: its processor
+        bool busy = false;  // dependence: its processor
+        bool polls = false; // split phase: it has been told, and will be back
         bool ended = false;
     };
 
@@ -119,7 +132,7 @@ private:
             me.todo.fill(plan_, rank, sizes_, packer_, 0, window_);
             return later(rank, now_ns);
         }
-        me.todo.link(plan_, rank, sizes_, packer_);
+        me.todo.link(plan_, rank, sizes_, packer_, links_);
         me.busy = true; // until now_ns
         me.clock_ns = now_ns;
         queue_.push(now_ns, what_free, rank, none);
@@ -134,7 +147,43 @@ private:
         me.clock_ns = now_ns;
         me.ended = true;
         if (++me.operations >= options_.operations) return;
-        queue_.push(enter(rank, now_ns, options_.compute_ns), what_begin, rank);
+        me.busy_ns += options_.compute_ns * noise_.factor(rank);
+        queue_.push(noise_.compute(rank, now_ns, options_.compute_ns), what_begin, rank);
+    }
+
+    // --- waiting ---
+
+    // What `rank` waited for is there: it goes on, or will when it polls. Pre: it waits, since clock_ns.
+    constexpr void wake(rank_t rank, double now_ns) {
+        rank_state& me = ranks_[rank];
+        if (!options_.split.on || (rank == plan_.root() && !options_.split.root_too)) return go_on(rank, now_ns);
+        if (me.polls) return;
+        const double every_ns = options_.split.poll_ns;
+        double back_ns = std::max(now_ns, me.clock_ns);
+        if (every_ns > 0) {
+            double polls = static_cast<double>(static_cast<std::uint64_t>((back_ns - me.clock_ns) / every_ns));
+            while (me.clock_ns + polls * every_ns < back_ns) ++polls;
+            back_ns = me.clock_ns + polls * every_ns;
+        }
+        me.polls = true;
+        me.away_ns += back_ns - me.clock_ns;
+        me.clock_ns = back_ns;
+        queue_.push(back_ns, what_poll, rank);
+    }
+    constexpr void polled(rank_t rank, double now_ns) {
+        rank_state& me = ranks_[rank];
+        me.polls = false;
+        me.busy_ns += options_.split.poll_cost_ns * noise_.factor(rank);
+        now_ns = noise_.compute(rank, now_ns, options_.split.poll_cost_ns);
+        if (!by_dependence_) return later(rank, now_ns);
+        me.busy = true;
+        queue_.push(now_ns, what_free, rank, idle);
+    }
+    constexpr void go_on(rank_t rank, double now_ns) {
+        if (by_dependence_)
+            dispatch(rank, now_ns);
+        else
+            proceed(rank, std::max(now_ns, ranks_[rank].clock_ns));
     }
 
     // --- program order ---
@@ -184,22 +233,22 @@ private:
             for (std::uint32_t i = 0; i != me.todo.deeds.size(); ++i)
                 if (me.todo.pending[i] == 0) enable(rank, i, now_ns);
             if (me.todo.left == 0) return end(rank, now_ns);
-        } else if (waits_for_arrival(number)) {
-            number &= ~waits_bit;
-        } else {
+        } else if (!waits_for_arrival(number)) {
             return complete_deed(rank, number, now_ns);
         }
         dispatch(rank, now_ns);
     }
     static constexpr std::uint32_t waits_bit = 1u << 31; // of a send's number: a rendezvous, complete on arrival
+    static constexpr std::uint32_t idle = none - 1;      // no deed: the processor is free again
     static constexpr bool waits_for_arrival(std::uint32_t number) noexcept { return (number & waits_bit) != 0; }
 
-    constexpr void complete_deed(rank_t rank, std::uint32_t number, double now_ns) {
+    constexpr void complete_deed(rank_t rank, std::uint32_t number, double now_ns, bool from_afar = false) {
         rank_state& me = ranks_[rank];
         for (const std::uint32_t i : me.todo.dependents(number))
             if (--me.todo.pending[i] == 0) enable(rank, i, now_ns);
         if (--me.todo.left == 0) return end(rank, now_ns);
-        dispatch(rank, now_ns);
+        if (!from_afar) return dispatch(rank, now_ns);
+        if (!me.busy && !me.todo.ready.empty()) wake(rank, now_ns);
     }
     // Nothing of its own rank stands in the way of deed `i` any more.
     constexpr void enable(rank_t rank, std::uint32_t i, double now_ns) {
@@ -215,7 +264,11 @@ private:
     }
     constexpr void dispatch(rank_t rank, double now_ns) {
         rank_state& me = ranks_[rank];
-        if (me.busy || me.todo.ready.empty()) return;
+        if (me.busy) return;
+        if (me.todo.ready.empty()) {
+            me.clock_ns = now_ns; // it waits
+            return;
+        }
         const std::uint32_t i = me.todo.pop_ready();
         const deed d = packer_.unpack(me.todo.deeds[i]);
         me.busy = true;
@@ -336,19 +389,15 @@ private:
         sim_channel& channel = wires_.at(c);
         if (channel.head == m && channel.receive != none) {
             const std::uint32_t deed = std::exchange(channel.receive, none);
-            if (by_dependence_) {
-                ranks_[to].todo.push_ready(deed);
-                dispatch(to, now_ns);
-            } else {
-                proceed(to, std::max(now_ns, ranks_[to].clock_ns));
-            }
+            if (by_dependence_) ranks_[to].todo.push_ready(deed);
+            if (!by_dependence_ || !ranks_[to].busy) wake(to, now_ns);
         }
         if (!rendezvous) return;
         rank_state& sender = ranks_[from];
         --sender.open;
         sender.sent_ns = std::max(sender.sent_ns, now_ns);
         if (by_dependence_)
-            complete_deed(from, number, now_ns);
+            complete_deed(from, number, now_ns, true);
         else if (sender.open == 0 && !sender.ended && sender.todo.next == sender.todo.deeds.size() &&
                  !sender.todo.truncated)
             end(from, std::max(now_ns, sender.clock_ns));
@@ -385,12 +434,8 @@ private:
         if (channel.sends == none) return;
         const std::uint32_t deed = std::exchange(channel.sends, none);
         const rank_t rank = channel.from;
-        if (by_dependence_) {
-            ranks_[rank].todo.push_ready(deed);
-            dispatch(rank, now_ns);
-        } else {
-            proceed(rank, now_ns);
-        }
+        if (by_dependence_) ranks_[rank].todo.push_ready(deed);
+        if (!by_dependence_ || !ranks_[rank].busy) wake(rank, now_ns);
     }
 
     // --- the end ---
@@ -399,7 +444,7 @@ private:
         double busy_ns = 0;
         for (rank_t r = 0; r != plan_.size(); ++r) {
             const rank_state& me = ranks_[r];
-            result_.add(r, {noise_.arrival_ns(r), me.clock_ns, me.busy_ns}, options_.per_rank);
+            result_.add(r, {noise_.arrival_ns(r), me.clock_ns, me.busy_ns, me.away_ns}, options_.per_rank);
             busy_ns += me.busy_ns;
             if (!me.ended && !result_.deadlock()) result_.stuck = r, result_.stuck_on = waits_for(r);
         }
@@ -425,6 +470,7 @@ private:
     std::uint32_t window_ = 0;
     std::uint64_t eager_bytes_ = 0;
     deed_packer packer_;
+    link_scratch links_;
     wires wires_;
     event_queue queue_;
     std::vector<rank_state> ranks_;

@@ -67,6 +67,9 @@ struct noise {
     std::vector<interruption> interruptions{};
     slowness slow{};
     reaches reach = reaches::host;
+    // Do interruptions delay the entry of an operation? false: the clock starts when the last rank has entered, as after a
+    // barrier; what held it up then lies before.
+    bool disturbs_entry = true;
 
     friend constexpr bool operator==(const noise&, const noise&) = default;
 
@@ -106,6 +109,7 @@ struct no_noise {
     constexpr double arrival_ns(rank_t) const noexcept { return 0; }
     constexpr double factor(rank_t) const noexcept { return 1; }
     constexpr double enter(rank_t, double at_ns, double work_ns) const noexcept { return at_ns + work_ns; }
+    constexpr double compute(rank_t, double at_ns, double work_ns) const noexcept { return at_ns + work_ns; }
     constexpr double work(rank_t, double at_ns, double work_ns) const noexcept { return at_ns + work_ns; }
     constexpr double leave(rank_t, double at_ns) const noexcept { return at_ns; }
 };
@@ -136,8 +140,12 @@ public:
     constexpr double factor(rank_t rank) const noexcept { return slow_[rank] ? from_.slow.factor : 1; }
 
     // The processor begins `work_ns` of work at `at_ns`: when is it done?
-    // The first work of an operation, a step of it, and its last moment, when the processor sees the end.
+    // The first work of an operation, work between two of them, a step, and the last moment, when the processor sees the end.
     constexpr double enter(rank_t rank, double at_ns, double work_ns) const noexcept {
+        const double ns = work_ns * factor(rank);
+        return from_.disturbs_entry ? interrupted(rank, at_ns, ns) : at_ns + ns;
+    }
+    constexpr double compute(rank_t rank, double at_ns, double work_ns) const noexcept {
         return interrupted(rank, at_ns, work_ns * factor(rank));
     }
     constexpr double work(rank_t rank, double at_ns, double work_ns) const noexcept {

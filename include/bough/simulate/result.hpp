@@ -26,6 +26,16 @@ enum class step_order : std::uint8_t {
     dependence // any step that waits for none, the first written first; arrivals in any order
 };
 
+// Split phase (application bypass: Wagner et al., Cluster 2003): a rank that would wait goes back to its work, and takes in
+// what has come when it polls next.
+struct split_phase {
+    bool on = false;
+    bool root_too = false;   // false: the root stays until it is done, as it returns the result
+    double poll_ns = 0;      // between two polls, from when it went; 0: a message interrupts its work at once
+    double poll_cost_ns = 0; // of a poll, or interrupt, that finds a message
+    friend constexpr bool operator==(const split_phase&, const split_phase&) = default;
+};
+
 // Of one run: sim_options{.bytes = 4096, .noise = {.seed = 3}}.
 struct sim_options {
     std::uint64_t bytes = 8; // of the vector that the plan's blocks cut
@@ -39,6 +49,7 @@ struct sim_options {
     const bough::network* network = nullptr;           // nullptr: every pair has its own wires
     std::uint32_t operations = 1;                      // as many, one after the other, on every rank
     double compute_ns = 0;                             // between two of them, on every rank
+    split_phase split{};                               //
     bool per_rank = false;                             // keep the figures of every rank
     std::size_t memory_bytes = std::size_t{256} << 20; // for steps that wait; more ranks, fewer steps of each
 };
@@ -47,8 +58,9 @@ struct rank_figures {
     double arrival_ns = 0;
     double finish_ns = 0;
     double busy_ns = 0; // with its steps, interruptions not counted
+    double away_ns = 0; // split phase: back at its work
     // Neither busy nor away: waiting for messages, credits and ends of interruptions.
-    constexpr double wait_ns() const noexcept { return finish_ns - arrival_ns - busy_ns; }
+    constexpr double wait_ns() const noexcept { return finish_ns - arrival_ns - busy_ns - away_ns; }
     friend constexpr bool operator==(const rank_figures&, const rank_figures&) = default;
 };
 
@@ -60,6 +72,7 @@ struct sim_result {
     double last_arrival_ns = 0;   // when the last rank has come
     double busy_ns = 0;           // of all ranks together
     double wait_ns = 0;           // of all ranks together
+    double away_ns = 0;           // of all ranks together
     rank_t last_rank = 0;         // the one that ends last; the lowest of equals
     std::uint64_t events = 0;     // messages sent, messages received, combines and copies that were done
     std::uint64_t messages = 0;   // sent
@@ -81,7 +94,8 @@ struct sim_result {
         if (rank == 0 || of.finish_ns < first_finish_ns) first_finish_ns = of.finish_ns;
         if (last_arrival_ns < of.arrival_ns) last_arrival_ns = of.arrival_ns;
         mean_finish_ns += (of.finish_ns - mean_finish_ns) / (static_cast<double>(rank) + 1);
-        wait_ns += of.finish_ns - of.arrival_ns;
+        wait_ns += of.finish_ns - of.arrival_ns - of.away_ns;
+        away_ns += of.away_ns;
         if (keep) ranks.push_back(of);
     }
     constexpr void end(double root_ns, double total_busy_ns, std::uint64_t received) {

@@ -30,7 +30,7 @@ constexpr bool is_one_pass(const M& model, const sim_options& options) {
     std::uint64_t eager_bytes = options.eager_bytes;
     if constexpr (requires { model.eager_bytes(); })
         if (model.eager_bytes() < eager_bytes) eager_bytes = model.eager_bytes();
-    return !PortedCostModel<M> && options.order == step_order::program && options.slots == 0 &&
+    return !PortedCostModel<M> && options.order == step_order::program && options.slots == 0 && !options.split.on &&
            eager_bytes >= options.bytes && options.network == nullptr;
 }
 
@@ -39,9 +39,9 @@ constexpr bool is_one_pass(const M& model, const sim_options& options) {
 template <Plan P, CostModel M>
 constexpr sim_result simulate(const P& plan, const M& model, const sim_options& options = {}) {
     const bool one_pass = options.engine != simulator::discrete && is_one_pass(model, options);
-    BOUGH_EXPECTS(
-        options.engine != simulator::one_pass || one_pass,
-        "engine: one pass cannot do slots, rendezvous, ports, networks, or any other order than the program's");
+    BOUGH_EXPECTS(options.engine != simulator::one_pass || one_pass,
+                  "engine: one pass cannot do slots, rendezvous, ports, networks, split phase, or any other order than "
+                  "the program's");
     const auto with = [&](const auto& noise) {
         using noise_type = std::remove_cvref_t<decltype(noise)>;
         if constexpr (!PortedCostModel<M>)

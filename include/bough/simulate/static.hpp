@@ -140,7 +140,7 @@ private:
         }
         constexpr void compute(double ns) {
             busy_ns_ += ns * factor_;
-            clock_ns_ = s_.noise_.enter(rank_, clock_ns_, ns);
+            clock_ns_ = s_.noise_.compute(rank_, clock_ns_, ns);
         }
         constexpr void at(double clock_ns) { clock_ns_ = clock_ns; }
         constexpr void end_operation() {
@@ -291,7 +291,7 @@ private:
     constexpr sim_result summary() {
         for (rank_t r = 0; r != plan_.size(); ++r) {
             const lane& l = lanes_[r];
-            result_.add(r, {noise_.arrival_ns(r), l.clock_ns, busy_.empty() ? 0 : busy_[r]}, options_.per_rank);
+            result_.add(r, {noise_.arrival_ns(r), l.clock_ns, busy_.empty() ? 0 : busy_[r], 0}, options_.per_rank);
             if (l.awaits != no_rank && !result_.deadlock()) result_.stuck = r, result_.stuck_on = l.awaits;
         }
         result_.end(lanes_[plan_.root()].clock_ns, total_busy_ns_, received_);

@@ -2,7 +2,7 @@
 // Statistics of repeated runs: percentiles, mean, deviation and a histogram of a sample. And the repetition itself.
 //
 //   sample s = simulate_many(plan, model, options, 1000);     seeds options.noise.seed, + 1, + 2 ...
-//   s.percentile(50)  s.percentile(99)  s.mean()  s.deviation()  s.histogram(20)
+//   s.percentile(99)  s.mean()  s.deviation()  s.histogram(20)  s.share_within(4000)  s.without_highest(1)
 #ifndef BOUGH_SIMULATE_STATISTICS_HPP
 #define BOUGH_SIMULATE_STATISTICS_HPP
 
@@ -55,6 +55,22 @@ public:
         for (const double x : sorted_) squares += (x - middle) * (x - middle);
         return size() < 2 ? 0 : model::detail::square_root(squares / static_cast<double>(size() - 1));
     }
+    // The largest share of the values that lie in one interval of this width.
+    constexpr double share_within(double width) const noexcept {
+        std::size_t most = 0, first = 0;
+        for (std::size_t i = 0; i != size(); ++i) {
+            while (sorted_[i] - sorted_[first] > width) ++first;
+            most = std::max(most, i + 1 - first);
+        }
+        return static_cast<double>(most) / static_cast<double>(size());
+    }
+    // Without so many percent of the values, the highest; one is kept at least. Pre: 0 <= percent <= 100.
+    constexpr sample without_highest(double percent) const {
+        BOUGH_EXPECTS(percent >= 0 && percent <= 100, "percent: between 0 and 100");
+        const double out = percent / 100 * static_cast<double>(size());
+        const std::size_t kept = std::max<std::size_t>(1, size() - static_cast<std::size_t>(out));
+        return sample(std::vector<double>(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(kept)));
+    }
     // `bins` equal parts of [least, most]. Pre: bins >= 1.
     constexpr std::vector<bin> histogram(std::size_t bins) const {
         BOUGH_EXPECTS(bins >= 1, "bins: at least one");
@@ -74,15 +90,20 @@ private:
     std::vector<double> sorted_;
 };
 
-// The latencies (result.latency_ns()) of `runs` runs, each with the next seed. Pre: runs >= 1.
-template <Plan P, CostModel M>
-constexpr sample simulate_many(const P& plan, const M& model, sim_options options, std::uint32_t runs) {
+// figure(result) of `runs` runs, each with the next seed. Pre: runs >= 1.
+template <Plan P, CostModel M, class Figure>
+constexpr sample simulate_many(const P& plan, const M& model, sim_options options, std::uint32_t runs, Figure figure) {
     std::vector<double> found;
     for (std::uint32_t i = 0; i != runs; ++i) {
-        found.push_back(simulate(plan, model, options).latency_ns());
+        found.push_back(figure(simulate(plan, model, options)));
         ++options.noise.seed;
     }
     return sample(std::move(found));
+}
+// The latencies: from the last arrival until the last rank ends.
+template <Plan P, CostModel M>
+constexpr sample simulate_many(const P& plan, const M& model, sim_options options, std::uint32_t runs) {
+    return simulate_many(plan, model, std::move(options), runs, [](const sim_result& r) { return r.latency_ns(); });
 }
 
 } // namespace bough

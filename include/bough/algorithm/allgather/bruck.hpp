@@ -31,7 +31,7 @@
 
 namespace bough {
 
-struct bruck {
+struct bruck_allgather {
     using serves = goals<goal::allgather>;
     rank_t ports = 1; // messages that a rank can send, and receive, at a time
 
@@ -45,8 +45,8 @@ struct bruck {
         return detail::check_block_per_rank(at);
     }
     static constexpr bool symmetric = true;
-    constexpr label text() const { return label("bruck").field("ports", ports, 1); }
-    friend constexpr bool operator==(const bruck&, const bruck&) = default;
+    constexpr label text() const { return label("bruck_allgather").field("ports", ports, 1); }
+    friend constexpr bool operator==(const bruck_allgather&, const bruck_allgather&) = default;
 };
 
 } // namespace bough

@@ -46,6 +46,7 @@ struct circulant_allgather {
     }
     static constexpr bool symmetric = true;
     constexpr label text() const { return label("circulant_allgather").field("ports", ports, 1); }
+    constexpr label family_text() const { return label("circulant").field("ports", ports, 1); }
     friend constexpr bool operator==(const circulant_allgather&, const circulant_allgather&) = default;
 };
 

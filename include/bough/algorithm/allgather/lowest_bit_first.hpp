@@ -62,6 +62,9 @@ struct lowest_bit_first_allgather {
     constexpr label text() const {
         return label("lowest_bit_first_allgather").field("aggregation_limit", aggregation_limit, 0);
     }
+    constexpr label family_text() const {
+        return label("lowest_bit_first").field("aggregation_limit", aggregation_limit, 0);
+    }
     friend constexpr bool operator==(const lowest_bit_first_allgather&, const lowest_bit_first_allgather&) = default;
 };
 

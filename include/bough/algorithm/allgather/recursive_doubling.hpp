@@ -4,7 +4,8 @@
 // Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', of the first 2r ranks every second one gives its block to
 //             its neighbour first, and gets all the others at last
 // Rounds      log2 p for powers of two, else log2 p' + 2 in step (who does not fold runs ahead: a few more)
-// Traffic     a rank sends (1 - 1/p) m for powers of two; of those who have a neighbour to serve up to 2 (1 - 1/p) m
+// Traffic     a rank sends (1 - 1/p) m for powers of two; those who have a neighbour to serve at most
+//             12/5 m: m to the neighbour, and in the rounds blocks of pairs (nearly that at p = 5/4 p')
 // Scratch     none
 // Time        alpha_beta_gamma, p = p': log2 p alpha + (1 - 1/p) m beta; else in addition 2 alpha_uni + m beta_uni
 // Pre         as many blocks as ranks; they may differ in length. Messages are in one part, to who left in two

@@ -24,6 +24,7 @@
 
 #include <bough/algorithm/detail/block_per_rank.hpp>
 #include <bough/algorithm/detail/circle.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
 namespace bough {
@@ -45,6 +46,7 @@ struct ring_allgather {
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const noexcept { return detail::check_block_per_rank(at); }
     static constexpr bool symmetric = true;
+    constexpr label family_text() const { return label("ring"); }
     friend constexpr bool operator==(const ring_allgather&, const ring_allgather&) = default;
 };
 

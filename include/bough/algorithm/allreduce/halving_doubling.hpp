@@ -6,7 +6,7 @@
 // Rounds      2 log2 p' (p = p'), else 2 log2 p' + 3
 // Traffic     a rank sends 2 (1 - 1/p') m; of those who fold the one who stays m/2 + m more, the one who leaves m in all
 // Combines    (1 - 1/p') m a rank; those who fold m/2 more
-// Scratch     half a vector; of those who stay in a fold up to three quarters
+// Scratch     half a vector; of those who stay in a fold up to a whole one
 // Time        alpha_beta_gamma, p = p': 2 log2 p alpha + (1 - 1/p) (2 m beta + m gamma); else
 //             (2 log2 p' + 2 + f_alpha) alpha + (3 + (1 + f_beta) / 2) m beta + 3/2 m gamma - (2 m beta + m gamma) / p'
 // Determinism the bracket of recursive_doubling: both give the same bits, for every p

@@ -22,7 +22,9 @@
 
 #include <bough/algorithm/allgather/recursive_doubling.hpp>
 #include <bough/algorithm/detail/paired_fold.hpp>
+#include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/levels.hpp>
+#include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
@@ -67,8 +69,10 @@ struct recursive_doubling {
     constexpr status check(const dimensions&) const noexcept { return {}; }
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
     constexpr bracket_class bracket(const dimensions& at) const { return level_bracket(fold_levels(at.size)); }
-    // The allgather of the same name.
+    // Those of the same name.
     constexpr recursive_doubling_allgather algorithm_for(goal::allgather) const noexcept { return {}; }
+    constexpr recursive_doubling_scan algorithm_for(goal::scan) const noexcept { return {}; }
+    constexpr recursive_doubling_exscan algorithm_for(goal::exscan) const noexcept { return {}; }
     friend constexpr bool operator==(const recursive_doubling&, const recursive_doubling&) = default;
 };
 

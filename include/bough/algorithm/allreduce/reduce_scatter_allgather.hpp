@@ -4,7 +4,7 @@
 // The result of the first half lies where the second expects a rank's own block, so nothing is copied between them. The
 // output is there from the start: where the reduce_scatter says that its plane 0 only holds partial results
 // (accumulates_in_plane_0), they are accumulated in the output, and the plane is not needed.
-//   plan_allreduce(reduce_scatter_allgather{pairwise{}, circulant_allgather{}}, {.size = 7})
+//   plan_allreduce(reduce_scatter_allgather{pairwise_reduce_scatter{}, circulant_allgather{}}, {.size = 7})
 //   plan_allreduce(reduce_scatter_allgather{ring{}, circulant{}}, {.size = 7})       families will do
 //
 // Ranks       those of both halves
@@ -110,6 +110,10 @@ private:
     static constexpr bool claims_any_size = !requires {
         requires !A::any_size;
     };
+    template <class A>
+    static constexpr bool claims_exact = requires {
+        requires A::needs_exact;
+    };
     static constexpr bool accumulates = accumulates_in_plane_0_v<first_algorithm>;
 
 public:
@@ -117,7 +121,16 @@ public:
     static constexpr bool may_hold = may_hold_v<first_algorithm>;
     static constexpr bool symmetric = claims_symmetric<first_algorithm> && claims_symmetric<second_algorithm>;
     static constexpr bool any_size = claims_any_size<first_algorithm> && claims_any_size<second_algorithm>;
+    static constexpr bool needs_exact = claims_exact<first_algorithm> || claims_exact<second_algorithm>;
+    constexpr bool level_needs_exact() const {
+        return bough::needs_exact(first_half()) || bough::needs_exact(second_half());
+    }
+    // Of two halves of one family, that family: ring, circulant{.ports = 2}.
     constexpr label text() const {
+        if constexpr (requires(const first_algorithm& a, const second_algorithm& b) {
+                          a.family_text() == b.family_text();
+                      })
+            if (first_half().family_text() == second_half().family_text()) return first_half().family_text();
         return label("reduce_scatter_allgather").field(label_of(reduce_scatter)).field(label_of(allgather));
     }
     friend constexpr bool operator==(const reduce_scatter_allgather&, const reduce_scatter_allgather&) = default;

@@ -27,6 +27,7 @@
 #include <bough/algorithm/detail/alltoall_blocks.hpp>
 #include <bough/algorithm/detail/circle.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <algorithm>
@@ -36,6 +37,7 @@ namespace bough {
 
 struct bruck_alltoall {
     using serves = goals<goal::alltoall>;
+    rank_t ports = 1; // no form for more is here
     static constexpr bool symmetric = true;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
@@ -63,7 +65,11 @@ struct bruck_alltoall {
             blocks += static_cast<block_t>(std::popcount(distance)) - 1;
         return blocks;
     }
-    constexpr status check(const dimensions& at) const noexcept { return detail::check_block_per_pair(at); }
+    constexpr status check(const dimensions& at) const noexcept {
+        if (ports != 1) return invalid_argument("ports: bruck_alltoall has one port only");
+        return detail::check_block_per_pair(at);
+    }
+    constexpr label text() const { return label("bruck_alltoall").field("ports", ports, 1); }
     friend constexpr bool operator==(const bruck_alltoall&, const bruck_alltoall&) = default;
 
 private:

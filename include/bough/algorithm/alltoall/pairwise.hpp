@@ -27,6 +27,7 @@ namespace bough {
 
 struct pairwise_alltoall {
     using serves = goals<goal::alltoall>;
+    static constexpr bool symmetric = true;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const rank_t p = at.size;

@@ -10,7 +10,7 @@
 //             pipelined_blocks(q - 1, ...), about sqrt((q - 1) m beta / alpha), and then
 //             (sqrt((q - 1) alpha) + sqrt(m beta))^2: m beta for long vectors
 // Determinism nothing is combined
-// Errors      none of its own
+// Errors      more than one port: no form for them is known
 // Source      Traeff, "Round-optimal n-Block Broadcast Schedules in Logarithmic Time", arXiv 2312.11236, 2023
 //
 // natural_blocks is q (1 for up to two ranks): with it a long vector takes at most twice its best time. How many are
@@ -28,6 +28,7 @@
 #define BOUGH_ALGORITHM_BROADCAST_CIRCULANT_HPP
 
 #include <bough/algorithm/detail/circulant_rounds.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <bit>
@@ -41,10 +42,17 @@ constexpr block_t circulant_natural_blocks(rank_t size) noexcept {
     return size <= 2 ? 1 : static_cast<block_t>(std::bit_width(size - 1));
 }
 
+// As a family gives them to it: circulant{.ports = 2}.
+constexpr status check_one_port(rank_t ports) noexcept {
+    if (ports == 1) return {};
+    return invalid_argument("ports: circulant broadcast and reduce have one port only");
+}
+
 } // namespace detail
 
 struct circulant_broadcast {
     using serves = goals<goal::broadcast>;
+    rank_t ports = 1; // no form for more is known
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if (at.size == 1) return;
@@ -58,7 +66,8 @@ struct circulant_broadcast {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return detail::circulant_natural_blocks(size); }
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
-    constexpr status check(const dimensions&) const noexcept { return {}; }
+    constexpr status check(const dimensions&) const noexcept { return detail::check_one_port(ports); }
+    constexpr label text() const { return label("circulant_broadcast").field("ports", ports, 1); }
     friend constexpr bool operator==(const circulant_broadcast&, const circulant_broadcast&) = default;
 };
 

@@ -28,10 +28,10 @@ namespace detail {
 
 // The steps by which `rank` takes what it lacks and passes it on. `data`: where the blocks are, or land.
 constexpr void broadcast_over_two(const two_trees& trees, buffer data, StepSink auto& out) {
-    trees.for_each_down([&](const two_trees::family& tree, block_t b) {
+    trees.for_each_down([&](const two_trees::family& mine, block_t b) {
         const slice block{data, b, 1};
-        if (tree.parent != no_rank) out.receive(tree.parent, block);
-        for (rank_t c = 0; c != tree.children; ++c) out.send(tree.child[c], block);
+        if (mine.parent != no_rank) out.receive(mine.parent, block);
+        for (rank_t c = 0; c != mine.children; ++c) out.send(mine.child[c], block);
     });
 }
 

@@ -34,6 +34,16 @@ concept LevelFor = (TreeSource<C> && (std::same_as<Goal, goal::reduce> || std::s
                                       std::same_as<Goal, goal::broadcast>)) ||
                    FamilyFor<C, Goal> || (Algorithm<C> && serves_v<C, Goal>);
 
+// An algorithm that says that it serves the goal, or a family with one.
+template <class C, class Goal>
+concept Serving = FamilyFor<C, Goal> ||(Algorithm<C>&& requires { typename C::serves; } && serves_v<C, Goal>);
+
+// A composed algorithm needs an exact op if one of its levels does.
+template <Algorithm A>
+inline constexpr bool claims_exact_v = requires {
+    requires A::needs_exact;
+};
+
 // Where a rank stands in its group, and how its vector is cut.
 template <Grouping G>
 struct level_view {

@@ -90,7 +90,7 @@ private:
     constexpr std::uint32_t round_of(std::uint32_t t, rank_t w) const noexcept {
         std::uint32_t round = 1 + t;
         for (std::uint32_t level = static_cast<std::uint32_t>(std::bit_width(w)) - 1; level-- != 0;)
-            round += colour(t, place(t, w >> level)) == colour(t, place(t, w >> (level + 1))) ? 2 : 1;
+            round += colour(t, place(t, w >> level)) == colour(t, place(t, w >> (level + 1))) ? 2u : 1u;
         return round;
     }
 

@@ -11,7 +11,7 @@
 //             sends; at the root n to land in
 // Time        alpha_beta_gamma: (n - 1 + q) (alpha + (m / n) (beta + gamma)) for m bytes; see circulant_broadcast
 // Determinism the bracket depends on p, root and n alone: same bits every time. Blocks have different brackets
-// Errors      none of its own
+// Errors      more than one port: no form for them is known
 // Source      Traeff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, All-Broadcast,
 //             Reduction and All-Reduction", arXiv 2407.18004, 2024
 #ifndef BOUGH_ALGORITHM_REDUCE_CIRCULANT_HPP
@@ -25,6 +25,7 @@ namespace bough {
 
 struct circulant_reduce {
     using serves = goals<goal::reduce>;
+    rank_t ports = 1; // no form for more is known
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if (at.size == 1) {
@@ -67,7 +68,8 @@ struct circulant_reduce {
             }
         return rank == at.root ? distinct : 2 * distinct;
     }
-    constexpr status check(const dimensions&) const noexcept { return {}; }
+    constexpr status check(const dimensions&) const noexcept { return detail::check_one_port(ports); }
+    constexpr label text() const { return label("circulant_reduce").field("ports", ports, 1); }
     friend constexpr bool operator==(const circulant_reduce&, const circulant_reduce&) = default;
 };
 

@@ -32,18 +32,18 @@ namespace detail {
 // plane first_plane + c. The operand of the lower rank stands left.
 constexpr void reduce_over_two(const two_trees& trees, rank_t rank, buffer acc, std::uint32_t first_plane,
                                StepSink auto& out) {
-    trees.for_each_up([&](const two_trees::family& tree, block_t b) {
+    trees.for_each_up([&](const two_trees::family& mine, block_t b) {
         slice have{input, b, 1};
-        for (rank_t c = tree.children; c-- != 0;) { // a broadcast backwards
+        for (rank_t c = mine.children; c-- != 0;) { // a broadcast backwards
             const slice landed = have.in(scratch(first_plane + c));
-            out.receive(tree.child[c], landed);
-            if (tree.child[c] < rank)
+            out.receive(mine.child[c], landed);
+            if (mine.child[c] < rank)
                 out.combine(landed, have, have.in(acc));
             else
                 out.combine(have, landed, have.in(acc));
             have = have.in(acc);
         }
-        if (tree.parent != no_rank) out.send(tree.parent, have);
+        if (mine.parent != no_rank) out.send(mine.parent, have);
     });
 }
 // How many blocks the children of a rank land in.

@@ -84,6 +84,7 @@ struct circulant_reduce_scatter {
     constexpr bracket_class bracket(const dimensions&) const noexcept { return {bracket_family("circulant"), ports}; }
     static constexpr bool symmetric = true;
     constexpr label text() const { return label("circulant_reduce_scatter").field("ports", ports, 1); }
+    constexpr label family_text() const { return label("circulant").field("ports", ports, 1); }
     friend constexpr bool operator==(const circulant_reduce_scatter&, const circulant_reduce_scatter&) = default;
 };
 

@@ -78,6 +78,9 @@ struct lowest_bit_first_reduce_scatter {
     constexpr label text() const {
         return label("lowest_bit_first_reduce_scatter").field("aggregation_limit", aggregation_limit, 0);
     }
+    constexpr label family_text() const {
+        return label("lowest_bit_first").field("aggregation_limit", aggregation_limit, 0);
+    }
     friend constexpr bool operator==(const lowest_bit_first_reduce_scatter&,
                                      const lowest_bit_first_reduce_scatter&) = default;
 };

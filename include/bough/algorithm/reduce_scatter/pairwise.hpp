@@ -30,7 +30,7 @@
 
 namespace bough {
 
-struct pairwise {
+struct pairwise_reduce_scatter {
     using serves = goals<goal::reduce_scatter>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
@@ -69,7 +69,7 @@ struct pairwise {
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
     constexpr bracket_class bracket(const dimensions&) const noexcept { return {bracket_family("pairwise"), 0}; }
     static constexpr bool may_hold = true;
-    friend constexpr bool operator==(const pairwise&, const pairwise&) = default;
+    friend constexpr bool operator==(const pairwise_reduce_scatter&, const pairwise_reduce_scatter&) = default;
 };
 
 } // namespace bough

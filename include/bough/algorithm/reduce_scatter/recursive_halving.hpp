@@ -13,7 +13,8 @@
 //             (from 0) has p' / 2^(k+1) parts: p' - 1 in all, which a transport without gather lists copies; at most one
 //             pass over (1 - 1/p') m at each end. Inside an allreduce the order of blocks does not matter: see
 //             halving_doubling, which needs none of this. halving: one part always
-// Scratch     three quarters of the vector; of those who stay in a fold one and a half, of those who leave a half
+// Scratch     three quarters of the vector for p = p', else below a whole one; of those who stay in a fold up to 5/3 of it
+//             (p = 3), of those who leave up to 2/3; in both orders of distances
 // Time        alpha_beta_gamma, p = p': log2 p alpha + (1 - 1/p) (m beta + m gamma) + the packing; else in addition
 //             (1 + 2 f_alpha) alpha + (1 + f_beta) / 2 m beta + m gamma / 2 + a block
 // Determinism doubling: the bracket of recursive_doubling; halving: one bracket for all blocks
@@ -33,6 +34,7 @@
 #include <bough/algorithm/detail/paired_fold.hpp>
 #include <bough/algorithm/detail/scratch_use.hpp>
 #include <bough/algorithm/levels.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
@@ -128,6 +130,10 @@ struct recursive_halving {
     }
     constexpr bracket_class bracket(const dimensions& at) const {
         return distance == distances::doubling ? level_bracket(fold_levels(at.size)) : bracket_class{};
+    }
+    constexpr label text() const {
+        const label name("recursive_halving");
+        return distance == distances::doubling ? name : label(name).field(".distance = distances::halving");
     }
     friend constexpr bool operator==(const recursive_halving&, const recursive_halving&) = default;
 };

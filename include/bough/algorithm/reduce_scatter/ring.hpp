@@ -24,6 +24,7 @@
 
 #include <bough/algorithm/detail/block_per_rank.hpp>
 #include <bough/algorithm/detail/circle.hpp>
+#include <bough/core/label.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
@@ -56,6 +57,7 @@ struct ring_reduce_scatter {
     static constexpr bool accumulates_in_plane_0 = true;
     constexpr bracket_class bracket(const dimensions&) const noexcept { return {bracket_family("ring"), 0}; }
     static constexpr bool symmetric = true;
+    constexpr label family_text() const { return label("ring"); }
     friend constexpr bool operator==(const ring_reduce_scatter&, const ring_reduce_scatter&) = default;
 };
 

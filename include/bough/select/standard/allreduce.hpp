@@ -3,6 +3,9 @@
 #ifndef BOUGH_SELECT_STANDARD_ALLREDUCE_HPP
 #define BOUGH_SELECT_STANDARD_ALLREDUCE_HPP
 
+#include <bough/algorithm/allreduce/binary_blocks.hpp>
+#include <bough/algorithm/allreduce/census.hpp>
+#include <bough/algorithm/allreduce/double_tree.hpp>
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
@@ -20,15 +23,19 @@ struct standard_set<goal::allreduce> {
     template <int = 0>
     static void add(candidate_list& made, const dimensions& at, const problem& what) {
         made.add(recursive_doubling{});
-        for (const rank_t degree : {2u, 4u, 8u}) made.add(tree_allreduce{fnomial{degree}});
+        if (what.exact_op) made.add(census{}); // fewest rounds, but every rank combines in its own order
+        for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u}) made.add(tree_allreduce{fnomial{degree}});
         made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // everybody to rank 0 and back
         made.add(per_level_allreduce{.form = level_form::exchange});
         if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
         made.add(halving_doubling_allreduce{});
+        if (!std::has_single_bit(at.size)) made.add(binary_blocks_allreduce{});
         made.add(per_level_allreduce{});
-        made.add(algorithm_for<goal::allreduce>(circulant{}));
+        for (const rank_t ports : {1u, 2u, 3u}) // several messages at a time
+            if (ports < 2 || ports < at.size) made.add(algorithm_for<goal::allreduce>(circulant{ports}));
         made.add(algorithm_for<goal::allreduce>(lowest_bit_first{}));
         made.add(algorithm_for<goal::allreduce>(ring{}));
+        detail::add_segmented(made, double_tree_allreduce{}, at, what, 256); // few peers, and few rounds
     }
 };
 

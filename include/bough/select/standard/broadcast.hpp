@@ -4,6 +4,7 @@
 #define BOUGH_SELECT_STANDARD_BROADCAST_HPP
 
 #include <bough/algorithm/broadcast/circulant.hpp>
+#include <bough/algorithm/broadcast/double_tree.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/select/standard.hpp>
 #include <bough/tree/chain.hpp>
@@ -15,13 +16,14 @@ template <>
 struct standard_set<goal::broadcast> {
     template <int = 0>
     static void add(candidate_list& made, const dimensions& at, const problem& what) {
-        for (const rank_t degree : {2u, 4u, 8u}) made.add(tree_broadcast{fnomial{degree}});
+        for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u}) made.add(tree_broadcast{fnomial{degree}});
         made.add(tree_broadcast{fnomial{at.size < 2 ? 2 : at.size}});
         if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
         detail::add_segmented(made, circulant_broadcast{}, at, what);
         // p - 2 + n rounds, against n - 1 + log2 p of the circulant form: only for its few peers.
-        if (at.size <= 16) detail::add_segmented(made, tree_broadcast{chain{}}, at, what);
+        if (at.size <= 64) detail::add_segmented(made, tree_broadcast{chain{}}, at, what);
         if (at.size == 2) return;
+        detail::add_segmented(made, double_tree_broadcast{}, at, what, 256);
         detail::add_segmented(made, tree_broadcast{fnomial{2}}, at, what, 32);
     }
 };

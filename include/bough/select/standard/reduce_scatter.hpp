@@ -16,10 +16,12 @@ template <>
 struct standard_set<goal::reduce_scatter> {
     template <int = 0>
     static void add(candidate_list& made, const dimensions& at, const problem& what) {
-        made.add(circulant_reduce_scatter{});
+        // Several messages at a time: where they spend most of their time on the way.
+        for (const rank_t ports : {1u, 2u, 3u, 7u})
+            if (ports < 2 || ports < at.size) made.add(circulant_reduce_scatter{ports});
         made.add(lowest_bit_first_reduce_scatter{});
         made.add(recursive_halving{});
-        made.add(pairwise{});
+        made.add(pairwise_reduce_scatter{});
         if (at.size > 2 && what.bytes != 0) made.add(ring_reduce_scatter{});
     }
 };

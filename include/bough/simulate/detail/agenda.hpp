@@ -16,10 +16,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace bough::detail {
+
+// Memory that link() uses again for each rank.
+struct link_scratch {
+    schedule steps{};
+    std::vector<std::uint32_t> deed_of{}; // each step
+    std::vector<std::uint64_t> edges{};   // from and to
+};
 
 struct agenda {
     std::vector<packed_deed> deeds;
@@ -35,7 +41,7 @@ struct agenda {
     std::vector<char> begun;
 
     // Program order: the deeds from number `from` on, `window` at most.
-    template <Plan P, class Sizes>
+    template <class P, class Sizes>
     constexpr void fill(const P& plan, rank_t rank, const Sizes& sizes, deed_packer& packer, std::uint32_t from,
                         std::uint32_t window) {
         deeds.clear();
@@ -62,25 +68,28 @@ struct agenda {
 
     // Order of dependence: all deeds.
     template <Plan P, class Sizes>
-    constexpr void link(const P& plan, rank_t rank, const Sizes& sizes, deed_packer& packer) {
-        fill(plan, rank, sizes, packer, 0, no_step);
-        schedule all;
+    constexpr void link(const P& plan, rank_t rank, const Sizes& sizes, deed_packer& packer, link_scratch& scratch) {
+        schedule& all = scratch.steps;
+        all.steps.clear();
         plan.emit(rank, all);
+        fill(emitted{all.steps, plan.size()}, rank, sizes, packer, 0, no_step);
         const dependences d = infer_dependences(all.steps);
-        std::vector<std::uint32_t> deed_of; // of each step
+        std::vector<std::uint32_t>& deed_of = scratch.deed_of;
+        deed_of.clear();
         std::uint32_t number = 0;
         for (const step& s : all) {
             deed_of.push_back(number);
             if (!s.more) ++number;
         }
-        std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+        std::vector<std::uint64_t>& edges = scratch.edges;
+        edges.clear();
         pending.clear();
         pending.resize(number, 0);
         channel_next.clear();
         channel_next.resize(number, std::uint32_t{no_step});
         for (std::uint32_t i = 0; i != all.size(); ++i) {
             for (const std::uint32_t before : d.of(i))
-                if (deed_of[before] != deed_of[i]) edges.push_back({deed_of[before], deed_of[i]});
+                if (deed_of[before] != deed_of[i]) edges.push_back(std::uint64_t{deed_of[before]} << 32 | deed_of[i]);
             if (d.channel[i] == no_step) continue;
             channel_next[deed_of[d.channel[i]]] = deed_of[i];
             ++pending[deed_of[i]];
@@ -90,10 +99,12 @@ struct agenda {
         first.clear();
         first.resize(std::size_t{number} + 1, 0);
         after.clear();
-        for (const auto& e : edges) {
-            ++first[e.first + 1];
-            ++pending[e.second];
-            after.push_back(e.second);
+        after.reserve(edges.size());
+        for (const std::uint64_t e : edges) {
+            const std::uint32_t to = static_cast<std::uint32_t>(e);
+            ++first[(e >> 32) + 1];
+            ++pending[to];
+            after.push_back(to);
         }
         for (std::uint32_t i = 0; i != number; ++i) first[i + 1] += first[i];
         begun.clear();
@@ -116,6 +127,15 @@ struct agenda {
     }
 
 private:
+    // Steps that were emitted before.
+    struct emitted {
+        const std::vector<step>& steps;
+        rank_t ranks;
+        constexpr rank_t size() const noexcept { return ranks; }
+        constexpr void emit(rank_t, auto&& out) const {
+            for (const step& s : steps) push_step(out, s);
+        }
+    };
     static constexpr bool later(std::uint32_t a, std::uint32_t b) noexcept { return a > b; }
 };
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// Allreduce as reduce over one tree, then broadcast over another, from the same root.
+//
+// Where ranks differ in speed, the best tree up is not the best tree down: taking in and combining costs other ranks other
+// times than sending. Each tree is built from its own costs: bough/tree/reduction.hpp for the way up.
+//   up_down_allreduce{fnf_tree(backwards.costs(), root), fnf_tree(costs, root)}
+//
+// Ranks       any
+// Op          as tree_reduce over `up`: any associative op if that keeps rank order (interval_table), else commutative
+// Rounds      those of tree_reduce over `up`, and of tree_broadcast over `down`
+// Traffic     2 (p - 1) messages a block
+// Combines    p - 1 blocks in all
+// Scratch     one plane per child in `up`
+// Time        reduction_time of `up` and broadcast_time of `down`
+// Determinism as tree_reduce; every rank gets the root's bits
+// Pre         the root of both trees is the plan's root
+// Errors      what check_tree says of either
+// Source      reduce and broadcast composed; trees as Banikazemi, Moorthy, Panda, ICPP 1998
+//
+// Picture, p = 7, up chain, down flat:   6 -> 5 -> 4 -> 3 -> 2 -> 1 -> 0, then 0 -> 1, 0 -> 2, .. 0 -> 6
+#ifndef BOUGH_ALGORITHM_ALLREDUCE_UP_DOWN_HPP
+#define BOUGH_ALGORITHM_ALLREDUCE_UP_DOWN_HPP
+
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/core/label.hpp>
+
+namespace bough {
+
+template <TreeSource Up, TreeSource Down>
+struct up_down_allreduce {
+    using serves = goals<goal::allreduce, goal::barrier>;
+    Up up{};
+    Down down{};
+
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        const auto& tree = bind_tree(up, at);
+        const bool is_root = rank == tree.root();
+        const rank_t children = tree.child_count(rank);
+        for (block_t b = 0; b != at.blocks; ++b) {
+            detail::gather_children(tree, rank, b, output, 0, children, out);
+            if (!is_root)
+                out.send(tree.parent(rank), {children == 0 ? input : output, b, 1});
+            else if (children == 0)
+                out.copy({input, b, 1}, {output, b, 1});
+        }
+        const auto& back = bind_tree(down, at);
+        for (block_t b = 0; b != at.blocks; ++b) {
+            if (!is_root) out.receive(back.parent(rank), {output, b, 1});
+            for (rank_t i = 0; i != back.child_count(rank); ++i) out.send(back.child(rank, i), {output, b, 1});
+        }
+    }
+    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    constexpr block_t scratch(const dimensions& at, rank_t rank) const {
+        return at.blocks * bind_tree(up, at).child_count(rank);
+    }
+    constexpr status check(const dimensions& at) const {
+        if (const status bad = check_tree(up, at)) return bad;
+        return check_tree(down, at);
+    }
+    constexpr bool keeps_rank_order(const dimensions& at) const { return tree_keeps_rank_order(up, at); }
+    static constexpr bool may_hold = true;
+    constexpr label text() const { return label("up_down_allreduce").field(label_of(up)).field(label_of(down)); }
+    friend constexpr bool operator==(const up_down_allreduce&, const up_down_allreduce&) = default;
+};
+template <class U, class D>
+up_down_allreduce(U, D) -> up_down_allreduce<U, D>;
+
+} // namespace bough
+
+#endif

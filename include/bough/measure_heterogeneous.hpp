@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+// measure_heterogeneous: what messages cost each rank, as a model that trees are built from; and how long a broadcast over
+// such a tree takes, seen from the root alone.
+//
+//   const auto found = bough::measure_heterogeneous(comm);     // collective; every rank gets the same values
+//   fnf_tree(std::span(found.send_ns(8)), root)
+//   broadcast_latency_ns(comm, tree, root{0}, 8, found.costs)
+//
+// Not all pairs: N bursts and N round trips, each timed by one clock. In a burst a rank sends some messages to others and
+// then one to an echo, which answers; a round trip is the last part alone. The difference is what the sends cost. A round
+// trip of ranks i and j takes x(i) + x(j), x being send + receive + latency of a rank: one triangle of ranks gives x(0), the
+// round trips with rank 0 the others. Receive cost and latency come as a sum only, and trees need no more; the least of
+// them is called latency. Of each, the least of some repetitions counts. Two sizes give the costs per byte. Combine costs
+// are not measured.
+//
+// broadcast_latency_ns: N - 1 broadcasts, after each of which another rank acknowledges; what the acknowledgement costs is
+// taken off, and the largest is the latency. (The paper takes off half a round trip, which is the same if ranks are alike.)
+// Source: bough; Banikazemi, Moorthy, Panda, ICPP 1998, section 7.1.2 (acknowledged broadcasts).
+#ifndef BOUGH_MEASURE_HETEROGENEOUS_HPP
+#define BOUGH_MEASURE_HETEROGENEOUS_HPP
+
+#include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/communicator.hpp>
+#include <bough/model/heterogeneous.hpp>
+#include <bough/op/arithmetic.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace bough {
+
+struct heterogeneous_options {
+    std::uint64_t short_bytes = 8, long_bytes = 4096;
+    std::uint32_t burst = 4; // messages beside the echo
+    std::uint32_t repetitions = 15;
+};
+
+struct heterogeneous_measurement {
+    model::heterogeneous costs{};
+    status error{}; // fewer than three ranks: nothing can be told apart
+
+    // What trees are built from.
+    std::vector<double> send_ns(std::uint64_t bytes) const {
+        std::vector<double> list;
+        for (rank_t r = 0; r != costs.send.size(); ++r) list.push_back(costs.send_ns(r, r, bytes));
+        return list;
+    }
+    std::vector<double> receive_ns(std::uint64_t bytes) const {
+        std::vector<double> list;
+        for (rank_t r = 0; r != costs.receive.size(); ++r) list.push_back(costs.receive_ns(r, r, bytes));
+        return list;
+    }
+};
+
+namespace detail {
+
+// `from` sends `burst` messages to ranks other than the echo, in turn, then one to the echo, which answers.
+struct cost_probe {
+    rank_t from = 0, echo = 1;
+    std::uint32_t burst = 0;
+
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        const slice mine{input, 0, at.blocks};
+        const slice landed = mine.in(bough::scratch(0));
+        rank_t sink = from;
+        for (std::uint32_t i = 0; i != burst; ++i) {
+            do sink = sink + 1 == at.size ? 0 : sink + 1;
+            while (sink == from || sink == echo);
+            if (rank == from) out.send(sink, mine);
+            if (rank == sink) out.receive(from, landed);
+        }
+        if (rank == from) {
+            out.send(echo, mine);
+            out.receive(echo, landed);
+        } else if (rank == echo) {
+            out.receive(from, landed);
+            out.send(from, landed);
+        }
+    }
+    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    constexpr block_t scratch(const dimensions& at, rank_t) const noexcept { return at.blocks; }
+    constexpr status check(const dimensions& at) const noexcept {
+        return at.size >= 3 ? status{} : invalid_argument("size: a burst needs three ranks");
+    }
+    friend constexpr bool operator==(const cost_probe&, const cost_probe&) = default;
+};
+
+// A broadcast, then a word of `who` to the root.
+template <TreeSource S>
+struct acknowledged_broadcast {
+    S shape{};
+    rank_t who = 1;
+
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        broadcast_over(bind_tree(shape, at), at.blocks, rank, out);
+        const slice data{output, 0, at.blocks};
+        if (rank == who) out.send(at.root, data);
+        if (rank == at.root) out.receive(who, data.in(bough::scratch(0)));
+    }
+    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
+        return rank == at.root ? at.blocks : 0;
+    }
+    constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
+    friend constexpr bool operator==(const acknowledged_broadcast&, const acknowledged_broadcast&) = default;
+};
+
+// The least time of some runs of a plan, by this rank's clock.
+template <class X, class P>
+double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std::uint32_t repetitions, bool together) {
+    std::vector<std::byte> in(bytes, std::byte{1}), out(bytes);
+    call c;
+    c.input = in.data();
+    c.output = out.data();
+    c.count = bytes;
+    c.element_bytes = 1;
+    call_signature signature;
+    signature.count = bytes;
+    double least = std::numeric_limits<double>::max();
+    for (std::uint32_t i = 0; i != repetitions + 1; ++i) { // the first warms up
+        if (together) throw_if(detail::barrier(comm, dissemination{}));
+        const std::uint64_t begin = comm.transport().now_ns();
+        throw_if(comm.run(timed, c, signature));
+        if (i != 0) least = std::min(least, static_cast<double>(comm.transport().now_ns() - begin));
+    }
+    return least;
+}
+
+} // namespace detail
+
+// Collective. Throws bough::error if the group breaks. Pre: bytes that grow, a burst, a repetition.
+template <class X>
+heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const heterogeneous_options& options = {}) {
+    BOUGH_EXPECTS(options.short_bytes >= 1 && options.short_bytes < options.long_bytes && options.burst >= 1 &&
+                      options.repetitions >= 1,
+                  "options: two sizes that grow, a burst and a repetition at least");
+    heterogeneous_measurement found;
+    const rank_t size = comm.size();
+    if (size < 3) {
+        found.error = invalid_argument("ranks: costs of single ranks need three");
+        return found;
+    }
+    // Of each size: round trips with rank 0, the one of ranks 1 and 2 at [0], and bursts.
+    const std::uint64_t sizes[2] = {options.short_bytes, options.long_bytes};
+    std::vector<double> times(4 * std::size_t{size}, 0.0);
+    for (std::size_t s = 0; s != 2; ++s) {
+        double* const trips = times.data() + 2 * s * size;
+        double* const bursts = trips + size;
+        const auto time = [&](rank_t from, rank_t echo, std::uint32_t burst) {
+            const plan<goal::broadcast, detail::cost_probe> probe({from, echo, burst}, {.size = size});
+            const double ns = detail::least_ns(comm, probe, sizes[s], options.repetitions, false);
+            return comm.rank() == from ? ns : 0;
+        };
+        for (rank_t r = 0; r != size; ++r) {
+            trips[r] = r == 0 ? time(1, 2, 0) : time(r, 0, 0);
+            const rank_t echo = r == 0 ? 1 : 0;
+            const double longer = time(r, echo, options.burst);
+            bursts[r] = std::max(0.0, longer - (r == 0 ? time(0, 1, 0) : trips[r])) / options.burst;
+        }
+    }
+    allreduce(comm, std::span(times), plus{}); // each value is one rank's, zero elsewhere
+    std::vector<double> rest(2 * std::size_t{size}, 0.0);
+    double latency[2];
+    for (std::size_t s = 0; s != 2; ++s) {
+        const double* const trips = times.data() + 2 * s * size;
+        const double first = std::max(0.0, (trips[1] + trips[2] - trips[0]) / 2);
+        for (rank_t r = 0; r != size; ++r)
+            rest[s * size + r] = std::max(0.0, (r == 0 ? first : trips[r] - first) - trips[size + r]);
+        latency[s] = *std::min_element(rest.begin() + static_cast<std::ptrdiff_t>(s * size),
+                                       rest.begin() + static_cast<std::ptrdiff_t>((s + 1) * size));
+    }
+    const auto affine = [&](double at_short, double at_long) {
+        const double slope =
+            std::max(0.0, at_long - at_short) / static_cast<double>(options.long_bytes - options.short_bytes);
+        return model::cost_per_size{std::max(0.0, at_short - slope * static_cast<double>(options.short_bytes)), slope};
+    };
+    for (rank_t r = 0; r != size; ++r) {
+        found.costs.send.push_back(affine(times[size + r], times[3 * std::size_t{size} + r]));
+        found.costs.receive.push_back(affine(rest[r] - latency[0], rest[size + r] - latency[1]));
+    }
+    const model::cost_per_size wire = affine(latency[0], latency[1]);
+    found.costs.message_latency_ns = wire.base_ns;
+    found.costs.latency_ns_per_byte = wire.per_byte_ns;
+    return found;
+}
+
+// Collective. `costs`: of the acknowledgements. Every rank gets the same value.
+template <class X, TreeSource S>
+double broadcast_latency_ns(communicator<X>& comm, const S& tree, root from, std::uint64_t bytes,
+                            const model::heterogeneous& costs, std::uint32_t repetitions = 15) {
+    double latency = 0;
+    for (rank_t who = 0; who != comm.size(); ++who) {
+        if (who == from.rank) continue;
+        using algorithm = detail::acknowledged_broadcast<S>;
+        const plan<goal::broadcast, algorithm> timed(algorithm{tree, who}, {.size = comm.size(), .root = from.rank});
+        const double ns = detail::least_ns(comm, timed, bytes, repetitions, true);
+        const double back = costs.send_ns(who, from.rank, bytes) + costs.latency_ns(who, from.rank, bytes) +
+                            costs.receive_ns(who, from.rank, bytes);
+        latency = std::max(latency, ns - back);
+    }
+    broadcast(comm, std::span(&latency, 1), from);
+    return latency;
+}
+
+} // namespace bough
+
+#endif

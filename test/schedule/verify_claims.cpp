@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// Claims that are not true, one of each kind, and that verify_claims finds each.
+#include "support/catch.hpp"
+#include <bough/algorithm/allreduce/census.hpp>
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/alltoall/pairwise.hpp>
+#include <bough/algorithm/scan/recursive_doubling.hpp>
+#include <bough/schedule/any_algorithm.hpp>
+#include <bough/schedule/verify_claims.hpp>
+#include <bough/tree/kary.hpp>
+
+using namespace bough;
+
+namespace {
+
+// Every rank has a bracket of its own, and says that all have one.
+struct sworn_census : inexact_census {
+    constexpr bool rank_consistent(const dimensions&) const noexcept { return true; }
+};
+// A scan's ranks get different results.
+struct sworn_scan : recursive_doubling_scan {
+    constexpr bool rank_consistent(const dimensions&) const noexcept { return true; }
+};
+// Where input and output are one memory, a combine waits until its operand has been sent; if the message stays with its sender
+// until the peer's combine is done, both wait for ever.
+struct sworn_to_hold : recursive_doubling {
+    static constexpr bool may_hold = true;
+};
+struct sworn_to_order : tree_allreduce<kary> {
+    constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
+};
+struct sworn_to_symmetry : recursive_doubling {
+    static constexpr bool symmetric = true;
+};
+struct of_another_goal : recursive_doubling {
+    using serves = goals<goal::barrier>;
+};
+
+constexpr auto of_allreduce = [](const auto& a, rank_t size) {
+    return verify_claims(plan_allreduce(a, {.size = size}));
+};
+
+} // namespace
+
+static_assert(of_allreduce(sworn_census{}, 3).untrue == claim::same_bits);
+static_assert(of_allreduce(inexact_census{}, 3).untrue == claim::none);
+
+TEST_CASE("claims: ranks that do not get the same bits", "[schedule][claims]") {
+    for (rank_t p = 3; p <= 17; ++p) {
+        CAPTURE(p);
+        CHECK(of_allreduce(sworn_census{}, p).untrue == claim::same_bits);
+        CHECK(of_allreduce(inexact_census{}, p));
+        CHECK(verify_claims(plan_scan(sworn_scan{}, {.size = p})).untrue == claim::same_bits);
+        CHECK(verify_claims(plan_scan(recursive_doubling_scan{}, {.size = p})));
+    }
+    CHECK(of_allreduce(sworn_census{}, 1));
+}
+
+TEST_CASE("claims: symmetry by shifting, and by exclusive or", "[schedule][claims]") {
+    for (rank_t p = 2; p <= 17; ++p) {
+        CAPTURE(p);
+        CHECK(verify_claims(plan_alltoall(pairwise_alltoall{}, {.size = p})));
+        const bool power = (p & (p - 1)) == 0; // then all ranks exchange, with the rank xor 2^k
+        CHECK(of_allreduce(sworn_to_symmetry{}, p).untrue == (power ? claim::none : claim::symmetric));
+        if (!power) CHECK(of_allreduce(sworn_to_symmetry{}, p).rank < p);
+    }
+}
+
+TEST_CASE("claims: messages that may not stay where they landed", "[schedule][claims]") {
+    for (rank_t p = 2; p <= 17; ++p) {
+        CAPTURE(p);
+        CHECK(of_allreduce(sworn_to_hold{}, p).untrue == claim::may_hold);
+        CHECK(of_allreduce(recursive_doubling{}, p));
+    }
+}
+
+TEST_CASE("claims: rank order, and the goals", "[schedule][claims]") {
+    CHECK(of_allreduce(sworn_to_order{{kary{2}}}, 7).untrue == claim::rank_order);
+    const auto p = plan<goal::allreduce, any_algorithm>(of_another_goal{}, {.size = 7});
+    CHECK(verify_claims(p).untrue == claim::serves);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSL-1.0
+// bough simulate: runs a plan in virtual time, once or many times under noise.
+#include "catalogue.hpp"
+#include "commands.hpp"
+#include "costs.hpp"
+#include "parse.hpp"
+#include "simulation.hpp"
+#include <bough/select/plan_ref.hpp>
+#include <bough/simulate/simulate.hpp>
+#include <bough/simulate/statistics.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace cli {
+
+namespace {
+
+constexpr bough::rank_t most_ranks = 1u << 26;        // about 4 gigabytes
+constexpr bough::rank_t most_queued_ranks = 1u << 22; // of the discrete-event engine
+
+// A bar on standard error, if that is a terminal and it takes longer than a second.
+class progress {
+public:
+    explicit progress(double runs) : runs_(runs), shown_(isatty(STDERR_FILENO) != 0) {}
+    progress(const progress&) = delete;
+    progress& operator=(const progress&) = delete;
+    ~progress() {
+        if (drawn_) std::fprintf(stderr, "\r%60s\r", "");
+    }
+    void run_done() {
+        ++done_;
+        emitted_ = 0;
+        look();
+    }
+    void rank_emitted(bough::rank_t of) {
+        if (++emitted_ % 4096 == 0) look(std::min(1.0, static_cast<double>(emitted_) / of));
+    }
+
+private:
+    void look(double part = 0) {
+        const auto now = std::chrono::steady_clock::now();
+        if (!shown_ || now < next_) return;
+        next_ = now + std::chrono::milliseconds(200);
+        drawn_ = true;
+        const double share = std::min(1.0, (done_ + part) / runs_);
+        const int bars = static_cast<int>(share * 40);
+        std::fprintf(stderr, "\r[%s%s] %3d %%", std::string(static_cast<std::size_t>(bars), '#').c_str(),
+                     std::string(static_cast<std::size_t>(40 - bars), ' ').c_str(), static_cast<int>(share * 100));
+    }
+    double runs_, done_ = 0;
+    std::uint64_t emitted_ = 0;
+    bool shown_, drawn_ = false;
+    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+};
+
+// The plan, which tells the bar how far it is.
+class watched_plan {
+public:
+    watched_plan(const bough::plan_ref& plan, progress& bar) : plan_(plan), bar_(&bar) {}
+    static constexpr int goal() noexcept { return 0; }
+    bough::rank_t size() const noexcept { return plan_.size(); }
+    bough::rank_t root() const noexcept { return plan_.root(); }
+    bough::block_t blocks() const noexcept { return plan_.blocks(); }
+    static constexpr bough::block_t scratch(bough::rank_t) noexcept { return 0; }
+    void emit(bough::rank_t rank, bough::StepSink auto&& out) const {
+        bar_->rank_emitted(plan_.size());
+        plan_.emit(rank, out);
+    }
+
+private:
+    bough::plan_ref plan_;
+    progress* bar_;
+};
+
+enum class figure { last, root, mean, waiting, lost };
+figure parse_figure(const std::string& text) {
+    for (const auto& [name, value] : {std::pair{"last", figure::last},
+                                      {"root", figure::root},
+                                      {"mean", figure::mean},
+                                      {"waiting", figure::waiting},
+                                      {"lost", figure::lost}})
+        if (text == name) return value;
+    throw usage_error("--measure", "there is no '" + text + "'; known are last, root, mean, waiting, lost");
+}
+const char* text_of(figure f) {
+    switch (f) {
+    case figure::last: return "until the last rank ends, from the last arrival";
+    case figure::root: return "until the root ends, from the last arrival";
+    case figure::mean: return "until a rank ends, on average, from time 0";
+    case figure::waiting: return "spent waiting, per rank";
+    case figure::lost: return "spent on steps and waiting, per rank";
+    }
+    return "";
+}
+double value_of(figure f, const bough::sim_result& r, bough::rank_t ranks) {
+    switch (f) {
+    case figure::last: return r.latency_ns();
+    case figure::root: return r.root_finish_ns - r.last_arrival_ns;
+    case figure::mean: return r.mean_finish_ns;
+    case figure::waiting: return r.wait_ns / ranks;
+    case figure::lost: return (r.wait_ns + r.busy_ns) / ranks;
+    }
+    return 0;
+}
+
+struct found {
+    std::vector<bough::sim_result> results; // of each run
+    std::optional<bough::sample> measured;  // the figure of each, without the highest
+    std::size_t left_out = 0;
+};
+
+json json_of(const bough::sim_result& r) {
+    return {{"makespan_ns", r.makespan_ns},
+            {"last_rank", r.last_rank},
+            {"root_finish_ns", r.root_finish_ns},
+            {"first_finish_ns", r.first_finish_ns},
+            {"mean_finish_ns", r.mean_finish_ns},
+            {"last_arrival_ns", r.last_arrival_ns},
+            {"busy_ns", r.busy_ns},
+            {"wait_ns", r.wait_ns},
+            {"away_ns", r.away_ns},
+            {"messages", r.messages},
+            {"bytes", r.bytes},
+            {"events", r.events}};
+}
+
+void print_csv(std::ostream& out, const found& f, std::uint64_t seed, bool per_rank) {
+    out << std::setprecision(17);
+    if (per_rank) {
+        out << "seed,rank,arrival_ns,finish_ns,busy_ns,wait_ns,away_ns\n";
+        for (std::size_t i = 0; i != f.results.size(); ++i)
+            for (std::size_t r = 0; r != f.results[i].ranks.size(); ++r) {
+                const bough::rank_figures& g = f.results[i].ranks[r];
+                out << seed + i << ',' << r << ',' << g.arrival_ns << ',' << g.finish_ns << ',' << g.busy_ns << ','
+                    << g.wait_ns() << ',' << g.away_ns << '\n';
+            }
+        return;
+    }
+    out << "seed,makespan_ns,root_finish_ns,mean_finish_ns,last_arrival_ns,busy_ns,wait_ns,away_ns,messages,bytes\n";
+    for (std::size_t i = 0; i != f.results.size(); ++i) {
+        const bough::sim_result& r = f.results[i];
+        out << seed + i << ',' << r.makespan_ns << ',' << r.root_finish_ns << ',' << r.mean_finish_ns << ','
+            << r.last_arrival_ns << ',' << r.busy_ns << ',' << r.wait_ns << ',' << r.away_ns << ',' << r.messages << ','
+            << r.bytes << '\n';
+    }
+}
+
+void print_text(std::ostream& out, const found& f, const simulate_arguments& typed, figure what, std::size_t bins) {
+    const bough::sample& s = *f.measured;
+    const bough::sim_result& r = f.results.front();
+    if (f.results.size() == 1) {
+        const double ranks = static_cast<double>(f.results.front().ranks.size());
+        out << "  last rank ends    " << us_text(r.makespan_ns) << " us (rank " << r.last_rank << ")\n"
+            << "  root ends         " << us_text(r.root_finish_ns) << " us\n"
+            << "  first rank ends   " << us_text(r.first_finish_ns) << " us\n"
+            << "  last one came     " << us_text(r.last_arrival_ns) << " us\n"
+            << "  per rank: at work " << us_text(r.busy_ns / ranks) << " us, waiting " << us_text(r.wait_ns / ranks)
+            << " us";
+        if (r.away_ns > 0) out << ", away " << us_text(r.away_ns / ranks) << " us";
+        out << "\n  messages          " << r.messages << ", " << r.bytes << " bytes\n";
+        return;
+    }
+    out << "  time in us " << text_of(what) << "; seeds " << typed.seed << " to "
+        << parse_number("--seed", typed.seed, 0, ~std::uint64_t{0}) + f.results.size() - 1;
+    if (f.left_out != 0) out << ", without the highest " << f.left_out;
+    out << "\n\n    least " << us_text(s.least());
+    for (const double p : {1.0, 10.0, 50.0, 90.0, 99.0})
+        out << "   " << static_cast<int>(p) << " % " << us_text(s.percentile(p));
+    out << "   most " << us_text(s.most()) << "\n    mean " << us_text(s.mean()) << "   deviation "
+        << us_text(s.deviation()) << "   within 4 us " << std::lround(100 * s.share_within(4000)) << " %, within 20 us "
+        << std::lround(100 * s.share_within(20'000)) << " %\n";
+    if (bins == 0) return;
+    out << '\n';
+    std::size_t most = 1;
+    const std::vector<bough::sample::bin> all = s.histogram(s.least() == s.most() ? 1 : bins);
+    for (const auto& b : all) most = std::max(most, b.count);
+    for (const auto& b : all)
+        out << "  " << std::setw(10) << us_text(b.from) << "  " << std::setw(7) << b.count << "  "
+            << std::string((b.count * 60 + most - 1) / most, '#') << '\n';
+}
+
+} // namespace
+
+int simulate(const simulate_arguments& typed) {
+    const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));
+    const bough::rank_t ranks = what.at.size;
+    const simulated_model model = parse_simulated_model(typed.model);
+    bough::sim_options options = parse_simulation(typed, ranks);
+    std::optional<bough::network> network;
+    if (!typed.network.empty()) network = parse_network(typed.network, options.noise.seed);
+    if (network) options.network = &*network;
+    const auto runs = static_cast<std::uint32_t>(parse_number("--runs", typed.runs, 1, 1'000'000));
+    const std::size_t bins =
+        typed.histogram.empty() ? (runs >= 20 ? 20 : 0) : parse_number("--histogram", typed.histogram, 0, 1000);
+    const double drop = static_cast<double>(parse_number("--drop", typed.drop, 0, 99));
+    const figure measured = parse_figure(typed.measure);
+    options.per_rank = typed.per_rank || (runs == 1 && typed.plan.format == "text");
+    if (typed.per_rank && std::uint64_t{ranks} * runs > most_steps)
+        throw usage_error("--per-rank", "is for at most " + std::to_string(most_steps) + " ranks in all runs");
+    const bool queued = std::visit([&](const auto& m) { return !bough::is_one_pass(m, options); }, model.costs);
+    const bough::rank_t most = queued ? most_queued_ranks : most_ranks;
+    if (ranks > most)
+        throw usage_error("--ranks", "at most " + std::to_string(most) + " can be simulated" +
+                                         (queued ? " where events are queued" : ""));
+
+    found f;
+    {
+        progress bar(runs);
+        with_plan(what, [&](const auto& plan) {
+            const watched_plan watched(bough::plan_ref(plan), bar);
+            bough::sim_options now = options;
+            for (std::uint32_t i = 0; i != runs; ++i, ++now.noise.seed) {
+                f.results.push_back(
+                    std::visit([&](const auto& m) { return bough::simulate(watched, m, now); }, model.costs));
+                bar.run_done();
+            }
+        });
+    }
+    std::vector<double> values;
+    for (const bough::sim_result& r : f.results) values.push_back(value_of(measured, r, ranks));
+    f.measured.emplace(values);
+    *f.measured = f.measured->without_highest(drop);
+    f.left_out = values.size() - f.measured->size();
+
+    const std::uint64_t seed = options.noise.seed;
+    if (typed.plan.format == "csv") {
+        print_csv(std::cout, f, seed, typed.per_rank);
+        return 0;
+    }
+    if (typed.plan.format == "json") {
+        json document = json_of(what);
+        document["model"] = model.text;
+        document["bytes"] = options.bytes;
+        document["seed"] = seed;
+        document["runs"] = runs;
+        document["first_run"] = json_of(f.results.front());
+        const bough::sample& s = *f.measured;
+        json& m = document["measured"] = {{"what", typed.measure}, {"left_out", f.left_out}, {"least_ns", s.least()}};
+        for (const double p : {1.0, 10.0, 50.0, 90.0, 99.0})
+            m["percentile_" + std::to_string(static_cast<int>(p)) + "_ns"] = s.percentile(p);
+        m["most_ns"] = s.most();
+        m["mean_ns"] = s.mean();
+        m["deviation_ns"] = s.deviation();
+        if (bins != 0) {
+            m["histogram"] = json::array();
+            for (const auto& b : s.histogram(bins)) m["histogram"].push_back({b.from, b.to, b.count});
+        }
+        if (typed.per_rank) {
+            document["ranks"] = json::array();
+            for (const bough::rank_figures& g : f.results.front().ranks)
+                document["ranks"].push_back({{"arrival_ns", g.arrival_ns},
+                                             {"finish_ns", g.finish_ns},
+                                             {"busy_ns", g.busy_ns},
+                                             {"away_ns", g.away_ns}});
+        }
+        print(std::cout, document);
+        return 0;
+    }
+    std::cout << text_of(what) << "; " << size_text(options.bytes) << " bytes; " << model.text << "\n";
+    print_text(std::cout, f, typed, measured, bins);
+    return 0;
+}
+
+} // namespace cli
