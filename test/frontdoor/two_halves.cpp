@@ -165,7 +165,8 @@ TEST_CASE("pairwise exchange keeps the order of an op that does not commute; the
                 for (rank_t r = 1; r != p; ++r) expected[i] = compose{}(expected[i], map_of(r, i));
             }
             std::vector<affine> result = data;
-            allreduce(comm, std::span(result), compose{}, reduce_scatter_allgather{pairwise_reduce_scatter{}, circulant{}});
+            allreduce(comm, std::span(result), compose{},
+                      reduce_scatter_allgather{pairwise_reduce_scatter{}, circulant{}});
             faults.expect(result == expected, "pairwise and circulant");
             std::error_code ec;
             allreduce(comm, std::span(result), compose{}, circulant{}, ec);

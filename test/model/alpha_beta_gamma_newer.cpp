@@ -85,7 +85,8 @@ TEST_CASE("lowest_bit_first and Bruck: as circulant") {
                 circulant_allgather_ns);
     check_equal([](rank_t p) { return bough::plan_allreduce(bough::lowest_bit_first{}, {.size = p}); },
                 circulant_allreduce_ns);
-    check_equal([](rank_t p) { return bough::plan_allgather(bough::bruck_allgather{}, {.size = p}); }, circulant_allgather_ns);
+    check_equal([](rank_t p) { return bough::plan_allgather(bough::bruck_allgather{}, {.size = p}); },
+                circulant_allgather_ns);
 }
 
 TEST_CASE("n-block broadcast: n - 1 + q rounds, for every p and n") {

@@ -142,7 +142,7 @@ TEST_CASE("estimates of alpha, beta, gamma are never negative") {
     CHECK(near(fit.model.alpha_ns, 95, 0.05));
 }
 
-TEST_CASE("samples that cannot tell are refused, with what they lack") {
+TEST_CASE("transfers that cannot tell are refused, with what they lack") {
     const transfer_sample a{transfer_kind::exchange, 8, 100}, b{transfer_kind::exchange, 16, 110};
     CHECK(refusal({}).find("exchanges of two different sizes") != std::string::npos);
     CHECK(refusal({a, a}).find("exchanges of two different sizes") != std::string::npos);

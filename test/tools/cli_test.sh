@@ -493,7 +493,7 @@ else
         verified msccl alltoall pairwise --ranks $ranks
     done
     verified msccl allreduce ring --ranks 3
-    changed 's/ type="rrc" srcbuf="i" srcoff="1"/ type="r" srcbuf="i" srcoff="1"/' 10
+    changed '10s/ type="rrc" srcbuf="i"/ type="r" srcbuf="i"/' 13
     changed '5s/ cnt="1"/ cnt="2"/' 25
     changed '5s/ depid="1"/ depid="7"/' 5
     changed '5s/ depid="1" deps="0"/ depid="-1" deps="-1"/' 5

@@ -310,8 +310,7 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
     for (const rank_t r : {plan.root(), plan.size() - 1}) id = detail::hash_steps(id, steps_of(r));
     if constexpr (requires { plan.algorithm().hash(); }) id ^= plan.algorithm().hash();
     bound.plan_id = detail::fold16(id);
-    if constexpr (requires { plan.algorithm(); })
-        bound.may_hold = bough::may_hold(plan.algorithm());
+    if constexpr (requires { plan.algorithm(); }) bound.may_hold = bough::may_hold(plan.algorithm());
     if (!members.empty()) {
         for (bound_step& s : bound.steps)
             if (s.peer != no_rank) s.peer = members[s.peer];

@@ -26,7 +26,9 @@ enum class orientation : std::uint8_t { low, high };
 
 struct binomial {
     bough::orientation orientation = bough::orientation::low;
-    constexpr label text() const { return orientation == bough::orientation::low ? "binomial" : "binomial{orientation::high}"; }
+    constexpr label text() const {
+        return orientation == bough::orientation::low ? "binomial" : "binomial{orientation::high}";
+    }
     friend constexpr bool operator==(const binomial&, const binomial&) = default;
 
     // Pre, here and below: v < n, i < child_count(v, n).
