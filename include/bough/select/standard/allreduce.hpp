@@ -24,7 +24,8 @@ struct standard_set<goal::allreduce> {
     static void add(candidate_list& made, const dimensions& at, const problem& what) {
         made.add(recursive_doubling{});
         if (what.exact_op) made.add(census{}); // fewest rounds, but every rank combines in its own order
-        for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u}) made.add(tree_allreduce{fnomial{degree}});
+        for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})
+            if (degree < at.size) made.add(tree_allreduce{fnomial{degree}});
         made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // everybody to rank 0 and back
         made.add(per_level_allreduce{.form = level_form::exchange});
         if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
