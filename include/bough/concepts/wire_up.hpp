@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// WireUp: how ranks that cannot talk yet learn of each other: their addresses, the key of the job, who shares a node.
+// A launcher, PMIx or another transport gives one; a transport between processes takes one when it is made.
+//
+// Valid expressions on a wire-up `w`:
+//   w.rank(), w.size()                     who I am, of how many
+//   w.exchange(mine, all, timeout_ns)      -> status: every rank's bytes, in order of rank
+// Semantics:
+//   W1  exchange is collective: every rank calls it as often as the others, with as many bytes
+//   W2  `mine` has at most most_wire_up_bytes bytes; `all` has size() times as many: the bytes of rank r begin at
+//       r * mine.size(). Another length is invalid_argument on this rank
+//   W3  it returns when every rank has called it, or with deadline after `timeout_ns`, or with peer_dead if it learns that a
+//       rank is gone; after an error nothing more can be exchanged
+//   W4  only the ranks of the job hear it: what is exchanged may be secret
+//   W5  one thread at a time; it may block, and is not needed once the transports are made
+#ifndef BOUGH_CONCEPTS_WIRE_UP_HPP
+#define BOUGH_CONCEPTS_WIRE_UP_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace bough {
+
+inline constexpr std::size_t most_wire_up_bytes = 1024; // that one rank gives to one exchange
+
+template <class W>
+concept WireUp = requires(W& w, const W& c, std::span<const std::byte> mine, std::span<std::byte> all,
+                          std::uint64_t timeout_ns) {
+    { c.rank() } -> std::same_as<rank_t>;
+    { c.size() } -> std::same_as<rank_t>;
+    { w.exchange(mine, all, timeout_ns) } -> std::same_as<status>;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// thread_wire_up: the wire-up of ranks that are threads of one process, for tests of transports that need one.
+//
+//   bough::testing::thread_wire_up world{4};
+//   ... in thread r:  auto wire = world.of(r);      // a WireUp
+#ifndef BOUGH_TESTING_THREAD_WIRE_UP_HPP
+#define BOUGH_TESTING_THREAD_WIRE_UP_HPP
+
+#include <bough/concepts/wire_up.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::testing {
+
+class thread_wire_up {
+    struct board {
+        explicit board(rank_t n) : ranks(n) {}
+        const rank_t ranks;
+        std::mutex lock;
+        std::condition_variable changed;
+        std::vector<std::byte> said, complete; // of the exchange under way, of the last one
+        rank_t came = 0;
+        std::uint64_t done = 0; // exchanges
+        bool broken = false;
+    };
+
+public:
+    class end {
+    public:
+        end(std::shared_ptr<board> b, rank_t r) : board_(std::move(b)), rank_(r) {}
+        rank_t rank() const noexcept { return rank_; }
+        rank_t size() const noexcept { return board_->ranks; }
+
+        status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+            if (mine.size() > most_wire_up_bytes) return invalid_argument("mine: longer than most_wire_up_bytes");
+            if (all.size() != mine.size() * size()) return invalid_argument("all: must have size() times mine.size()");
+            board& b = *board_;
+            std::unique_lock held(b.lock);
+            if (b.broken) return {.code = errc::peer_dead};
+            b.said.resize(all.size());
+            std::copy(mine.begin(), mine.end(), b.said.begin() + static_cast<std::ptrdiff_t>(mine.size() * rank_));
+            const std::uint64_t number = b.done;
+            if (++b.came == b.ranks) {
+                b.came = 0;
+                b.complete = std::exchange(b.said, {});
+                ++b.done;
+                b.changed.notify_all();
+            } else if (!b.changed.wait_for(held, std::chrono::nanoseconds(timeout_ns),
+                                           [&] { return b.done != number || b.broken; })) {
+                b.broken = true;
+                b.changed.notify_all();
+                return {.code = errc::deadline};
+            }
+            if (b.done == number) return {.code = errc::peer_dead};
+            // Nobody is two exchanges ahead: the next one waits for this rank.
+            std::copy(b.complete.begin(), b.complete.end(), all.begin());
+            return {};
+        }
+
+    private:
+        std::shared_ptr<board> board_;
+        rank_t rank_;
+    };
+
+    // Pre: ranks >= 1.
+    explicit thread_wire_up(rank_t ranks) : board_(std::make_shared<board>(ranks)) {}
+    // Of one rank. Pre: rank < ranks.
+    end of(rank_t rank) const { return end(board_, rank); }
+
+private:
+    std::shared_ptr<board> board_;
+};
+
+static_assert(WireUp<thread_wire_up::end>);
+
+} // namespace bough::testing
+
+#endif
