@@ -10,6 +10,8 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/binned_sum.hpp>
 #include <bough/op/exact_sum.hpp>
+#include <bough/op/limb_sum.hpp>
+#include <bough/op/soft_ops.hpp>
 #include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
 
@@ -71,6 +73,9 @@ void same_everywhere(const O& op) {
 TEST_CASE("exact_sum: same bits over every plan, 1 to 64 ranks, any order", "[frontdoor]") {
     same_everywhere(exact_sum{});
 }
+TEST_CASE("limb_sum: same bits over every plan, 1 to 64 ranks, any order", "[frontdoor]") {
+    same_everywhere(limb_sum{});
+}
 TEST_CASE("binned_sum: same bits over every plan, 1 to 64 ranks, any order", "[frontdoor]") {
     same_everywhere(binned_sum<2>{});
     same_everywhere(binned_sum<3>{});
@@ -88,6 +93,25 @@ TEST_CASE("plus does not give the same bits over every plan", "[frontdoor]") {
         }
     });
     CHECK(bits.size() > 3);
+}
+
+TEST_CASE("soft_plus gives the bits of plus over every plan", "[frontdoor]") {
+    test::numbers random(bough_test::seed() + 9);
+    for (const rank_t p : {2u, 7u, 13u, 32u}) {
+        test::for_each_plan({.size = p}, [&]<class P>(const char* name, const P& plan) {
+            if constexpr (std::is_same_v<decltype(plan.goal()), goal::allreduce>) {
+                INFO(name);
+                std::vector<std::vector<double>> inputs;
+                for (rank_t r = 0; r != p; ++r) inputs.push_back(random.vector<double>(r % 4, plan.blocks()));
+                const auto unit = test::play(test::steps_of(plan), inputs, plus{});
+                const auto soft = test::play(test::steps_of(plan), inputs, soft_plus<f64_bits>{});
+                for (std::size_t i = 0; i != unit[0].size(); ++i) {
+                    REQUIRE(test::bits_of(unit[0][i]) == test::bits_of(soft[0][i]));
+                    REQUIRE(test::bits_of(unit[p - 1][i]) == test::bits_of(soft[p - 1][i]));
+                }
+            }
+        });
+    }
 }
 
 TEST_CASE("front doors lift values and lower results", "[frontdoor]") {

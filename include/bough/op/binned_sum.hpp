@@ -70,7 +70,7 @@ public:
     }
 
     constexpr void add(T x) noexcept {
-        const unpacked u = unpack(x);
+        const amount u = unpack(x);
         marks_ |= u.marks;
         const unsigned shift = u.position % 64;
         const std::size_t at = u.position / 64;

@@ -22,6 +22,8 @@
 
 #include <bough/concepts/op.hpp>
 #include <bough/op/detail/fixed_point.hpp>
+#include <bough/op/detail/limbs.hpp>
+#include <bough/op/limb_state.hpp>
 #include <bough/op/traits.hpp>
 
 #include <array>
@@ -39,10 +41,10 @@ struct exact_accumulator {
     // The width of the largest finite number, a sign, and 63 bits for the number of summands.
     static constexpr std::size_t size = (detail::float_format<T>::width + 64 + 63) / 64;
     std::array<std::uint64_t, size> words{}; // two's complement, lowest first
-    std::uint64_t marks = 0;                 // detail::sum_mark
+    std::uint64_t marks = 0;                 // detail::seen_...
 
     constexpr exact_accumulator& operator+=(T x) noexcept {
-        const detail::unpacked u = detail::unpack(x);
+        const detail::amount u = detail::unpack(x);
         marks |= u.marks;
         detail::add_at(words, u);
         return *this;
@@ -64,51 +66,20 @@ struct exact_accumulator {
 
 namespace detail {
 
-// Many numbers of one rank: chunks of 64 bits at every 32nd bit, so that a number touches two of them and a carry is
-// due only every `capacity` numbers.
+// Limbs of 32 bits, the last one with its sign, side by side in words.
 template <binary_float T>
-class chunked_sum {
-public:
-    constexpr void add(T x) noexcept {
-        const unpacked u = unpack(x);
-        marks_ |= u.marks;
-        const unsigned at = u.position / 32, shift = u.position % 32;
-        const auto low = static_cast<std::int64_t>((u.magnitude << shift) & 0xffff'ffffu);
-        const auto high = static_cast<std::int64_t>(u.magnitude >> (32 - shift)); // below 2^53
-        chunk_[at] += u.negative ? -low : low;
-        chunk_[at + 1] += u.negative ? -high : high;
-        if (++pending_ == capacity) propagate();
-    }
-
-    constexpr exact_accumulator<T> sum() noexcept {
-        propagate();
-        exact_accumulator<T> result;
-        result.marks = marks_;
-        for (std::size_t i = 0; i != chunks; ++i) {
-            const bool negative = chunk_[i] < 0; // the last one only
-            const auto amount = static_cast<std::uint64_t>(negative ? -chunk_[i] : chunk_[i]);
-            if (amount != 0) add_at(result.words, unpacked{amount, static_cast<unsigned>(32 * i), negative, 0});
-        }
-        return result;
-    }
-
-private:
-    // The two chunks of the largest number, and one for carries.
-    static constexpr std::size_t chunks = (float_format<T>::max_exponent - 2) / 32 + 3;
-    static constexpr unsigned capacity = 1000;
-
-    constexpr void propagate() noexcept {
-        for (std::size_t i = 0; i + 1 != chunks; ++i) {
-            chunk_[i + 1] += chunk_[i] >> 32; // rounds down: what stays is not negative
-            chunk_[i] &= 0xffff'ffff;
-        }
-        pending_ = 0;
-    }
-
-    std::array<std::int64_t, chunks> chunk_{};
-    std::uint64_t marks_ = 0;
-    unsigned pending_ = 0;
-};
+constexpr exact_accumulator<T> packed(limb_state<bits_format<T>> limbs) noexcept {
+    constexpr unsigned last = limb_state<bits_format<T>>::amounts - 1;
+    limbs.normalise();
+    exact_accumulator<T> sum;
+    sum.marks = limbs.marks();
+    for (unsigned i = 0; i != last; ++i) sum.words[i / 2] |= limbs.word[i] << (32 * (i % 2));
+    sum.words[last / 2] |= limbs.word[last] << (32 * (last % 2));
+    const auto above = static_cast<std::int64_t>(limbs.word[last]) >> 32;
+    for (std::size_t i = last / 2 + 1; i != sum.size; ++i) sum.words[i] = static_cast<std::uint64_t>(above >> 31);
+    if constexpr (last % 2 == 1) sum.words[last / 2 + 1] = static_cast<std::uint64_t>(above);
+    return sum;
+}
 
 template <class S>
 inline constexpr bool is_exact_accumulator_v = false;
@@ -153,9 +124,7 @@ struct exact_sum {
     requires detail::binary_float<std::remove_const_t<U>>
     constexpr auto lift(std::span<U, N> many) const noexcept {
         using T = std::remove_const_t<U>;
-        detail::chunked_sum<T> sum;
-        for (const T x : many) sum.add(x);
-        return sum.sum();
+        return detail::packed<T>(detail::limbs_of<T>(std::span<const T>(many)));
     }
     template <detail::binary_float T>
     constexpr T lower(const exact_accumulator<T>& state) const noexcept {

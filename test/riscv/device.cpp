@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSL-1.0
+// A bare machine without floating point: no operating system, no C library, no start-up code but this. It prints digests
+// that must be those of the host, and instructions counted by the processor (qemu's virt machine, -icount shift=0).
+#include "riscv/work.hpp"
+#include "tables.hpp" // written by host.cpp
+
+namespace {
+
+using namespace riscv;
+
+void put(char c) { *reinterpret_cast<volatile unsigned char*>(0x1000'0000) = static_cast<unsigned char>(c); }
+void put(const char* text) {
+    for (; *text != 0; ++text) put(*text);
+}
+void put_hex(u64 x) {
+    for (int shift = 60; shift >= 0; shift -= 4) put("0123456789abcdef"[x >> shift & 15]);
+}
+void put_number(u32 x) {
+    if (x >= 10) put_number(x / 10);
+    put(static_cast<char>('0' + x % 10));
+}
+void value(const char* format, const char* what, u64 x) {
+    put("value "), put(format), put(" "), put(what), put(" "), put_hex(x), put("\n");
+}
+
+u32 instructions() {
+    unsigned long n = 0;
+    asm volatile("csrr %0, minstret" : "=r"(n));
+    return static_cast<u32>(n);
+}
+
+// Instructions of many calls: the mean, to a tenth, and the most.
+struct counts {
+    u32 calls = 0, sum = 0, most = 0;
+    void add(u32 n) {
+        ++calls, sum += n;
+        if (n > most) most = n;
+    }
+    void print(const char* format, const char* what) const {
+        const u32 tenths = (10 * sum + calls / 2) / calls;
+        put("count "), put(format), put(" "), put(what), put(" ");
+        put_number(tenths / 10), put("."), put_number(tenths % 10), put(" "), put_number(most), put("\n");
+    }
+};
+
+template <class W>
+W hidden(W x) {
+    asm volatile("" : "+r"(x));
+    return x;
+}
+template <class W>
+[[gnu::noinline]] W nothing(W a, W b) {
+    asm volatile("" : : "r"(b));
+    return a;
+}
+template <class W, W Function(W, W)>
+W counted(W a, W b, u32& n) {
+    const u32 before = instructions();
+    const W r = hidden(Function(hidden(a), hidden(b)));
+    n = instructions() - before;
+    return r;
+}
+
+template <class F, typename F::word Function(typename F::word, typename F::word)>
+void measure(const char* format, const char* what) {
+    using word = typename F::word;
+    digest d;
+    counts c;
+    for (u32 i = 0; i != pairs; ++i) {
+        const pair_of<F> p(i);
+        u32 with = 0, without = 0;
+        d.add(counted<word, Function>(p.a, p.b, with));
+        counted<word, nothing<word>>(p.a, p.b, without);
+        c.add(with - without);
+    }
+    value(format, what, d.value);
+    c.print(format, what);
+}
+
+template <class F>
+[[gnu::noinline]] typename F::word add(typename F::word a, typename F::word b) {
+    return F::add(a, b);
+}
+template <class F>
+[[gnu::noinline]] typename F::word minimum(typename F::word a, typename F::word b) {
+    return F::minimum(a, b);
+}
+template <class F>
+[[gnu::noinline]] typename F::word maximum_number(typename F::word a, typename F::word b) {
+    return F::maximum_number(a, b);
+}
+[[gnu::noinline]] u64 library(u64 a, u64 b) {
+    return __builtin_bit_cast(u64, __builtin_bit_cast(double, a) + __builtin_bit_cast(double, b));
+}
+[[gnu::noinline]] u32 library(u32 a, u32 b) {
+    return __builtin_bit_cast(u32, __builtin_bit_cast(float, a) + __builtin_bit_cast(float, b));
+}
+
+template <class F>
+void measure_format(const char* format) {
+    measure<F, add<F>>(format, "add");
+    measure<F, minimum<F>>(format, "minimum");
+    measure<F, maximum_number<F>>(format, "maximum_number");
+}
+
+void measure_limbs() {
+    bough::limb_state<bough::f64_bits> sum;
+    counts lift;
+    for (u32 i = 0; i != 1000; ++i) {
+        const u32 before = instructions();
+        sum.add(hidden(moderate(i)));
+        lift.add(instructions() - before);
+    }
+    counts lower;
+    const u32 before = instructions();
+    const u64 rounded = hidden(sum.rounded());
+    lower.add(instructions() - before);
+    value("limbs", "f64", rounded);
+    lift.print("limbs", "add_number");
+    lower.print("limbs", "rounded");
+}
+
+template <u32 Elements, bough::nic::limits Room>
+struct machine_room {
+    bough::nic::fixed_state<Room, u64> states[16];
+    network<u64, Elements> net;
+    u64 values[16][Elements];
+    const u64* input[16];
+
+    template <class Op>
+    bool run(const bough::nic::fixed_program<Room> (&programs)[16], const Op& op, const char* what) {
+        // Memory is zero when the machine starts, and was used before.
+        net.sent = net.taken = net.notified = 0;
+        for (u32 r = 0; r != 16; ++r) input[r] = values[r];
+        counts c;
+        const bool good = play(programs, states, 16, net, input, op, [&](auto&& f) {
+            const u32 before = instructions();
+            f();
+            c.add(instructions() - before);
+        });
+        c.print("message", what);
+        return good;
+    }
+    u64 digest_of_results() const {
+        digest d;
+        for (const auto& of_rank : net.result) {
+            if (&of_rank == &net.result[16]) break;
+            for (const u64 x : of_rank) d.add(x);
+        }
+        return d.value;
+    }
+};
+
+machine_room<1, room_1> scalar;
+machine_room<8, room_8> eight;
+machine_room<68, room_68> limbs;
+
+void measure_machine() {
+    const auto plus = [](u64 a, u64 b) { return a + b; };
+    // A call, as in a BPF program: inlined, its registers are saved and restored around every step that does not run.
+    const auto soft = [](u64 a, u64 b) { return add<bough::f64_bits>(a, b); };
+    bool good = true;
+    for (u32 r = 0; r != 16; ++r) scalar.values[r][0] = moderate(r);
+    good &= scalar.run(programs_1, plus, "i64");
+    value("allreduce", "i64", scalar.digest_of_results());
+    good &= scalar.run(programs_1, soft, "f64");
+    value("allreduce", "f64", scalar.digest_of_results());
+    for (u32 r = 0; r != 16; ++r)
+        for (u32 k = 0; k != 8; ++k) eight.values[r][k] = moderate(16 * k + r);
+    good &= eight.run(programs_8, soft, "f64x8");
+    value("allreduce", "f64x8", eight.digest_of_results());
+    // The exact sum: the programs add integers, the host at the end rounds.
+    using state = bough::limb_state<bough::f64_bits>;
+    for (u32 r = 0; r != 16; ++r) {
+        const state s = state::of(moderate(r));
+        for (u32 k = 0; k != state::size; ++k) limbs.values[r][k] = s.word[k];
+    }
+    good &= limbs.run(programs_68, plus, "exact");
+    state sum;
+    for (u32 r = 0; r != 16; ++r) {
+        for (u32 k = 0; k != state::size; ++k) good &= limbs.net.result[r][k] == limbs.net.result[0][k];
+    }
+    for (u32 k = 0; k != state::size; ++k) sum.word[k] = limbs.net.result[0][k];
+    value("allreduce", "exact", sum.rounded());
+    if (!good) put("fault: a message was not taken, or ranks differ\n");
+}
+
+} // namespace
+
+extern "C" {
+// What compilers may call.
+void* memcpy(void* to, const void* from, __SIZE_TYPE__ n) {
+    for (__SIZE_TYPE__ i = 0; i != n; ++i) static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
+    return to;
+}
+void* memset(void* to, int byte, __SIZE_TYPE__ n) {
+    for (__SIZE_TYPE__ i = 0; i != n; ++i) static_cast<char*>(to)[i] = static_cast<char>(byte);
+    return to;
+}
+
+[[noreturn]] void device_main() {
+    measure_format<bough::f64_bits>("f64");
+    measure<bough::f64_bits, library>("f64", "libgcc");
+    measure_format<bough::f32_bits>("f32");
+    measure<bough::f32_bits, library>("f32", "libgcc");
+    measure_format<bough::f16_bits>("f16");
+    measure_format<bough::bf16_bits>("bf16");
+    measure_limbs();
+    measure_machine();
+    *reinterpret_cast<volatile u32*>(0x10'0000) = 0x5555; // power off
+    for (;;) {
+    }
+}
+
+[[gnu::naked, noreturn, gnu::section(".text.start")]] void start() { asm volatile("la sp, stack_top\n j device_main"); }
+}

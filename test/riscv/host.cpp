@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+// The host's side of test/riscv: prints what the device must print, computed with the floating-point unit; or, with the
+// argument `tables`, the NIC programs as constants for the device, which has no heap to assemble them in.
+#include "op/soft_oracle.hpp"
+#include "riscv/work.hpp"
+#include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/nic/assemble.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/exact_sum.hpp>
+#include <bough/op/min_max.hpp>
+#include <bough/tree/fnomial.hpp>
+
+#include <array>
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace riscv;
+namespace nic = bough::nic;
+
+template <class T, class F>
+struct of_unit {
+    using word = typename F::word;
+    static word apply(const auto& op, word a, word b) {
+        return std::bit_cast<word>(op(std::bit_cast<T>(a), std::bit_cast<T>(b)));
+    }
+    static word add(word a, word b) { return apply(bough::plus{}, a, b); }
+    static word minimum(word a, word b) { return apply(bough::min{}, a, b); }
+    static word maximum_number(word a, word b) { return apply(bough::max_number{}, a, b); }
+};
+
+void print(const char* format, const char* what, u64 value) {
+    std::printf("value %s %s %016" PRIx64 "\n", format, what, value);
+}
+
+template <class F, class Arithmetic>
+void digests(const char* format, bool library) {
+    digest add, minimum, maximum_number;
+    for (u32 i = 0; i != pairs; ++i) {
+        const pair_of<F> p(i);
+        add.add(Arithmetic::add(p.a, p.b));
+        minimum.add(Arithmetic::minimum(p.a, p.b));
+        maximum_number.add(Arithmetic::maximum_number(p.a, p.b));
+    }
+    print(format, "add", add.value);
+    print(format, "minimum", minimum.value);
+    print(format, "maximum_number", maximum_number.value);
+    if (library) print(format, "libgcc", add.value);
+}
+
+auto programs_of(std::uint32_t elements) {
+    nic::assemble_options options;
+    options.elements = elements;
+    const auto plan = bough::plan_allreduce(bough::fnomial{.degree = 4}, {.size = 16});
+    auto made = nic::assemble_all(plan, nic::needs_of<bough::plus, double>, nic::capabilities_of<nic::host>, options);
+    if (!made) std::printf("refused: %s\n", nic::describe(made.why.reason));
+    return made.programs;
+}
+
+template <u32 Elements>
+void allreduce(const char* name, const auto& op, auto&& lift) {
+    using T = decltype(lift(0u, 0u));
+    const auto programs = programs_of(Elements);
+    std::vector<nic::state<T>> states;
+    for (const auto& p : programs) states.push_back(nic::make_state<T>(p));
+    auto net = std::make_unique<network<T, Elements>>();
+    std::vector<std::array<T, Elements>> values(programs.size());
+    std::vector<const T*> input;
+    for (u32 r = 0; r != programs.size(); ++r) {
+        for (u32 k = 0; k != Elements; ++k) values[r][k] = lift(r, k);
+        input.push_back(values[r].data());
+    }
+    if (!play(programs, states, static_cast<u32>(programs.size()), *net, input, op, [](auto&& f) { f(); }))
+        std::puts("not taken");
+    digest d;
+    for (u32 r = 0; r != programs.size(); ++r) {
+        for (u32 k = 0; k != Elements; ++k) d.add(std::bit_cast<u64>(net->result[r][k]));
+    }
+    print("allreduce", name, d.value);
+}
+
+void print_tables(u32 elements) {
+    const auto programs = programs_of(elements);
+    const nic::limits l = nic::limits_of(programs);
+    std::printf("inline constexpr bough::nic::limits room_%u{%u, %u, %u, %u, %u, %u};\n", elements, l.steps, l.slots,
+                l.counters, l.inlets, l.banks, l.elements);
+    std::printf("inline constexpr bough::nic::fixed_program<room_%u> programs_%u[] = {\n", elements, elements);
+    for (const auto& p : programs) {
+        const auto& h = p.head;
+        std::printf("{{%uu, %u, %u, %u, %u, %u, %u, %u, %u, %u, %uu, %uu, %uu},\n {{", h.magic, h.version, h.bank_bits,
+                    h.flags, h.rank, h.ranks, h.steps, h.slots, h.counters, h.inlets, h.elements, h.stream, h.checksum);
+        for (const auto& s : p.steps)
+            std::printf("{static_cast<bough::nic::kind>(%u), %u, %u, %u, %u, %u, %u, %u, %u}, ",
+                        static_cast<unsigned>(s.what), s.flags, s.peer, s.a, s.b, s.out, s.wait, s.threshold, s.bump);
+        std::printf("}},\n {{");
+        for (const auto& s : p.slots) std::printf("{%u, %u}, ", s.first, s.count);
+        std::printf("}},\n {{");
+        for (const auto& c : p.counters)
+            std::printf("{%u, %u, %u, %u}, ", c.increment, c.primed, c.first_step, c.reserved);
+        std::printf("}},\n {{");
+        for (const auto& i : p.inlets) std::printf("{%u, %u, %u, %u}, ", i.from, i.slot, i.counter, i.flags);
+        std::printf("}}},\n");
+    }
+    std::printf("};\n");
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "tables") {
+        for (const u32 elements : {1u, 8u, 68u}) print_tables(elements);
+        return 0;
+    }
+    digests<bough::f64_bits, of_unit<double, bough::f64_bits>>("f64", true);
+    digests<bough::f32_bits, of_unit<float, bough::f32_bits>>("f32", true);
+    digests<bough::f16_bits, test::oracle<bough::f16_bits>>("f16", false);
+    digests<bough::bf16_bits, test::oracle<bough::bf16_bits>>("bf16", false);
+    std::vector<double> many;
+    for (u32 i = 0; i != 1000; ++i) many.push_back(std::bit_cast<double>(moderate(i)));
+    print("limbs", "f64",
+          std::bit_cast<u64>(bough::exact_sum{}.lower(bough::exact_sum{}.lift(std::span<const double>(many)))));
+    const auto numbers = [](u32 r, u32 k) { return std::bit_cast<double>(moderate(16 * k + r)); };
+    allreduce<1>("i64", bough::plus{}, [](u32 r, u32) { return moderate(r); });
+    allreduce<1>("f64", bough::plus{}, numbers);
+    allreduce<8>("f64x8", bough::plus{}, numbers);
+    // The sum that 68 words stand for.
+    std::vector<double> sixteen;
+    for (u32 r = 0; r != 16; ++r) sixteen.push_back(numbers(r, 0));
+    print("allreduce", "exact",
+          std::bit_cast<u64>(bough::exact_sum{}.lower(bough::exact_sum{}.lift(std::span<const double>(sixteen)))));
+}
