@@ -15,10 +15,12 @@ install(
 install(EXPORT bough-targets NAMESPACE bough:: DESTINATION ${package_dir} COMPONENT development)
 
 # A component is a file of targets of its own, so that bough::bough alone asks for no dependency.
-if(TARGET bough_in_process)
-    install(TARGETS bough_in_process EXPORT bough-in_process-targets COMPONENT development)
-    install(EXPORT bough-in_process-targets NAMESPACE bough:: DESTINATION ${package_dir} COMPONENT development)
-endif()
+foreach(component in_process shared_memory tcp fabric mpi pmix asio)
+    if(TARGET bough_${component})
+        install(TARGETS bough_${component} EXPORT bough-${component}-targets COMPONENT development)
+        install(EXPORT bough-${component}-targets NAMESPACE bough:: DESTINATION ${package_dir} COMPONENT development)
+    endif()
+endforeach()
 
 configure_package_config_file(
     ${CMAKE_CURRENT_LIST_DIR}/bough-config.cmake.in ${PROJECT_BINARY_DIR}/package/bough-config.cmake

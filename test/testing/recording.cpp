@@ -28,7 +28,7 @@ record record_allreduce(std::uint64_t seed) {
     bough::session<link> group[] = {bough::session<link>{link{world.connect(0), log}},
                                     bough::session<link>{link{world.connect(1), log}}};
     bough::prepared work[] = {bough::prepared{bough::bind_plan(plan, 0)}, bough::prepared{bough::bind_plan(plan, 1)}};
-    bough::operation op[2];
+    bough::session_operation op[2];
     std::uint64_t value[2] = {1, 2};
     for (rank_t r = 0; r != 2; ++r) {
         bough::call c;

@@ -36,6 +36,13 @@ concept WireUp = requires(W& w, const W& c, std::span<const std::byte> mine, std
     { w.exchange(mine, all, timeout_ns) } -> std::same_as<status>;
 };
 
+// What W2 asks for; for those who write one.
+constexpr status check_exchange(std::span<const std::byte> mine, std::span<const std::byte> all, rank_t size) noexcept {
+    if (mine.size() > most_wire_up_bytes) return invalid_argument("mine: longer than most_wire_up_bytes");
+    if (all.size() != mine.size() * size) return invalid_argument("all: must have size() times mine.size() bytes");
+    return {};
+}
+
 } // namespace bough
 
 #endif

@@ -41,8 +41,7 @@ public:
         rank_t size() const noexcept { return board_->ranks; }
 
         status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
-            if (mine.size() > most_wire_up_bytes) return invalid_argument("mine: longer than most_wire_up_bytes");
-            if (all.size() != mine.size() * size()) return invalid_argument("all: must have size() times mine.size()");
+            if (const status bad = check_exchange(mine, all, size())) return bad;
             board& b = *board_;
             std::unique_lock held(b.lock);
             if (b.broken) return {.code = errc::peer_dead};

@@ -135,8 +135,13 @@ private:
         d.streams().push_back({0, 1});
         d.keep_arrivals = true;
         for (int turn = 0; turn != 3; ++turn) {
-            posted result = posted::complete;
-            for (std::uint32_t k = 0; k != 64 && (result == posted::complete || result == posted::pending); ++k)
+            posted result = posted::would_block; // the first may be refused for a while, as any may
+            for (std::uint32_t polls = 0; result == posted::would_block && polls != options_.patience_polls; ++polls) {
+                bool moved = false;
+                result = d.offer(0);
+                if (result == posted::would_block && !d.poll_all(moved)) return d.fault();
+            }
+            for (std::uint32_t k = 1; k != 64 && (result == posted::complete || result == posted::pending); ++k)
                 result = d.offer(0);
             d.streams()[0].target = d.streams()[0].posted;
             for (std::uint32_t polls = 0; d.streams()[0].arrived != d.streams()[0].posted; ++polls) {
@@ -175,7 +180,8 @@ private:
         }
         if (d.posts()[0].now != post_state::pending) return {}; // it has gone out, beyond recall
         if constexpr (InPlaceTransport<end>) {
-            if (when == 2 && !d.held().empty()) d.held()[0].claimed = d.at(1).claim(d.held()[0].seen.id);
+            if (when == 2 && !d.held().empty() && d.held()[0].seen.data != nullptr)
+                d.held()[0].claimed = d.at(1).claim(d.held()[0].seen.id);
         }
         if (d.at(0).cancel(id) != errc::ok) return {transport_rule::cancelled, 0, "a pending post cannot be cancelled"};
         const std::uint64_t since = d.at(0).now_ns();
@@ -210,21 +216,22 @@ private:
         const auto a = d.take_one(0);
         const auto& s = d.streams()[a.from];
         if constexpr (InPlaceTransport<end>) {
-            if (a.claimed || d.at(1).claim(a.seen.id)) {
+            if (a.claimed || (a.seen.data != nullptr && d.at(1).claim(a.seen.id))) {
                 had = true;
                 const bool right = d.traffic().is_payload(s, a.number, a.seen.data);
                 d.at(1).release(a.seen.id);
                 return right || d.fail(transport_rule::cancelled, 1,
                                        "a message can be read in place after its sender has its bytes back");
             }
-            d.at(1).release(a.seen.id);
-            return true;
-        } else {
-            bool taken_back = false;
-            const bool fine = d.take(a, &taken_back);
-            had = !taken_back;
-            return fine;
+            if (a.seen.data != nullptr) {
+                d.at(1).release(a.seen.id);
+                return true;
+            }
         }
+        bool taken_back = false;
+        const bool fine = d.take(a, &taken_back);
+        had = !taken_back;
+        return fine;
     }
 
     // T10. The last rank leaves.

@@ -22,6 +22,7 @@
 #include <bough/core/contract.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/ring.hpp>
+#include <bough/transport/detail/slots.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -42,17 +43,6 @@ struct in_process_options {
     std::uint32_t eager_bytes = 2048; // longer payloads stay with the sender until they are read
     std::uint32_t cores = 0;          // cores that the ranks share; 0: ask the system
 };
-
-namespace detail {
-// A hint to the core that this thread only waits.
-inline void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-} // namespace detail
 
 class in_process {
 public:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // The ring of one (sender, receiver) pair of threads: single producer, single consumer, messages in order.
 //
-// A slot's line is full when its sequence equals the ticket of the message that is expected there. The receiver says by
-// one counter, on a line of its own, how many slots are free again; the sender looks at it only when it thinks the ring
-// is full. So a short message costs one cache line's way, and nothing else that both sides touch.
+// Its slots are those of bough/transport/detail/slots.hpp. A payload of up to eager_bytes lies in lines behind its slot; a
+// longer one stays in the sender's memory.
 #ifndef BOUGH_TRANSPORT_DETAIL_RING_HPP
 #define BOUGH_TRANSPORT_DETAIL_RING_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/transport/detail/slots.hpp>
 
 #include <atomic>
 #include <bit>
@@ -21,8 +21,6 @@ namespace bough::detail {
 
 class alignas(64) ring {
 public:
-    static constexpr std::uint32_t short_bytes = 24; // payload that shares the line of its envelope
-
     // Pre: slots is a power of two, 1 to 64.
     ring(rank_t sender, rank_t receiver, std::uint32_t slots, std::uint32_t eager_bytes)
         : from(sender), to(receiver), mask_(slots - 1), stride_((eager_bytes + 63) / 64 * 64),
@@ -43,10 +41,7 @@ public:
         posted result = posted::complete;
         if (bytes.size() <= short_bytes) {
             s.length = static_cast<std::uint32_t>(bytes.size());
-            if (bytes.size() == 8)
-                std::memcpy(s.payload, bytes.data(), 8);
-            else if (!bytes.empty())
-                std::memcpy(s.payload, bytes.data(), bytes.size());
+            s.put(bytes);
         } else if (bytes.size() <= eager_bytes_) {
             s.length = static_cast<std::uint32_t>(bytes.size());
             std::memcpy(area(index), bytes.data(), bytes.size());
@@ -55,7 +50,7 @@ public:
             const std::uint64_t where[2] = {reinterpret_cast<std::uintptr_t>(bytes.data()), bytes.size()};
             std::memcpy(s.payload, where, sizeof where);
             long_[index].id = id;
-            long_[index].state.store(state_open, std::memory_order_relaxed);
+            long_[index].state.store(lent::open, std::memory_order_relaxed);
             open_ |= std::uint64_t{1} << index;
             result = posted::pending;
         }
@@ -69,13 +64,13 @@ public:
         std::size_t found = 0;
         for (std::uint64_t open = open_; open != 0 && found != events.size(); open &= open - 1) {
             const auto index = static_cast<std::uint32_t>(std::countr_zero(open));
-            const std::uint32_t state = long_[index].state.load(std::memory_order_acquire);
-            if (state == state_open || state == state_claimed) continue;
+            const lent state = long_[index].state.load(std::memory_order_acquire);
+            if (state == lent::open || state == lent::claimed) continue;
             open_ &= ~(std::uint64_t{1} << index);
             event& e = events[found++];
             e = {};
             e.what = event::kind::complete;
-            e.code = state == state_done ? errc::ok : state == state_deserted ? errc::peer_dead : errc::cancelled;
+            e.code = state == lent::done ? errc::ok : state == lent::deserted ? errc::peer_dead : errc::cancelled;
             e.peer = to;
             e.id = long_[index].id;
         }
@@ -88,8 +83,8 @@ public:
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             long_message& m = long_[static_cast<std::uint32_t>(std::countr_zero(open))];
             if (m.id != id) continue;
-            std::uint32_t expected = state_open;
-            m.state.compare_exchange_strong(expected, state_taken_back, std::memory_order_acq_rel);
+            lent expected = lent::open;
+            m.state.compare_exchange_strong(expected, lent::taken_back, std::memory_order_acq_rel);
             return true;
         }
         return false;
@@ -97,10 +92,10 @@ public:
     // All that are open: the sender goes away. `receiver_gone` is not 0 if there is nobody left who reads them.
     void cancel_all(const std::atomic<std::uint32_t>& receiver_gone) noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
-            std::uint32_t expected = state_open;
-            std::atomic<std::uint32_t>& state = long_[static_cast<std::uint32_t>(std::countr_zero(open))].state;
-            if (state.compare_exchange_strong(expected, state_taken_back, std::memory_order_acq_rel)) continue;
-            while (state.load(std::memory_order_acquire) == state_claimed &&
+            lent expected = lent::open;
+            std::atomic<lent>& state = long_[static_cast<std::uint32_t>(std::countr_zero(open))].state;
+            if (state.compare_exchange_strong(expected, lent::taken_back, std::memory_order_acq_rel)) continue;
+            while (state.load(std::memory_order_acquire) == lent::claimed &&
                    receiver_gone.load(std::memory_order_acquire) == 0) {
             } // a copy or a combine, no more
         }
@@ -109,9 +104,9 @@ public:
     // The receiver is gone: what it has not read, nobody will.
     void desert() noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
-            std::atomic<std::uint32_t>& state = long_[static_cast<std::uint32_t>(std::countr_zero(open))].state;
-            const std::uint32_t now = state.load(std::memory_order_acquire);
-            if (now == state_open || now == state_claimed) state.store(state_deserted, std::memory_order_relaxed);
+            std::atomic<lent>& state = long_[static_cast<std::uint32_t>(std::countr_zero(open))].state;
+            const lent now = state.load(std::memory_order_acquire);
+            if (now == lent::open || now == lent::claimed) state.store(lent::deserted, std::memory_order_relaxed);
         }
     }
 
@@ -140,8 +135,8 @@ public:
     bool claim(std::uint64_t handle) noexcept {
         const auto index = static_cast<std::uint32_t>(handle & 63);
         if (slots_[index].length != long_mark) return true;
-        std::uint32_t expected = state_open;
-        return long_[index].state.compare_exchange_strong(expected, state_claimed, std::memory_order_acq_rel);
+        lent expected = lent::open;
+        return long_[index].state.compare_exchange_strong(expected, lent::claimed, std::memory_order_acq_rel);
     }
     // Copies the payload and releases it. False: wrong length, or the sender took it back.
     bool take(std::uint64_t handle, std::span<std::byte> into) noexcept {
@@ -155,21 +150,12 @@ public:
     void release(std::uint64_t handle) noexcept {
         const auto index = static_cast<std::uint32_t>(handle & 63);
         if (slots_[index].length == long_mark) {
-            std::uint32_t state = long_[index].state.load(std::memory_order_relaxed);
-            while (state != state_taken_back &&
-                   !long_[index].state.compare_exchange_weak(state, state_done, std::memory_order_acq_rel)) {
+            lent state = long_[index].state.load(std::memory_order_relaxed);
+            while (state != lent::taken_back &&
+                   !long_[index].state.compare_exchange_weak(state, lent::done, std::memory_order_acq_rel)) {
             }
         }
-        if (index == (freed_ & mask_) && released_ == 0) { // in order, as most are
-            consumed_.store(++freed_, std::memory_order_release);
-            return;
-        }
-        released_ |= std::uint64_t{1} << index;
-        while ((released_ >> (freed_ & mask_) & 1) != 0) {
-            released_ &= ~(std::uint64_t{1} << (freed_ & mask_));
-            ++freed_;
-        }
-        consumed_.store(freed_, std::memory_order_release);
+        consumed_.store(order_.release(index, mask_), std::memory_order_release);
     }
 
     ring* next = nullptr; // in the receiver's list
@@ -177,21 +163,8 @@ public:
 
 private:
     static constexpr std::uint32_t long_mark = 0xffff'ffffu;
-    static constexpr std::uint32_t state_open = 1;       // the receiver may claim it, the sender may take it back
-    static constexpr std::uint32_t state_claimed = 2;    // the receiver reads it
-    static constexpr std::uint32_t state_done = 3;       // the bytes are the sender's again
-    static constexpr std::uint32_t state_taken_back = 4; // the receiver must not read it
-    static constexpr std::uint32_t state_deserted = 5;   // there is no receiver any more
-
-    struct alignas(64) slot {
-        std::atomic<std::uint32_t> sequence{0};
-        std::uint32_t length = 0;
-        envelope tag{};
-        std::byte payload[short_bytes];
-    };
-    static_assert(sizeof(slot) == 64);
     struct alignas(64) long_message {
-        std::atomic<std::uint32_t> state{0};
+        std::atomic<lent> state{lent::unused};
         std::uint64_t id = 0; // the sender's
     };
     struct alignas(64) line {
@@ -225,8 +198,7 @@ private:
     std::uint64_t open_ = 0; // slots whose long message has not ended
 
     alignas(64) std::uint32_t head_ = 0; // the receiver's line
-    std::uint32_t freed_ = 0;
-    std::uint64_t released_ = 0; // slots released before older ones
+    release_order order_;
 
     alignas(64) std::atomic<std::uint32_t> consumed_{0};
 };

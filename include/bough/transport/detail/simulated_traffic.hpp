@@ -68,6 +68,7 @@ struct simulated_message {
     simulated_place where = simulated_place::free;
     bool send_pending = false; // its sender still waits for the end of the post
     bool revoked = false;      // its payload must not be read
+    bool claimed = false;      // its payload is being read: its sender cannot have it back
     rank_t from = no_rank, to = no_rank;
     std::uint32_t generation = 0;
     std::uint32_t sequence = 0; // on its edge

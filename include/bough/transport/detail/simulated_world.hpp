@@ -145,7 +145,7 @@ public:
         m.to = to;
         m.bytes = bytes.size();
         m.source = nullptr;
-        m.send_pending = m.revoked = false;
+        m.send_pending = m.revoked = m.claimed = false;
         m.where = place::flying;
         m.sequence = ++e.sent;
         ++e.used;
@@ -191,7 +191,9 @@ public:
 
     bool claim(rank_t r, std::uint64_t handle) {
         message* m = find(r, handle);
-        return m != nullptr && readable(*m);
+        if (m == nullptr || !readable(*m)) return false;
+        m->claimed = true;
+        return true;
     }
     void release(rank_t r, std::uint64_t handle) {
         if (!alive(r)) return;
@@ -226,7 +228,7 @@ public:
         tick();
         for (message& m : pool_) {
             if (m.where == place::free) continue;
-            if (m.from == r && m.send_pending && m.send_id == id && m.where != place::taking) {
+            if (m.from == r && m.send_pending && m.send_id == id && m.where != place::taking && !m.claimed) {
                 m.revoked = true;
                 end_send(m, errc::cancelled, 0);
             } else if (m.to == r && m.where == place::taking && m.take_id == id) {

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSL-1.0
+// Collectives over tcp between processes, beside an exchange over raw sockets in the same run.
+//
+//   bench-tcp            everything          bench-tcp 2            only p = 2
+//
+// Of p = 2: both processes send a buffer to each other over one blocking TCP connection and wait for the other's, which
+// they then add to their own (the physical floor of an allreduce), in turns with bough's allreduce of as many bytes.
+// Times are per operation, medians of rounds; the input is rewritten and the whole result is read inside the clock.
+#include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/transport/tcp.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sched.h>
+#include <span>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+using bough::rank_t;
+
+[[noreturn]] void fail(const char* what) {
+    std::perror(what);
+    std::_Exit(1);
+}
+
+// A wire-up through memory that was shared before the ranks were forked.
+struct shared_board {
+    std::atomic<std::uint32_t> came{0};
+    std::array<std::byte, 64 * bough::most_wire_up_bytes> said{};
+};
+class board_wire_up {
+public:
+    board_wire_up(shared_board& board, rank_t rank, rank_t size) : board_(&board), rank_(rank), size_(size) {}
+    rank_t rank() const { return rank_; }
+    rank_t size() const { return size_; }
+    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
+        std::copy(mine.begin(), mine.end(), board_->said.begin() + static_cast<std::ptrdiff_t>(rank_ * mine.size()));
+        board_->came.fetch_add(1);
+        while (board_->came.load() < size_) std::this_thread::sleep_for(std::chrono::microseconds(100));
+        std::copy_n(board_->said.begin(), all.size(), all.begin());
+        return {};
+    }
+
+private:
+    shared_board* board_;
+    rank_t rank_, size_;
+};
+
+// One blocking connection, through which as many bytes go each way at the same time.
+class raw_pair {
+public:
+    explicit raw_pair(int descriptor) : socket_(descriptor) {
+        const int one = 1;
+        ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    }
+    void exchange(const double* from, double* into, std::size_t bytes, bool spins) {
+        if (bytes <= 8192) { // fits into the socket: write, then read
+            if (::send(socket_, from, bytes, 0) != static_cast<ssize_t>(bytes)) fail("send");
+            for (std::size_t got = 0; got != bytes;) {
+                const ssize_t n =
+                    ::recv(socket_, reinterpret_cast<char*>(into) + got, bytes - got, spins ? MSG_DONTWAIT : 0);
+                if (n > 0)
+                    got += static_cast<std::size_t>(n);
+                else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+                    fail("recv");
+            }
+            return;
+        }
+        std::size_t sent = 0, got = 0;
+        while (sent != bytes || got != bytes) {
+            bool moved = false;
+            if (sent != bytes) {
+                const ssize_t n =
+                    ::send(socket_, reinterpret_cast<const char*>(from) + sent, bytes - sent, MSG_DONTWAIT);
+                if (n > 0) sent += static_cast<std::size_t>(n), moved = true;
+            }
+            if (got != bytes) {
+                const ssize_t n = ::recv(socket_, reinterpret_cast<char*>(into) + got, bytes - got, MSG_DONTWAIT);
+                if (n > 0) got += static_cast<std::size_t>(n), moved = true;
+            }
+            if (moved || spins) continue;
+            pollfd p{socket_, static_cast<short>((sent != bytes ? POLLOUT : 0) | (got != bytes ? POLLIN : 0)), 0};
+            ::poll(&p, 1, -1);
+        }
+    }
+
+private:
+    int socket_;
+};
+
+// A connected pair of TCP sockets over loopback.
+std::array<int, 2> tcp_pair() {
+    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    if (::bind(listener, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 || ::listen(listener, 1) != 0 ||
+        ::getsockname(listener, reinterpret_cast<sockaddr*>(&at), &length) != 0)
+        fail("listen");
+    const int a = ::socket(AF_INET, SOCK_STREAM, 0);
+    if (::connect(a, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) fail("connect");
+    const int b = ::accept(listener, nullptr, nullptr);
+    ::close(listener);
+    return {a, b};
+}
+
+template <class F>
+void fork_ranks(rank_t ranks, const F& f) {
+    std::vector<pid_t> children;
+    std::fflush(stdout);
+    for (rank_t r = 0; r != ranks; ++r)
+        if (const pid_t child = ::fork(); child == 0) {
+            if (ranks <= std::thread::hardware_concurrency()) {
+                cpu_set_t set;
+                CPU_ZERO(&set);
+                CPU_SET(r, &set);
+                ::sched_setaffinity(0, sizeof set, &set);
+            }
+            f(r);
+            std::fflush(stdout);
+            std::_Exit(0);
+        } else
+            children.push_back(child);
+    for (const pid_t child : children) {
+        int state = 0;
+        ::waitpid(child, &state, 0);
+        if (state != 0) std::exit(1);
+    }
+}
+
+template <class F>
+double time_of(int operations, F&& f) {
+    const auto begin = clock_type::now();
+    for (int i = 0; i != operations; ++i) f();
+    return std::chrono::duration<double, std::micro>(clock_type::now() - begin).count() / operations;
+}
+double median(std::vector<double> v) {
+    std::sort(v.begin(), v.end());
+    return v[v.size() / 2];
+}
+
+// Sets the input, runs, reads the result.
+template <class F>
+void whole_use(std::span<double> x, double mine, double expected, F&& f) {
+    for (double& v : x) v = mine;
+    f();
+    for (const double v : x)
+        if (v != expected) fail("wrong result");
+}
+
+void pair_benchmark() {
+    auto* board = new (::mmap(nullptr, sizeof(shared_board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+        shared_board;
+    const auto sockets = tcp_pair();
+    const bool spins = std::thread::hardware_concurrency() >= 2;
+    fork_ranks(2, [&](rank_t me) {
+        raw_pair raw(sockets[me]);
+        board_wire_up wire(*board, me, 2);
+        bough::communicator comm{bough::tcp{wire}};
+        for (const std::size_t bytes : {8u, 1024u, 8192u, 65536u, 1048576u, 16777216u}) {
+            std::vector<double> x(bytes / 8), in(bytes / 8);
+            const double mine = static_cast<double>(me) + 1;
+            const int operations = static_cast<int>(std::clamp<std::size_t>(40'000'000 / bytes / 8, 3, 4000));
+            const auto by_hand = [&] {
+                whole_use(x, mine, 3, [&] {
+                    raw.exchange(x.data(), in.data(), bytes, spins);
+                    for (std::size_t i = 0; i != x.size(); ++i) x[i] += in[i];
+                });
+            };
+            const auto by_bough = [&] {
+                whole_use(x, mine, 3, [&] { bough::allreduce(comm, std::span(x), bough::plus{}); });
+            };
+            std::vector<double> floor, ours;
+            for (int round = 0; round != 12; ++round) { // the first warms up
+                bough::barrier(comm);
+                const double a = time_of(operations, by_hand);
+                bough::barrier(comm);
+                const double b = time_of(operations, by_bough);
+                if (round == 0) continue;
+                floor.push_back(a);
+                ours.push_back(b);
+            }
+            if (me != 0) continue;
+            std::printf("p = 2, %8zu B: allreduce %9.1f us, raw exchange %9.1f us, ratio %.2f\n", bytes, median(ours),
+                        median(floor), median(ours) / median(floor));
+        }
+    });
+    ::munmap(board, sizeof *board);
+}
+
+void group_benchmark(rank_t ranks) {
+    auto* board = new (::mmap(nullptr, sizeof(shared_board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+        shared_board;
+    fork_ranks(ranks, [&](rank_t me) {
+        board_wire_up wire(*board, me, ranks);
+        bough::communicator comm{bough::tcp{wire}};
+        double x = 0;
+        std::vector<double> ours;
+        std::uint64_t calls = comm.transport().system_calls();
+        for (int round = 0; round != 12; ++round) {
+            bough::barrier(comm);
+            if (round == 1) calls = comm.transport().system_calls();
+            const double us = time_of(200, [&] {
+                whole_use(std::span(&x, 1), 1, ranks, [&] { bough::allreduce(comm, std::span(&x, 1), bough::plus{}); });
+            });
+            if (round != 0) ours.push_back(us);
+        }
+        calls = comm.transport().system_calls() - calls;
+        if (me == 0)
+            std::printf("p = %2u, 8 B: allreduce %7.1f us; %.1f reads, writes and waits an operation at rank 0\n",
+                        ranks, median(ours), static_cast<double>(calls) / (11 * 200));
+    });
+    ::munmap(board, sizeof *board);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    std::printf("%u cores; medians of 11 rounds\n", std::thread::hardware_concurrency());
+    pair_benchmark();
+    if (argc > 1 && std::strcmp(argv[1], "2") == 0) return 0;
+    for (const rank_t ranks : {4u, 8u, 16u}) group_benchmark(ranks);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+// The launcher's side of exchange: gathers what every rank says, and answers all. It never waits: its owner polls.
+//
+// Once a rank is gone, or breaks the protocol, every exchange that is not complete ends with an error on every rank that
+// is left, and so does every later one.
+#ifndef BOUGH_LAUNCH_DETAIL_EXCHANGE_SERVER_HPP
+#define BOUGH_LAUNCH_DETAIL_EXCHANGE_SERVER_HPP
+
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/launch/detail/wire.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <sys/socket.h>
+#include <utility>
+#include <vector>
+
+namespace bough::detail::jobs {
+
+class exchange_server {
+public:
+    explicit exchange_server(rank_t ranks) : links_(ranks) {}
+
+    // Takes the launcher's end of a rank's socket pair, which must not block.
+    void add(rank_t rank, unique_fd fd) {
+        links_[rank].fd = std::move(fd);
+        const launch_hello hello{.rank = rank, .size = size()};
+        say(rank, std::as_bytes(std::span(&hello, 1)));
+    }
+    rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
+    int descriptor(rank_t rank) const noexcept { return links_[rank].fd.get(); } // -1: closed
+    bool wants_to_write(rank_t rank) const noexcept { return !links_[rank].out.empty(); }
+
+    // The rank's socket can be read or written, or is closed.
+    void serve(rank_t rank) {
+        write(rank);
+        if (links_[rank].fd) read(rank);
+    }
+    // The rank's process has ended.
+    void gone(rank_t rank) {
+        if (links_[rank].fd) close(rank, {.code = errc::peer_dead, .peer = rank});
+    }
+
+private:
+    struct link {
+        unique_fd fd{};
+        std::vector<std::byte> in{}, out{}; // what came and is not whole; what is to be sent
+        bool asked = false;                 // its bytes are in `said_`
+    };
+
+    void close(rank_t rank, const status& why) {
+        links_[rank].fd.reset();
+        links_[rank].in.clear();
+        links_[rank].out.clear();
+        fail(why);
+    }
+    // The first failure ends all exchanges.
+    void fail(const status& why) {
+        if (broken_) return;
+        broken_ = why;
+        for (rank_t r = 0; r != size(); ++r)
+            if (std::exchange(links_[r].asked, false)) answer(r);
+    }
+    void answer(rank_t rank) {
+        const launch_answer a{.number = number_,
+                              .code = static_cast<std::uint32_t>(broken_.code),
+                              .peer = broken_.peer,
+                              .mine = static_cast<std::uint32_t>(broken_.mine),
+                              .theirs = static_cast<std::uint32_t>(broken_.theirs)};
+        say(rank, std::as_bytes(std::span(&a, 1)));
+    }
+
+    void say(rank_t rank, std::span<const std::byte> bytes) {
+        std::vector<std::byte>& out = links_[rank].out;
+        out.insert(out.end(), bytes.begin(), bytes.end());
+    }
+    void write(rank_t rank) {
+        link& l = links_[rank];
+        while (l.fd && !l.out.empty()) {
+            const ssize_t n = ::send(l.fd.get(), l.out.data(), l.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (n > 0)
+                l.out.erase(l.out.begin(), l.out.begin() + n);
+            else if (n < 0 && errno == EINTR)
+                continue;
+            else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+                return;
+            else
+                return; // reading will say that it is closed, after what it said last
+        }
+    }
+    void read(rank_t rank) {
+        std::byte buffer[4096];
+        for (;;) {
+            const ssize_t n = ::recv(links_[rank].fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+            if (n > 0) {
+                links_[rank].in.insert(links_[rank].in.end(), buffer, buffer + n);
+                if (!hear(rank)) return;
+                if (n < static_cast<ssize_t>(sizeof buffer)) return;
+            } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+                return;
+            } else if (n == 0 || errno != EINTR) {
+                return close(rank, {.code = errc::peer_dead, .peer = rank});
+            }
+        }
+    }
+    // Looks at what has come. False: the link was closed.
+    bool hear(rank_t rank) {
+        link& l = links_[rank];
+        launch_ask ask;
+        if (l.in.size() < sizeof ask) return true;
+        std::memcpy(&ask, l.in.data(), sizeof ask);
+        // Nobody asks before its last question has been answered.
+        if (l.asked || ask.bytes > most_wire_up_bytes || l.in.size() > sizeof ask + ask.bytes ||
+            (!broken_ && ask.number != number_))
+            return close(rank, {.code = errc::protocol_error, .peer = rank}), false;
+        if (l.in.size() < sizeof ask + ask.bytes) return true;
+        if (broken_) {
+            l.in.clear();
+            number_ = ask.number;
+            answer(rank);
+            write(rank);
+            return true;
+        }
+        l.asked = true;
+        if (came_ == 0) {
+            length_ = ask.bytes;
+            said_.assign(std::size_t{length_} * size(), std::byte{});
+        }
+        if (ask.bytes != length_) {
+            fail({.code = errc::call_mismatch, .peer = rank, .mine = length_, .theirs = ask.bytes});
+        } else {
+            std::copy_n(l.in.data() + sizeof ask, length_, said_.data() + std::size_t{rank} * length_);
+            if (++came_ == size()) answer_all();
+        }
+        l.in.clear();
+        for (rank_t r = 0; r != size(); ++r) write(r);
+        return true;
+    }
+    void answer_all() {
+        for (rank_t r = 0; r != size(); ++r) {
+            links_[r].asked = false;
+            answer(r);
+            say(r, said_);
+        }
+        came_ = 0;
+        ++number_;
+    }
+
+    std::vector<link> links_;
+    std::vector<std::byte> said_; // of the exchange under way, in order of rank
+    std::uint32_t length_ = 0, number_ = 1;
+    rank_t came_ = 0;
+    status broken_{};
+};
+
+} // namespace bough::detail::jobs
+
+#endif

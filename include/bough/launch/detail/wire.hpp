@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a launcher and its ranks say to each other over a socket pair, and how a rank says it.
+//
+//   launcher -> rank   hello                       once, at the start
+//   rank -> launcher   ask, then its bytes         one exchange
+//   launcher -> rank   answer, then all bytes      the end of it; of a failed one no bytes
+#ifndef BOUGH_LAUNCH_DETAIL_WIRE_HPP
+#define BOUGH_LAUNCH_DETAIL_WIRE_HPP
+
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <poll.h>
+#include <span>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+namespace bough::detail::jobs {
+
+struct launch_hello {
+    static constexpr std::uint64_t expected = 0x31'62'6f'6a'68'67'75'6f; // "oughjob1"
+    std::uint64_t magic = expected;
+    rank_t rank = 0;
+    rank_t size = 1;
+};
+struct launch_ask {
+    std::uint32_t number = 0; // of the exchange, from 1
+    std::uint32_t bytes = 0;
+};
+struct launch_answer {
+    std::uint32_t number = 0;
+    std::uint32_t code = 0;             // an errc
+    rank_t peer = no_rank;              // whose fault it was
+    std::uint32_t mine = 0, theirs = 0; // of call_mismatch: lengths
+};
+
+inline std::uint64_t monotonic_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+// When so much time from now on is over; a time that never comes if that is very long.
+inline std::uint64_t deadline_after(std::uint64_t timeout_ns) noexcept {
+    const std::uint64_t now = monotonic_ns();
+    return timeout_ns > ~std::uint64_t{0} - now ? ~std::uint64_t{0} : now + timeout_ns;
+}
+// For poll(): milliseconds to the deadline, rounded up; -1 if it never comes.
+inline int milliseconds_until(std::uint64_t deadline_ns) noexcept {
+    if (deadline_ns == ~std::uint64_t{0}) return -1;
+    const std::uint64_t now = monotonic_ns();
+    if (now >= deadline_ns) return 0;
+    const std::uint64_t ms = (deadline_ns - now + 999'999) / 1'000'000;
+    return ms > 1'000'000'000 ? 1'000'000'000 : static_cast<int>(ms);
+}
+
+// A descriptor that is closed when it goes.
+class unique_fd {
+public:
+    unique_fd() = default;
+    explicit unique_fd(int fd) noexcept : fd_(fd) {}
+    unique_fd(unique_fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    unique_fd& operator=(unique_fd&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~unique_fd() { reset(); }
+    int get() const noexcept { return fd_; }
+    explicit operator bool() const noexcept { return fd_ >= 0; }
+    int release() noexcept { return std::exchange(fd_, -1); }
+    void reset() noexcept {
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = -1;
+    }
+
+private:
+    int fd_ = -1;
+};
+
+// A rank's end. Blocks, until the deadline.
+inline errc write_all(int fd, std::span<const std::byte> bytes, std::uint64_t deadline_ns) noexcept {
+    while (!bytes.empty()) {
+        const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(n));
+        } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            pollfd wait{fd, POLLOUT, 0};
+            if (::poll(&wait, 1, milliseconds_until(deadline_ns)) == 0) return errc::deadline;
+        } else if (errno != EINTR) {
+            return errc::peer_dead;
+        }
+    }
+    return errc::ok;
+}
+inline errc read_all(int fd, std::span<std::byte> bytes, std::uint64_t deadline_ns) noexcept {
+    while (!bytes.empty()) {
+        const ssize_t n = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (n > 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(n));
+        } else if (n == 0) {
+            return errc::peer_dead;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            pollfd wait{fd, POLLIN, 0};
+            if (::poll(&wait, 1, milliseconds_until(deadline_ns)) == 0) return errc::deadline;
+        } else if (errno != EINTR) {
+            return errc::peer_dead;
+        }
+    }
+    return errc::ok;
+}
+
+// The WireUp of a rank that a launcher of this machine has started.
+class launched_wire_up {
+public:
+    launched_wire_up(unique_fd fd, rank_t rank, rank_t size) noexcept : fd_(std::move(fd)), rank_(rank), size_(size) {}
+
+    // Reads the launcher's greeting.
+    static status greet(int fd, launch_hello& hello, std::uint64_t timeout_ns) noexcept {
+        const errc code = read_all(fd, std::as_writable_bytes(std::span(&hello, 1)), deadline_after(timeout_ns));
+        if (code != errc::ok) return {.code = code};
+        if (hello.magic != launch_hello::expected || hello.rank >= hello.size) return {.code = errc::protocol_error};
+        return {};
+    }
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return size_; }
+
+    status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) noexcept {
+        if (const status bad = check_exchange(mine, all, size_)) return bad;
+        if (!fd_) return {.code = broken_.code == errc::ok ? errc::peer_dead : broken_.code, .peer = broken_.peer};
+        const status result = exchange_open(mine, all, deadline_after(timeout_ns));
+        if (result) { // the others learn of it by the end of the connection
+            broken_ = result;
+            fd_.reset();
+        }
+        return result;
+    }
+
+private:
+    status exchange_open(std::span<const std::byte> mine, std::span<std::byte> all,
+                         std::uint64_t deadline_ns) noexcept {
+        const launch_ask ask{++number_, static_cast<std::uint32_t>(mine.size())};
+        errc code = write_all(fd_.get(), std::as_bytes(std::span(&ask, 1)), deadline_ns);
+        if (code == errc::ok) code = write_all(fd_.get(), mine, deadline_ns);
+        launch_answer answer;
+        if (code != errc::deadline) // where writing failed, the answer may have come before
+            code = read_all(fd_.get(), std::as_writable_bytes(std::span(&answer, 1)), deadline_ns);
+        if (code != errc::ok) return {.code = code};
+        if (answer.number != number_) return {.code = errc::protocol_error};
+        if (answer.code != 0)
+            return {.code = static_cast<errc>(answer.code),
+                    .mismatch =
+                        static_cast<errc>(answer.code) == errc::call_mismatch ? mismatch::count : mismatch::none,
+                    .peer = answer.peer,
+                    .mine = answer.mine,
+                    .theirs = answer.theirs};
+        return {.code = read_all(fd_.get(), all, deadline_ns)};
+    }
+
+    unique_fd fd_;
+    rank_t rank_, size_;
+    std::uint32_t number_ = 0;
+    status broken_{};
+};
+
+static_assert(WireUp<launched_wire_up>);
+
+} // namespace bough::detail::jobs
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// pmix_wire_up: the job of a launcher that speaks PMIx: mpirun of Open MPI (also for programs without MPI), srun --mpi=pmix.
+//
+//   #include <bough/launch.hpp>
+//   #include <bough/launch/pmix.hpp>          // this_job() now understands PMIx too; link bough::pmix
+// What ranks say travels by put, fence and get, through the launcher's own servers, over all nodes of the job. PMIx keeps
+// it for as long as the job lives. A rank that dies: the launcher ends the job, or the exchange ends by its deadline.
+#ifndef BOUGH_LAUNCH_PMIX_HPP
+#define BOUGH_LAUNCH_PMIX_HPP
+
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/launch/job.hpp>
+#include <bough/launch/this_job.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <pmix.h>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace bough {
+
+class pmix_wire_up {
+public:
+    // unsupported: this process was not started by a launcher that speaks PMIx.
+    static status connect(job& made) {
+        pmix_proc_t me;
+        const pmix_status_t up = PMIx_Init(&me, nullptr, 0);
+        if (up == PMIX_ERR_UNREACH || up == PMIX_ERR_INVALID_NAMESPACE || up == PMIX_ERR_NOT_FOUND)
+            return {.code = errc::unsupported};
+        if (up != PMIX_SUCCESS) return {.code = errc::no_resources};
+        pmix_wire_up wire(me);
+        pmix_proc_t job_itself = wire.everybody();
+        pmix_value_t* size = nullptr;
+        if (PMIx_Get(&job_itself, PMIX_JOB_SIZE, nullptr, 0, &size) != PMIX_SUCCESS)
+            return {.code = errc::protocol_error};
+        wire.size_ = size->data.uint32;
+        PMIX_VALUE_RELEASE(size);
+        if (me.rank >= wire.size_) return {.code = errc::protocol_error};
+        made = job(std::move(wire));
+        return {};
+    }
+
+    pmix_wire_up(pmix_wire_up&& other) noexcept
+        : me_(other.me_), size_(other.size_), exchanges_(other.exchanges_), broken_(other.broken_),
+          open_(std::exchange(other.open_, false)) {}
+    pmix_wire_up& operator=(pmix_wire_up&&) = delete;
+    // The launcher holds a process that ends without it for one that failed.
+    ~pmix_wire_up() {
+        if (open_) PMIx_Finalize(nullptr, 0);
+    }
+
+    rank_t rank() const noexcept { return me_.rank; }
+    rank_t size() const noexcept { return size_; }
+
+    status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        if (const status bad = check_exchange(mine, all, size_)) return bad;
+        if (broken_) return {.code = errc::deadline};
+        const status result = exchange_open(mine, all, timeout_ns);
+        broken_ = result.code != errc::ok;
+        return result;
+    }
+
+private:
+    explicit pmix_wire_up(const pmix_proc_t& me) : me_(me) {}
+
+    pmix_proc_t everybody() const noexcept {
+        pmix_proc_t all = me_;
+        all.rank = PMIX_RANK_WILDCARD;
+        return all;
+    }
+
+    status exchange_open(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        const std::string key = "bough." + std::to_string(++exchanges_);
+        std::byte nothing{}; // PMIx keeps no value of no bytes
+        pmix_value_t value;
+        PMIX_VALUE_CONSTRUCT(&value);
+        value.type = PMIX_BYTE_OBJECT;
+        value.data.bo.bytes =
+            reinterpret_cast<char*>(mine.empty() ? &nothing : const_cast<std::byte*>(mine.data())); // copied
+        value.data.bo.size = std::max<std::size_t>(mine.size(), 1);
+        if (PMIx_Put(PMIX_GLOBAL, key.c_str(), &value) != PMIX_SUCCESS || PMIx_Commit() != PMIX_SUCCESS)
+            return {.code = errc::no_resources};
+        if (const status bad = fence(timeout_ns)) return bad;
+        for (rank_t r = 0; r != size_; ++r) {
+            pmix_proc_t who = me_;
+            who.rank = r;
+            pmix_value_t* found = nullptr;
+            if (PMIx_Get(&who, key.c_str(), nullptr, 0, &found) != PMIX_SUCCESS)
+                return {.code = errc::peer_dead, .peer = r};
+            const bool right =
+                found->type == PMIX_BYTE_OBJECT && found->data.bo.size == std::max<std::size_t>(mine.size(), 1);
+            if (right)
+                std::copy_n(reinterpret_cast<const std::byte*>(found->data.bo.bytes), mine.size(),
+                            all.begin() + static_cast<std::ptrdiff_t>(r * mine.size()));
+            const std::uint64_t theirs = found->type == PMIX_BYTE_OBJECT ? found->data.bo.size : 0;
+            PMIX_VALUE_RELEASE(found);
+            if (!right)
+                return {.code = errc::call_mismatch,
+                        .mismatch = mismatch::count,
+                        .peer = r,
+                        .mine = mine.size(),
+                        .theirs = theirs};
+        }
+        return {};
+    }
+
+    // All ranks have committed. PMIx calls back on a thread of its own, maybe after this rank has given up.
+    status fence(std::uint64_t timeout_ns) {
+        struct waiting {
+            std::mutex lock;
+            std::condition_variable changed;
+            bool done = false;
+            pmix_status_t code = PMIX_SUCCESS;
+        };
+        const auto state = std::make_shared<waiting>();
+        auto* handed = new std::shared_ptr<waiting>(state); // the callback's
+        pmix_info_t collect;
+        bool yes = true;
+        PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+        const pmix_proc_t all = everybody();
+        const pmix_status_t begun = PMIx_Fence_nb(
+            &all, 1, &collect, 1,
+            [](pmix_status_t code, void* data) {
+                const std::unique_ptr<std::shared_ptr<waiting>> mine(static_cast<std::shared_ptr<waiting>*>(data));
+                const std::lock_guard held((*mine)->lock);
+                (*mine)->done = true;
+                (*mine)->code = code;
+                (*mine)->changed.notify_all();
+            },
+            handed);
+        if (begun != PMIX_SUCCESS) {
+            delete handed;
+            return {.code = errc::peer_dead};
+        }
+        std::unique_lock held(state->lock);
+        constexpr std::uint64_t most = 1'000'000'000'000'000; // what the clock can add: 11 days
+        if (!state->changed.wait_for(held, std::chrono::nanoseconds(std::min(timeout_ns, most)),
+                                     [&] { return state->done; }))
+            return {.code = errc::deadline};
+        PMIX_INFO_DESTRUCT(&collect);
+        return {.code = state->code == PMIX_SUCCESS ? errc::ok : errc::peer_dead};
+    }
+
+    pmix_proc_t me_;
+    rank_t size_ = 1;
+    std::uint64_t exchanges_ = 0;
+    bool broken_ = false, open_ = true;
+};
+
+static_assert(WireUp<pmix_wire_up>);
+
+namespace detail::jobs {
+inline const job_source pmix_source{&pmix_wire_up::connect};
+} // namespace detail::jobs
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSL-1.0
+// Starting the ranks of a job as processes of this machine: by fork, or by fork and exec. Front door: bough/launch.hpp.
+//
+// **Fork rules.** The child is a copy of this process with one thread, the one that called. What other threads were
+// doing stands still in it for ever: a lock that one of them held stays locked. So launch before other threads start, or
+// let the function use nothing that they may have locked (memory and stdio are safe on glibc). Objects that know of other
+// ranks or threads, communicators and thread pools, stay with the parent. The child ends by _exit: destructors of
+// statics and atexit handlers do not run, stdout is flushed. None of this binds fork and exec.
+#ifndef BOUGH_LAUNCH_PROCESSES_HPP
+#define BOUGH_LAUNCH_PROCESSES_HPP
+
+#include <bough/core/config.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/launch/detail/launcher.hpp>
+#include <bough/launch/detail/wire.hpp>
+#include <bough/launch/job.hpp>
+#include <bough/launch/options.hpp>
+#include <bough/launch/report.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fcntl.h>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+extern "C" char** environ;
+
+namespace bough {
+
+// What runs as a rank: takes its job, returns nothing or an exit status.
+template <class F>
+concept RankFunction = std::invocable<F&, job> &&
+    (std::same_as<std::invoke_result_t<F&, job>, void> || std::convertible_to<std::invoke_result_t<F&, job>, int>);
+
+namespace detail::jobs {
+
+inline status os_status(int error) noexcept {
+    switch (error) {
+    case ENOENT:
+    case EACCES:
+    case ENOEXEC:
+    case ENOTDIR:
+    case EISDIR: return invalid_argument("argv: the program cannot be run");
+    case E2BIG: return invalid_argument("argv: is too long");
+    default: return {.code = errc::no_resources};
+    }
+}
+
+template <class F>
+[[noreturn]] void run_rank(F& f, rank_t rank, rank_t size, int socket) noexcept {
+    int code = 1;
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+#endif
+        launch_hello hello;
+        unique_fd fd(socket);
+        if (!launched_wire_up::greet(fd.get(), hello, 10'000'000'000)) {
+            job mine(launched_wire_up(std::move(fd), rank, size));
+            if constexpr (std::same_as<std::invoke_result_t<F&, job>, void>) {
+                f(std::move(mine));
+                code = 0;
+            } else {
+                code = f(std::move(mine));
+            }
+        }
+#if BOUGH_HAS_EXCEPTIONS
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "bough: rank %u: %s\n", rank, e.what());
+    } catch (...) {
+        std::fprintf(stderr, "bough: rank %u: an exception\n", rank);
+    }
+#endif
+    std::fflush(stdout);
+    std::fflush(stderr);
+    ::_exit(code);
+}
+
+template <class F>
+status launch_function(rank_t ranks, F& f, const launch_options& options, launch_report& report) {
+    if (ranks == 0) return invalid_argument("ranks: a job needs at least one rank");
+    std::fflush(stdout); // what is in it is to be written once
+    std::fflush(stderr);
+    launcher all(ranks, options);
+    for (rank_t r = 0; r != ranks; ++r) {
+        int socket = -1;
+        const pid_t pid = all.start(r, socket);
+        if (pid < 0) return {.code = errc::no_resources, .peer = r};
+        if (pid == 0) run_rank(f, r, ranks, socket);
+    }
+    report = all.run();
+    return {};
+}
+
+// Between fork and exec nothing is called that could wait for a lock.
+inline status launch_program(rank_t ranks, std::span<const std::string> argv, const launch_options& options,
+                             launch_report& report) {
+    if (ranks == 0) return invalid_argument("ranks: a job needs at least one rank");
+    if (argv.empty() || argv[0].empty()) return invalid_argument("argv: needs the name of a program");
+    std::array<char, 32> variable{"BOUGH_JOB="};
+    std::vector<char*> arguments, environment;
+    for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
+    arguments.push_back(nullptr);
+    for (char** v = environ; v != nullptr && *v != nullptr; ++v)
+        if (!std::string_view(*v).starts_with(variable.data())) environment.push_back(*v);
+    environment.push_back(variable.data());
+    environment.push_back(nullptr);
+
+    launcher all(ranks, options);
+    for (rank_t r = 0; r != ranks; ++r) {
+        int failure[2]; // carries errno of an exec that failed; closed by one that did not
+        if (::pipe2(failure, O_CLOEXEC) != 0) return {.code = errc::no_resources, .peer = r};
+        unique_fd told(failure[0]), tell(failure[1]);
+        int socket = -1;
+        const pid_t pid = all.start(r, socket);
+        if (pid < 0) return {.code = errc::no_resources, .peer = r};
+        if (pid == 0) {
+            ::fcntl(socket, F_SETFD, 0);
+            *std::to_chars(std::find(variable.begin(), variable.end(), '\0'), variable.end() - 1, socket).ptr = '\0';
+            ::execvpe(arguments[0], arguments.data(), environment.data());
+            const int error = errno;
+            (void)!::write(tell.get(), &error, sizeof error);
+            ::_exit(127);
+        }
+        tell.reset();
+        int error = 0;
+        ssize_t n = 0;
+        while ((n = ::read(told.get(), &error, sizeof error)) < 0 && errno == EINTR) {
+        }
+        if (n == sizeof error) {
+            status bad = os_status(error);
+            bad.peer = r;
+            return bad;
+        }
+    }
+    report = all.run();
+    return {};
+}
+
+} // namespace detail::jobs
+} // namespace bough
+
+#endif

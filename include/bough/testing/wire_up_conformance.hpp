@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+// The rules of a WireUp, as code. Every rank calls it with its own end, in a thread or a process of its own:
+//
+//   const auto fault = bough::testing::check_wire_up(wire);
+//   if (fault) std::puts(fault.sentence);
+// The last part breaks the wire-up on purpose: nothing can be exchanged afterwards.
+#ifndef BOUGH_TESTING_WIRE_UP_CONFORMANCE_HPP
+#define BOUGH_TESTING_WIRE_UP_CONFORMANCE_HPP
+
+#include <bough/concepts/explain_wire_up.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace bough::testing {
+
+enum class wire_up_rule : std::uint8_t {
+    none,     // all rules hold
+    identity, // rank() and size() are those of the job
+    exchange, // W1, W3: every rank's bytes, in order of rank, when every rank has called
+    length,   // W2: another length is invalid_argument here, and no exchange
+    deadline, // W3: ends in time when a rank does not call; nothing more can be exchanged then
+};
+
+struct wire_up_fault {
+    wire_up_rule rule = wire_up_rule::none;
+    const char* sentence = "";
+    constexpr explicit operator bool() const noexcept { return rule != wire_up_rule::none; } // true: broken
+};
+
+struct wire_up_check {
+    std::uint32_t exchanges = 40;
+    std::uint64_t timeout_ns = 10'000'000'000; // for exchanges that should end well
+    std::uint64_t short_timeout_ns = 100'000'000;
+    bool break_it = true; // also the rules of an exchange that a rank does not call
+};
+
+namespace detail {
+
+// Byte i of what rank r says in exchange n.
+constexpr std::byte said(std::uint32_t n, rank_t r, std::size_t i) noexcept {
+    return static_cast<std::byte>((n * 31u + r * 7u + i * 3u + i / 256u) & 0xffu);
+}
+
+template <class W>
+wire_up_fault exchanges(W& wire, const wire_up_check& options) {
+    constexpr std::size_t lengths[] = {4, 0, 1, 8, 33, most_wire_up_bytes, 64};
+    const rank_t me = wire.rank(), ranks = wire.size();
+    std::vector<std::byte> mine, all;
+    for (std::uint32_t n = 0; n != options.exchanges; ++n) {
+        // One rank comes late, or asks for what may not be.
+        if (n % ranks == me && n % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        mine.resize(lengths[n % std::size(lengths)]);
+        all.assign(mine.size() * ranks, std::byte{0xee});
+        for (std::size_t i = 0; i != mine.size(); ++i) mine[i] = said(n, me, i);
+        if (n % ranks == me) {
+            std::vector<std::byte> wrong(all.size() + 1), longer(most_wire_up_bytes + 1);
+            std::vector<std::byte> room(longer.size() * ranks);
+            if (wire.exchange(mine, wrong, options.timeout_ns).code != errc::invalid_argument ||
+                wire.exchange(longer, room, options.timeout_ns).code != errc::invalid_argument)
+                return {wire_up_rule::length, "a wrong length is not invalid_argument"};
+        }
+        if (wire.exchange(mine, all, options.timeout_ns))
+            return {wire_up_rule::exchange, "an exchange that every rank calls ends with an error"};
+        for (rank_t r = 0; r != ranks; ++r)
+            for (std::size_t i = 0; i != mine.size(); ++i)
+                if (all[r * mine.size() + i] != said(n, r, i))
+                    return {wire_up_rule::exchange, "not every rank's bytes, in order of rank"};
+    }
+    return {};
+}
+
+// The last rank stays away.
+template <class W>
+wire_up_fault broken_exchange(W& wire, const wire_up_check& options) {
+    using clock = std::chrono::steady_clock;
+    const auto patience = std::chrono::nanoseconds(options.short_timeout_ns);
+    if (wire.rank() + 1 == wire.size()) {
+        std::this_thread::sleep_for(4 * patience);
+        return {};
+    }
+    std::vector<std::byte> mine(8), all(8 * std::size_t{wire.size()});
+    const auto start = clock::now();
+    const status first = wire.exchange(mine, all, options.short_timeout_ns);
+    if (first.code != errc::deadline && first.code != errc::peer_dead)
+        return {wire_up_rule::deadline, "a rank has not called, but the others hear neither deadline nor peer_dead"};
+    if (clock::now() - start > 3 * patience)
+        return {wire_up_rule::deadline, "an exchange that a rank does not call ends late"};
+    if (!wire.exchange(mine, all, options.short_timeout_ns))
+        return {wire_up_rule::deadline, "an exchange ends well after another one has failed"};
+    return {};
+}
+
+} // namespace detail
+
+// The first rule that is broken as this rank sees it, if one is. Collective.
+template <class W>
+wire_up_fault check_wire_up(W& wire, const wire_up_check& options = {}) {
+    static_assert(explain_wire_up<W>());
+    if (wire.size() == 0 || wire.rank() >= wire.size()) return {wire_up_rule::identity, "rank() is not below size()"};
+    std::uint32_t who[2] = {wire.rank(), wire.size()};
+    std::vector<std::uint32_t> all(2 * std::size_t{wire.size()});
+    if (wire.exchange(std::as_bytes(std::span(who)), std::as_writable_bytes(std::span(all)), options.timeout_ns))
+        return {wire_up_rule::exchange, "the first exchange ends with an error"};
+    for (rank_t r = 0; r != wire.size(); ++r)
+        if (all[2 * std::size_t{r}] != r || all[2 * std::size_t{r} + 1] != wire.size())
+            return {wire_up_rule::identity, "the ranks do not agree on who they are"};
+    if (const wire_up_fault bad = detail::exchanges(wire, options)) return bad;
+    if (options.break_it && wire.size() > 1) return detail::broken_exchange(wire, options);
+    return {};
+}
+
+} // namespace bough::testing
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+// Lifelines: one open socket, and a handle of the process, for each peer: they tell of its end, which memory does not.
+//
+// The socket is shut down when its rank leaves. A process that is killed may leave it open in a child that it had forked;
+// the process handle (pidfd) tells of the end all the same.
+#ifndef BOUGH_TRANSPORT_DETAIL_LIFELINE_HPP
+#define BOUGH_TRANSPORT_DETAIL_LIFELINE_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/transport/detail/fd.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+class lifelines {
+public:
+    // Pre: once per peer. `pid`: 0 if it is not known or this process. False: descriptors ran out.
+    bool add(rank_t peer, unique_fd socket, pid_t pid) {
+        if (!watch_) watch_ = unique_fd(::epoll_create1(EPOLL_CLOEXEC));
+        unique_fd process;
+#if defined(SYS_pidfd_open)
+        if (pid > 0) process = unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); // Linux 5.3
+        if (!process && pid > 0 && errno != ENOSYS && errno != EPERM && errno != ESRCH) return false;
+#endif
+        if (lines_.size() <= peer) lines_.resize(peer + 1);
+        const bool watched = watch_ && watch(socket.get(), peer, EPOLLIN | EPOLLRDHUP) &&
+                             (!process || watch(process.get(), peer, EPOLLIN));
+        lines_[peer] = {std::move(socket), std::move(process)};
+        return watched;
+    }
+
+    // Calls gone(peer) for peers that have ended, or that say something, which no peer does. Each once. Never waits.
+    template <class F>
+    void look(F&& gone) {
+        if (!watch_) return;
+        std::array<epoll_event, 16> events;
+        for (int found = 0;
+             (found = ::epoll_wait(watch_.get(), events.data(), static_cast<int>(events.size()), 0)) > 0;)
+            for (int i = 0; i != found; ++i) {
+                const auto peer = static_cast<rank_t>(events[static_cast<std::size_t>(i)].data.u32);
+                if (!lines_[peer].socket) continue; // both of its lines are in this list
+                gone(peer);
+                unwatch(lines_[peer].socket.get()); // a forked child may hold it open, so closing is not enough
+                unwatch(lines_[peer].process.get());
+                lines_[peer] = {};
+            }
+    }
+    // Whether a peer lives now, so that its process number still is its own.
+    bool alive(rank_t peer) const noexcept {
+        const line& l = lines_[peer];
+        if (!l.socket) return false;
+        pollfd either[2] = {{l.socket.get(), POLLRDHUP, 0}, {l.process.get(), POLLIN, 0}};
+        return ::poll(either, 2, 0) == 0;
+    }
+    // This rank leaves. In a forked child the lines are only closed: they are its parent's.
+    void shut_down() noexcept {
+        for (const line& l : lines_)
+            if (l.socket) ::shutdown(l.socket.get(), SHUT_RDWR);
+    }
+
+private:
+    struct line {
+        unique_fd socket, process;
+    };
+    bool watch(int fd, rank_t peer, std::uint32_t what) noexcept {
+        epoll_event e{};
+        e.events = what;
+        e.data.u32 = peer;
+        return ::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, fd, &e) == 0;
+    }
+    void unwatch(int fd) noexcept {
+        if (fd >= 0) ::epoll_ctl(watch_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    }
+
+    unique_fd watch_;
+    std::vector<line> lines_; // by rank
+};
+
+} // namespace bough::detail
+
+#endif

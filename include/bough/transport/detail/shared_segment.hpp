@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+// A segment of memory that other processes can map: an anonymous file (memfd), all of its pages there from the start, and
+// sealed, so that nobody can make it shorter. It has no name, and is gone when the last process that maps it is.
+#ifndef BOUGH_TRANSPORT_DETAIL_SHARED_SEGMENT_HPP
+#define BOUGH_TRANSPORT_DETAIL_SHARED_SEGMENT_HPP
+
+#include <bough/core/status.hpp>
+#include <bough/transport/detail/fd.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <span>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <utility>
+
+namespace bough::detail {
+
+class shared_segment {
+public:
+    shared_segment() = default;
+    shared_segment(shared_segment&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    shared_segment& operator=(shared_segment&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~shared_segment() {
+        if (data_ != nullptr) ::munmap(data_, bytes_);
+    }
+    std::byte* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return bytes_; }
+
+    // A new one, zeroed, and the descriptor to be passed on. unsupported: no memfd; no_resources: memory is short.
+    static status make(std::uint64_t bytes, shared_segment& made, unique_fd& fd) noexcept {
+        unique_fd file(::memfd_create("bough", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        if (!file) return {.code = errno == ENOSYS ? errc::unsupported : errc::no_resources};
+        // A file above the limit would bring a signal; one above all memory, the kernel's killer instead of an error.
+        rlimit limit{};
+        const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+        if ((::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) ||
+            (pages > 0 && page > 0 && bytes / static_cast<std::uint64_t>(page) >= static_cast<std::uint64_t>(pages)))
+            return {.code = errc::no_resources};
+        const auto length = static_cast<off_t>(bytes);
+        int failed = 0;
+        do failed = ::ftruncate(file.get(), length) == 0 ? ::fallocate(file.get(), 0, 0, length) : -1;
+        while (failed != 0 && errno == EINTR);
+        if (failed != 0 || ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+            return {.code = errc::no_resources};
+        const status mapped = map(file.get(), bytes, MAP_POPULATE, made);
+        if (!mapped) fd = std::move(file);
+        return mapped;
+    }
+
+    // Another rank's. protocol_error: not such a file, not sealed, or not of this length.
+    static status open(int fd, std::uint64_t bytes, shared_segment& made) noexcept {
+        constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+        const int has = ::fcntl(fd, F_GET_SEALS);
+        struct stat file {};
+        if (has < 0 || (has & seals) != seals || ::fstat(fd, &file) != 0 ||
+            static_cast<std::uint64_t>(file.st_size) != bytes)
+            return {.code = errc::protocol_error};
+        return map(fd, bytes, 0, made);
+    }
+
+    // Takes pages of [from, from + bytes) out of the segment: from now on they are this process's own, with the same
+    // contents, while others that map the segment keep what is there now. False: memory is short.
+    bool detach(const std::byte* from, std::uint64_t bytes) noexcept {
+        const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+        const std::uint64_t offset = static_cast<std::uint64_t>(from - data_) / page * page;
+        const std::uint64_t end = (static_cast<std::uint64_t>(from - data_) + bytes + page - 1) / page * page;
+        const auto length = static_cast<std::size_t>(end - offset);
+        void* fresh = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (fresh == MAP_FAILED) return false;
+        std::memcpy(fresh, data_ + offset, length);
+        if (::mremap(fresh, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, data_ + offset) != MAP_FAILED) return true;
+        ::munmap(fresh, length);
+        return false;
+    }
+
+private:
+    static status map(int fd, std::uint64_t bytes, int flags, shared_segment& made) noexcept {
+        void* at = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0);
+        if (at == MAP_FAILED) return {.code = errc::no_resources};
+        made.data_ = static_cast<std::byte*>(at);
+        made.bytes_ = static_cast<std::size_t>(bytes);
+        return {};
+    }
+
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace bough::detail
+
+#endif

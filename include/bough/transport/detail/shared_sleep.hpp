@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// Sleeping on a word in shared memory until another process wakes, or a time has passed.
+//
+// The sleeper says that it sleeps, then looks once more, then sleeps; the other side changes something, then looks whether
+// somebody sleeps. Each must see the other's word, which costs a full barrier on both sides, or, as here, none on the busy
+// side: the sleeper lets the kernel run one on every core where a rank runs (membarrier). Where the kernel cannot, a wake-up
+// may be lost, so naps are short there.
+#ifndef BOUGH_TRANSPORT_DETAIL_SHARED_SLEEP_HPP
+#define BOUGH_TRANSPORT_DETAIL_SHARED_SLEEP_HPP
+
+#include <bough/core/config.hpp>
+
+#include <climits>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace bough::detail {
+
+// Lets this process take part in others' barriers, and make its own. False: the kernel has none.
+inline bool register_barriers() noexcept {
+    return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+// Sleeps until `word` is 0 or `most_ns` have passed, unless `ready()` holds. Pre: only this thread sleeps on the word.
+template <class F>
+void sleep_on(std::atomic<std::uint32_t>& word, std::uint64_t most_ns, bool has_barriers, F&& ready) noexcept {
+    word.store(1, std::memory_order_seq_cst);
+    if (has_barriers)
+        ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    else
+        most_ns = std::min<std::uint64_t>(most_ns, 500'000);
+    if (!ready()) {
+        const timespec limit{static_cast<time_t>(most_ns / 1'000'000'000), static_cast<long>(most_ns % 1'000'000'000)};
+        ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, 1, &limit, nullptr, 0);
+    }
+    word.store(0, std::memory_order_relaxed);
+}
+
+BOUGH_COLD inline void wake(std::atomic<std::uint32_t>& word) noexcept {
+    word.store(0, std::memory_order_relaxed);
+    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+} // namespace bough::detail
+
+#endif

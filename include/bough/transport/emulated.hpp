@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSL-1.0
+// emulated: a transport over another one that adds what a cluster has and one machine has not: ranks that differ in speed,
+// links with latency, bandwidth and jitter.
+//
+//   bough::emulation cluster{.send = {{1'000'000, 0}, {2'150'000, 0}}, .latency_ns = 50'000, .jitter_ns = 5'000};
+//   bough::communicator comm{bough::emulated{std::move(transport), cluster}};     // the same cluster on every rank
+//
+// Ranks. A send occupies its rank for its cost before the message leaves, a receive before the message is handed over, as in
+// the model of bough/tree/costs.hpp. `work` says what an occupied rank does:
+//   asleep   sleeps in the call, so many ranks share few cores undisturbed; systems wake sleepers late, so it sleeps until
+//            shortly before the end: give costs of a millisecond and more, or be busy
+//   busy     computes in the call, for short costs and a core for each rank
+//   polled   returns: post_send says would_block and poll hands nothing over until the cost has passed on now_ns(). For clocks
+//            that do not run by themselves (bough/transport/simulated.hpp), and for threads that must not sleep
+// A send that is refused is paid once. Every message costs, those of a barrier and other helpers too.
+//
+// Links. They are emulated where messages arrive: a message that the inner transport brings is held back for as long as the
+// link is taken by those before it (ns_per_byte of its length each), then for the latency, then for a jitter drawn from
+// [0, jitter_ns]. Order per peer is kept. The draw depends on the seed, both ranks and the number of the message on its link,
+// so it is the same in every run. The clock of a link starts when this rank looks, which it does whenever it is polled
+// and, if asleep or busy, meanwhile. In the slow windows of `slow` a link moves at a fraction of its bandwidth.
+//
+// All else is the inner transport's: T1 to T10, InPlaceTransport where it is one, the bounds of what is under way.
+// Time    a send, a receive: O(log h) beside the inner transport's, h being the arrivals that are held back
+// Memory  64 bytes a peer, and an event for each arrival held back, which are no more than the inner transport has room for
+#ifndef BOUGH_TRANSPORT_EMULATED_HPP
+#define BOUGH_TRANSPORT_EMULATED_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/model/lrc.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+enum class emulated_work : std::uint8_t { asleep, busy, polled };
+
+// One direction of a pair of ranks, where it differs from the others.
+struct emulated_link {
+    rank_t from = 0, to = 0;
+    double latency_ns = 0;
+    double ns_per_byte = 0; // of bandwidth
+    double jitter_ns = 0;
+    friend bool operator==(const emulated_link&, const emulated_link&) = default;
+};
+
+// In each period, for the first `duration_ns` of it on now_ns(), a byte takes `factor` times as long. A period of 0: never.
+struct emulated_windows {
+    double period_ns = 0, duration_ns = 0, factor = 1;
+    friend bool operator==(const emulated_windows&, const emulated_windows&) = default;
+};
+
+struct emulation {
+    std::vector<model::cost_per_size> send{};    // by rank; empty: nothing
+    std::vector<model::cost_per_size> receive{}; // by rank; empty: nothing
+    double latency_ns = 0;                       // of each link
+    double ns_per_byte = 0;
+    double jitter_ns = 0;
+    std::vector<emulated_link> links{}; // those that differ; of two for one pair the last counts
+    emulated_windows slow{};
+    emulated_work work = emulated_work::asleep;
+    std::uint64_t seed = 1;
+
+    // What is wrong with it on a group of this size, if anything.
+    status check(rank_t size) const noexcept {
+        const auto bad = [](double ns) { return !(ns >= 0) || !(ns < 1e18); };
+        const auto bad_costs = [&](const std::vector<model::cost_per_size>& list) {
+            return std::any_of(list.begin(), list.end(),
+                               [&](const auto& c) { return bad(c.base_ns) || bad(c.per_byte_ns); });
+        };
+        if ((!send.empty() && send.size() != size) || (!receive.empty() && receive.size() != size))
+            return invalid_argument("emulation: costs of each rank of the group, or none");
+        if (bad_costs(send) || bad_costs(receive) || bad(latency_ns) || bad(ns_per_byte) || bad(jitter_ns))
+            return invalid_argument("emulation: costs are numbers from 0 to 1e18 ns");
+        for (const emulated_link& l : links) {
+            if (l.from >= size || l.to >= size || l.from == l.to)
+                return invalid_argument("emulation: a link joins two ranks of the group");
+            if (bad(l.latency_ns) || bad(l.ns_per_byte) || bad(l.jitter_ns))
+                return invalid_argument("emulation: costs are numbers from 0 to 1e18 ns");
+        }
+        if (bad(slow.period_ns) || bad(slow.duration_ns) || slow.duration_ns > slow.period_ns || !(slow.factor >= 1) ||
+            !(slow.factor <= 1e6))
+            return invalid_argument("emulation: windows are as long as their period at most, factors from 1 to 1e6");
+        return {};
+    }
+    friend bool operator==(const emulation&, const emulation&) = default;
+};
+
+namespace detail {
+
+// When `work_ns` of work is done that begins at `begin`, on a clock in whose windows work takes `factor` times as long.
+inline double through_windows(const emulated_windows& slow, double begin, double work_ns) {
+    if (!(slow.period_ns > 0) || !(slow.duration_ns > 0) || !(slow.factor > 1)) return begin + work_ns;
+    const double in_period = slow.duration_ns / slow.factor + (slow.period_ns - slow.duration_ns); // work done in one
+    const double phase = std::fmod(begin, slow.period_ns);
+    // Work that the period had room for before `begin`, as if it had started then.
+    const double before =
+        phase < slow.duration_ns ? phase / slow.factor : slow.duration_ns / slow.factor + (phase - slow.duration_ns);
+    const double total = before + work_ns;
+    const double periods = std::floor(total / in_period);
+    const double rest = total - periods * in_period;
+    const double in_window = slow.duration_ns / slow.factor;
+    return begin - phase + periods * slow.period_ns +
+           (rest < in_window ? rest * slow.factor : slow.duration_ns + (rest - in_window));
+}
+
+// One of 2^53 numbers in [0, 1), from a seed, a link and a message of it (the finaliser of splitmix64).
+inline double drawn(std::uint64_t seed, rank_t from, rank_t to, std::uint64_t number) noexcept {
+    std::uint64_t x = seed;
+    for (const std::uint64_t part : {std::uint64_t{from} << 32 | to, number}) {
+        x += part + 0x9e37'79b9'7f4a'7c15u;
+        x = (x ^ x >> 30) * 0xbf58'476d'1ce4'e5b9u;
+        x = (x ^ x >> 27) * 0x94d0'49bb'1331'11ebu;
+        x ^= x >> 31;
+    }
+    return static_cast<double>(x >> 11) * 0x1p-53;
+}
+
+} // namespace detail
+
+template <Transport T>
+class emulated {
+public:
+    // Pre: !all.check(inner.size()).
+    emulated(T inner, const emulation& all)
+        : inner_(std::move(inner)), work_(all.work), slow_(all.slow), seed_(all.seed) {
+        const rank_t me = inner_.rank(), size = inner_.size();
+        BOUGH_EXPECTS(!all.check(size), "emulation: not one of this group, see its check()");
+        if (!all.send.empty()) send_ = all.send[me];
+        if (!all.receive.empty()) receive_ = all.receive[me];
+        links_.assign(size, link{.latency = all.latency_ns, .per_byte = all.ns_per_byte, .jitter = all.jitter_ns});
+        for (const emulated_link& l : all.links)
+            if (l.to == me)
+                links_[l.from] = link{.latency = l.latency_ns, .per_byte = l.ns_per_byte, .jitter = l.jitter_ns};
+        for (const link& l : links_) stamps_ = stamps_ || l.latency > 0 || l.per_byte > 0 || l.jitter > 0;
+    }
+
+    rank_t rank() const noexcept { return inner_.rank(); }
+    rank_t size() const noexcept { return inner_.size(); }
+    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
+
+    rank_t cores() const noexcept requires requires(const T& t) { t.cores(); }
+    { return inner_.cores(); }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to < size() && to != rank()) {
+            if (links_[to].state == peer::gone) return posted::failed;
+            if (links_[to].state == peer::leaving) return posted::would_block; // its last words come first
+            if (!pay_send(send_.at_ns(bytes.size()))) return posted::would_block;
+        }
+        const posted result = inner_.post_send(to, tag, bytes, id);
+        if (result != posted::would_block) paying_ = false;
+        return result;
+    }
+    std::size_t poll(std::span<event> events) {
+        std::size_t found = 0;
+        const auto pass_on = [&] {
+            const std::size_t count = std::min(events.size() - found, passed_.size());
+            std::copy_n(passed_.begin(), count, events.begin() + static_cast<std::ptrdiff_t>(found));
+            passed_.erase(passed_.begin(), passed_.begin() + static_cast<std::ptrdiff_t>(count));
+            found += count;
+        };
+        look();
+        pass_on(); // what posts became costs nothing
+        while (found != events.size() && !held_.empty()) {
+            const held& next = held_.front();
+            if (next.due > clock()) break;
+            const double price = next.what.what == event::kind::arrived ? receive_.at_ns(next.what.bytes) : 0;
+            if (price > 0 && found != 0 && work_ != emulated_work::polled) break; // hand over before more is paid
+            if (!pay_receive(price)) break;
+            std::pop_heap(held_.begin(), held_.end(), later);
+            events[found++] = held_.back().what;
+            held_.pop_back();
+            if (events[found - 1].what == event::kind::lost) links_[events[found - 1].peer].state = peer::gone;
+        }
+        return found;
+    }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return inner_.take(handle, into, id);
+    }
+    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
+    void release(std::uint64_t handle) { inner_.release(handle); }
+    errc cancel(std::uint64_t id) { return inner_.cancel(id); }
+
+    // When something happens here though nothing comes: a message is due, a cost is paid. The largest number: nothing.
+    std::uint64_t next_ns() const noexcept {
+        double next = std::numeric_limits<double>::infinity();
+        if (receiving_)
+            next = received_at_;
+        else if (!held_.empty())
+            next = std::max(held_.front().due, work_ == emulated_work::polled ? free_at_ : 0.0);
+        if (paying_ && work_ == emulated_work::polled) next = std::min(next, free_at_);
+        return next < 1.8e19 ? static_cast<std::uint64_t>(std::ceil(next)) : ~std::uint64_t{0};
+    }
+    // Until the deadline, or what next_ns() says. Asleep, ranks nap: those that wait leave the cores to those that work.
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
+        const std::uint64_t until = std::min(deadline_ns, next_ns()), now = now_ns();
+        if (until <= now) return;
+        if (work_ == emulated_work::asleep) {
+            if (idle > 2) std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(until - now, nap_ns)));
+        } else if constexpr (WaitableTransport<T>) {
+            inner_.wait(idle, until);
+        } else {
+            std::this_thread::yield();
+        }
+    }
+
+private:
+    enum class peer : std::uint8_t { here, leaving, gone }; // leaving: the loss is still held back
+    struct link {                                           // from a peer to this rank
+        double latency = 0, per_byte = 0, jitter = 0;
+        double free = 0; // when it has carried what came
+        double due = 0;  // of its last message
+        std::uint64_t messages = 0;
+        peer state = peer::here;
+    };
+    struct held {
+        double due;
+        std::uint64_t number; // in order of arrival
+        event what;
+    };
+    static bool later(const held& a, const held& b) noexcept {
+        return b.due != a.due ? b.due < a.due : b.number < a.number;
+    }
+    static constexpr std::uint64_t nap_ns = 20'000;
+    static constexpr double wakes_late_ns = 100'000; // systems wake sleepers about so late
+
+    double clock() const noexcept { return static_cast<double>(inner_.now_ns()); }
+
+    // Takes what the inner transport has found, and stamps it.
+    void look() {
+        std::array<event, 16> seen;
+        for (std::size_t count = seen.size(); count == seen.size();) {
+            count = inner_.poll(seen);
+            for (const event& e : std::span(seen).first(count)) {
+                if (e.what == event::kind::complete)
+                    passed_.push_back(e);
+                else
+                    hold(e);
+            }
+        }
+    }
+    void hold(const event& e) {
+        link& l = links_[e.peer];
+        if (e.what == event::kind::arrived && stamps_) {
+            const double begin = std::max(clock(), l.free);
+            l.free = detail::through_windows(slow_, begin, l.per_byte * static_cast<double>(e.bytes));
+            const double late = l.jitter > 0 ? l.jitter * detail::drawn(seed_, e.peer, rank(), l.messages) : 0;
+            l.due = std::max(l.due, l.free + l.latency + late);
+            ++l.messages;
+        }
+        if (e.what == event::kind::lost) l.state = peer::leaving;
+        held_.push_back({l.due, ++arrivals_, e}); // a loss comes after what the peer has sent
+        std::push_heap(held_.begin(), held_.end(), later);
+    }
+
+    // True: the rank has spent that much on the send that is offered. A part may have been spent on an offer before.
+    bool pay_send(double price) {
+        if (work_ == emulated_work::polled) {
+            if (!paying_) {
+                if (!(price > 0) && !(free_at_ > clock())) return true;
+                start_ = std::max(clock(), free_at_);
+                paying_ = true;
+            }
+            free_at_ = std::max(free_at_, start_ + price);
+            return clock() >= start_ + price;
+        }
+        if (!paying_) paid_ = 0;
+        if (price > paid_) spend(price - paid_);
+        paid_ = std::max(paid_, price);
+        paying_ = true;
+        return true;
+    }
+    bool pay_receive(double price) {
+        if (work_ != emulated_work::polled) {
+            spend(price);
+            return true;
+        }
+        if (!receiving_) {
+            if (free_at_ > clock()) return false;
+            if (!(price > 0)) return true;
+            receiving_ = true;
+            free_at_ = received_at_ = clock() + price;
+        }
+        receiving_ = clock() < received_at_;
+        return !receiving_;
+    }
+    void spend(double ns) {
+        if (!(ns > 0)) return;
+        using clock_type = std::chrono::steady_clock;
+        const auto left = [end = clock_type::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(ns))] {
+            return std::chrono::duration<double, std::nano>(end - clock_type::now()).count();
+        };
+        for (double rest = left(); rest > 0; rest = left()) {
+            if (work_ == emulated_work::asleep && rest > wakes_late_ns) {
+                const double most = stamps_ ? 4.0 * nap_ns : rest; // messages that come are stamped by the way
+                std::this_thread::sleep_for(
+                    std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(rest - wakes_late_ns, most))));
+            }
+            if (stamps_) look();
+        }
+    }
+
+    T inner_;
+    model::cost_per_size send_{}, receive_{};
+    emulated_work work_;
+    emulated_windows slow_;
+    std::uint64_t seed_;
+    bool stamps_ = false;     // some link takes time
+    bool paying_ = false;     // a send was offered and has not left
+    bool receiving_ = false;  // polled: the rank is occupied by the first of held_
+    double paid_ = 0;         // for the send that was offered
+    double start_ = 0;        // polled: of paying for it
+    double free_at_ = 0;      // polled: the rank is occupied until then
+    double received_at_ = 0;  // polled: the first of held_ is handed over
+    std::vector<link> links_; // by peer
+    std::vector<held> held_;  // a heap, the next one first
+    std::vector<event> passed_;
+    std::uint64_t arrivals_ = 0;
+};
+
+template <class T>
+emulated(T, const emulation&) -> emulated<T>;
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// Operations that a provider is told of, and buffers for frames that are reused once it has done with them.
+#ifndef BOUGH_TRANSPORT_FABRIC_BUFFERS_HPP
+#define BOUGH_TRANSPORT_FABRIC_BUFFERS_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/transport/fabric/device.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+// What a completion belongs to. The provider keeps a pointer to `context`, which comes first.
+struct fabric_op {
+    enum class what : std::uint8_t { receive, frame, push, pull };
+    fi_context2 context{};
+    what kind = what::receive;
+    rank_t peer = no_rank;
+    std::uint32_t index = 0;
+
+    static fabric_op& of(void* context) noexcept { return *static_cast<fabric_op*>(context); }
+};
+static_assert(offsetof(fabric_op, context) == 0);
+
+struct fabric_buffer {
+    fabric_op op{};
+    std::byte* memory = nullptr; // on a cache line's boundary
+    void* descriptor = nullptr;
+    std::size_t length = 0; // of the frame in it
+};
+
+class fabric_buffers {
+public:
+    // Pre: the device outlives the buffers.
+    fabric_buffers(fabric_device& device, fabric_op::what kind, std::uint64_t access, std::size_t longest,
+                   std::size_t most)
+        : device_(&device), kind_(kind), access_(access), stride_((longest + 63) / 64 * 64), most_(most) {}
+
+    fabric_buffer& operator[](std::uint32_t index) noexcept {
+        return blocks_[index / per_block]->buffers[index % per_block];
+    }
+    // Null: all are in use. More than the limit are made only where `beyond` says so; then null: no memory.
+    fabric_buffer* get(bool beyond = false) {
+        if (spare_.empty() && !grow(beyond)) return nullptr;
+        fabric_buffer& b = (*this)[spare_.back()];
+        spare_.pop_back();
+        return &b;
+    }
+    void put(fabric_buffer& b) noexcept { spare_.push_back(b.op.index); }
+    std::size_t in_use() const noexcept { return blocks_.size() * per_block - spare_.size(); }
+
+private:
+    static constexpr std::uint32_t per_block = 32;
+    struct line {
+        alignas(64) std::byte bytes[64];
+    };
+    struct block {
+        std::unique_ptr<line[]> memory;
+        unique_fid<fid_mr> registered;
+        fabric_buffer buffers[per_block]{};
+    };
+
+    bool grow(bool beyond) {
+        if (blocks_.size() * per_block >= most_ && !beyond) return false;
+        auto made = std::make_unique<block>();
+        made->memory = std::make_unique<line[]>(per_block * stride_ / 64);
+        std::byte* first = made->memory[0].bytes;
+        if (!device_->register_memory({first, per_block * stride_}, access_, made->registered)) return false;
+        const auto base = static_cast<std::uint32_t>(blocks_.size()) * per_block;
+        spare_.reserve(base + per_block); // put() never allocates
+        for (std::uint32_t i = per_block; i-- != 0;) {
+            fabric_buffer& b = made->buffers[i];
+            b.op.kind = kind_;
+            b.op.index = base + i;
+            b.memory = first + i * stride_;
+            b.descriptor = fabric_device::descriptor(made->registered);
+            spare_.push_back(base + i);
+        }
+        blocks_.push_back(std::move(made));
+        return true;
+    }
+
+    fabric_device* device_;
+    fabric_op::what kind_;
+    std::uint64_t access_;
+    std::size_t stride_, most_;
+    std::vector<std::unique_ptr<block>> blocks_;
+    std::vector<std::uint32_t> spare_;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSL-1.0
+// What libfabric gives a rank: one endpoint with its completion queue and its addresses, and registered memory.
+#ifndef BOUGH_TRANSPORT_FABRIC_DEVICE_HPP
+#define BOUGH_TRANSPORT_FABRIC_DEVICE_HPP
+
+#include <bough/core/status.hpp>
+#include <bough/transport/fabric/options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <span>
+#include <string>
+
+namespace bough::detail {
+
+struct fid_close {
+    template <class F>
+    void operator()(F* f) const noexcept {
+        fi_close(&f->fid);
+    }
+};
+struct info_free {
+    void operator()(fi_info* i) const noexcept { fi_freeinfo(i); }
+};
+template <class F>
+using unique_fid = std::unique_ptr<F, fid_close>;
+using unique_info = std::unique_ptr<fi_info, info_free>;
+
+// Which code tells best what libfabric says.
+inline errc errc_of_fabric(ssize_t result) noexcept {
+    switch (-result) {
+    case 0: return errc::ok;
+    case FI_ENODATA:
+    case FI_ENOSYS:
+    case FI_EOPNOTSUPP: return errc::unsupported;
+    case FI_ENOMEM:
+    case FI_EMFILE:
+    case FI_ENOSPC: return errc::no_resources;
+    default: return errc::peer_dead;
+    }
+}
+
+class fabric_device {
+public:
+    // Preferred: a provider that writes remotely, and one that keeps the order of messages.
+    status open(const fabric_options& options) {
+        for (const bool writes : {true, false})
+            for (const std::uint64_t order : {std::uint64_t{FI_ORDER_SAS}, std::uint64_t{FI_ORDER_NONE}})
+                if (!info_ && (options.remote_writes || !writes)) info_ = find(options, writes, order);
+        if (!info_)
+            return {.code = errc::unsupported,
+                    .argument = "provider: none that libfabric has here does what is needed"};
+        if (options.remote_writes && info_->domain_attr->cq_data_size < sizeof(std::uint32_t))
+            info_ = find(options, false, FI_ORDER_NONE);
+        if (!info_) return {.code = errc::unsupported, .argument = "provider: cannot send tagged messages"};
+        const auto mode = static_cast<unsigned>(info_->domain_attr->mr_mode);
+        local_ = options.register_all || (mode & FI_MR_LOCAL) != 0;
+        bind_ = (mode & FI_MR_ENDPOINT) != 0;
+        virtual_ = (mode & FI_MR_VIRT_ADDR) != 0;
+        own_keys_ = (mode & FI_MR_PROV_KEY) == 0;
+        return start();
+    }
+
+    const fi_info& info() const noexcept { return *info_; }
+    const char* provider() const noexcept { return info_->fabric_attr->prov_name; }
+    bool writes_remotely() const noexcept { return (info_->caps & FI_RMA) != 0; }
+    std::size_t most_bytes() const noexcept { return info_->ep_attr->max_msg_size; } // of one transfer
+    fid_ep* endpoint() const noexcept { return endpoint_.get(); }
+    fid_cq* completions() const noexcept { return completions_.get(); }
+
+    // Where others reach this rank: at most as many bytes as there is room for.
+    status address(std::span<std::byte> into, std::size_t& length) const {
+        length = into.size();
+        if (fi_getname(&endpoint_->fid, into.data(), &length) != 0 || length > into.size())
+            return {.code = errc::unsupported, .argument = "provider: its addresses are too long"};
+        return {};
+    }
+    status insert(const std::byte* address, fi_addr_t& peer) {
+        return fi_av_insert(addresses_.get(), address, 1, &peer, 0, nullptr) == 1 ? status{}
+                                                                                  : status{.code = errc::no_resources};
+    }
+
+    // Memory that the provider may use. `target`: others write there; else this rank's own transfers use it, for which
+    // many providers need no registration: then `memory` stays empty. False: it could not be registered.
+    bool register_memory(std::span<const std::byte> bytes, std::uint64_t access, unique_fid<fid_mr>& memory) {
+        const bool target = (access & FI_REMOTE_WRITE) != 0;
+        if (!target && !local_) return true;
+        fid_mr* made = nullptr;
+        int result = -FI_ENOKEY;
+        for (int tries = 0; result == -FI_ENOKEY && tries != 64; ++tries) {
+            const std::uint64_t key = own_keys_ ? next_key() : 0;
+            result = fi_mr_reg(domain_.get(), bytes.data(), bytes.size(), access, 0, key, 0, &made, nullptr);
+        }
+        if (result != 0) return false;
+        memory.reset(made);
+        return !bind_ || (fi_mr_bind(made, &endpoint_->fid, 0) == 0 && fi_mr_enable(made) == 0);
+    }
+    static void* descriptor(const unique_fid<fid_mr>& memory) noexcept {
+        return memory ? fi_mr_desc(memory.get()) : nullptr;
+    }
+    std::uint64_t remote_address(const std::byte* first) const noexcept {
+        return virtual_ ? reinterpret_cast<std::uint64_t>(first) : 0;
+    }
+
+    // From here on the provider touches no memory of this rank, save what is registered.
+    void close_endpoint() noexcept { endpoint_.reset(); }
+    // Gives everything up without a word: it is another process's.
+    void abandon() noexcept {
+        (void)endpoint_.release();
+        (void)completions_.release();
+        (void)addresses_.release();
+        (void)domain_.release();
+        (void)fabric_.release();
+    }
+
+private:
+    static constexpr std::uint32_t version = FI_VERSION(1, 9);
+
+    static unique_info find(const fabric_options& options, bool writes, std::uint64_t order) {
+        const unique_info hints(fi_allocinfo());
+        if (!hints) return nullptr;
+        hints->caps = FI_MSG | (writes ? FI_RMA : FI_TAGGED);
+        hints->mode = FI_CONTEXT | FI_CONTEXT2;
+        hints->ep_attr->type = FI_EP_RDM;
+        hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+        hints->domain_attr->threading = FI_THREAD_DOMAIN;
+        hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+        hints->tx_attr->msg_order = hints->rx_attr->msg_order = order;
+        if (!options.provider.empty()) hints->fabric_attr->prov_name = ::strdup(options.provider.c_str());
+        if (!options.domain.empty()) hints->domain_attr->name = ::strdup(options.domain.c_str());
+        fi_info* found = nullptr;
+        const char* node = options.node.empty() ? nullptr : options.node.c_str();
+        if (fi_getinfo(version, node, nullptr, node != nullptr ? FI_SOURCE : 0, hints.get(), &found) != 0)
+            return nullptr;
+        return unique_info(found);
+    }
+
+    status start() {
+        fid_fabric* fabric = nullptr;
+        fid_domain* domain = nullptr;
+        fid_av* addresses = nullptr;
+        fid_cq* completions = nullptr;
+        fid_ep* endpoint = nullptr;
+        const auto failed = [](int result) { return status{.code = errc_of_fabric(result)}; };
+        int result = 0;
+        if ((result = fi_fabric(info_->fabric_attr, &fabric, nullptr)) != 0) return failed(result);
+        fabric_.reset(fabric);
+        if ((result = fi_domain(fabric, info_.get(), &domain, nullptr)) != 0) return failed(result);
+        domain_.reset(domain);
+        fi_av_attr of_addresses{};
+        of_addresses.type = info_->domain_attr->av_type;
+        if ((result = fi_av_open(domain, &of_addresses, &addresses, nullptr)) != 0) return failed(result);
+        addresses_.reset(addresses);
+        fi_cq_attr of_completions{};
+        of_completions.format = FI_CQ_FORMAT_DATA;
+        of_completions.wait_obj = FI_WAIT_NONE;
+        of_completions.size = std::max<std::size_t>(4096, info_->rx_attr->size + info_->tx_attr->size);
+        if ((result = fi_cq_open(domain, &of_completions, &completions, nullptr)) != 0) return failed(result);
+        completions_.reset(completions);
+        if ((result = fi_endpoint(domain, info_.get(), &endpoint, nullptr)) != 0) return failed(result);
+        endpoint_.reset(endpoint);
+        if ((result = fi_ep_bind(endpoint, &addresses->fid, 0)) != 0 ||
+            (result = fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV)) != 0 ||
+            (result = fi_enable(endpoint)) != 0)
+            return failed(result);
+        return {};
+    }
+
+    std::uint64_t next_key() noexcept {
+        const std::size_t bits = 8 * std::min<std::size_t>(info_->domain_attr->mr_key_size, 8);
+        const std::uint64_t mask = bits >= 64 || bits == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+        return ++keys_ & mask;
+    }
+
+    unique_info info_;
+    bool local_ = false, bind_ = false, virtual_ = false, own_keys_ = false;
+    std::uint64_t keys_ = 0;
+    // Closed from the last to the first.
+    unique_fid<fid_fabric> fabric_;
+    unique_fid<fid_domain> domain_;
+    unique_fid<fid_av> addresses_;
+    unique_fid<fid_cq> completions_;
+    unique_fid<fid_ep> endpoint_;
+};
+
+} // namespace bough::detail
+
+#endif

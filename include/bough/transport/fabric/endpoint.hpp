@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: BSL-1.0
+// What bough::fabric does: the messages, payloads and peers of one rank over an endpoint of libfabric.
+//
+// A long message costs three steps: its announcement, the receiver's `go` with the place for it, and a remote write that
+// brings a ticket along. The sender starts it, so it knows at any moment whether its memory is in use: before `go` it can
+// take the message back without asking anybody (T9), which a receiver that reads for itself would not allow.
+#ifndef BOUGH_TRANSPORT_FABRIC_ENDPOINT_HPP
+#define BOUGH_TRANSPORT_FABRIC_ENDPOINT_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/transport/detail/forks.hpp>
+#include <bough/transport/fabric/alive.hpp>
+#include <bough/transport/fabric/buffers.hpp>
+#include <bough/transport/fabric/device.hpp>
+#include <bough/transport/fabric/frame.hpp>
+#include <bough/transport/fabric/lines.hpp>
+#include <bough/transport/fabric/options.hpp>
+#include <bough/transport/fabric/transfer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+class fabric_endpoint {
+public:
+    fabric_endpoint(std::unique_ptr<fabric_device> device, const fabric_options& options, const fabric_group& g)
+        : options_(options), group_(g), device_(std::move(device)), lines_(*device_, options, g), peers_(g.size) {}
+
+    ~fabric_endpoint() {
+        if (forked()) {
+            pushes_.abandon();
+            pulls_.abandon();
+            device_->abandon();
+            return;
+        }
+        leave();
+        device_->close_endpoint();
+    }
+
+    const fabric_group& who() const noexcept { return group_; }
+    bool forked() const noexcept { return forks() != forks_; }
+    std::uint64_t strangers() const noexcept { return strangers_ + lines_.strangers(); }
+    const fabric_device& device() const noexcept { return *device_; }
+
+    // --- Joining ---
+
+    fabric_device& device() noexcept { return *device_; }
+    void set_address(rank_t r, fi_addr_t address) noexcept { lines_.set_address(r, address); }
+    void watch(rank_t r, std::uint64_t process) {
+        if (!watch_.add(r, process)) suspect(r, errc::peer_dead);
+    }
+    // Says hello to all and waits until all have. The rank that has not, if any.
+    status meet(std::uint64_t last_ns) {
+        lines_.set_meeting(true);
+        lines_.refill();
+        for (rank_t r = 0; r != group_.size; ++r)
+            if (r != group_.rank) lines_.say(r, fabric_frame::hello);
+        for (std::uint32_t turns = 1; lines_.missing() != group_.size || !lines_.all_sent(); ++turns) {
+            lines_.flush();
+            while (gather(8)) {
+            }
+            if (turns % 16 == 0 && fabric_clock_ns() >= last_ns) {
+                const rank_t late = lines_.missing();
+                return {.code = errc::deadline, .peer = late != group_.size ? late : no_rank};
+            }
+            if (group_.oversubscribed || turns > 1000)
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
+            else
+                std::this_thread::yield();
+        }
+        lines_.set_meeting(false);
+        return {};
+    }
+
+    // --- The transport ---
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= group_.size || to == group_.rank || forked()) return posted::failed;
+        peer& p = peers_[to];
+        if (p.left || p.suspected_ns != 0) return p.reported ? posted::failed : posted::would_block;
+        if (!lines_.has_room(to)) return posted::would_block;
+        if (bytes.size() <= options_.eager_bytes)
+            return lines_.send(to, fabric_frame::message, tag, bytes) == fabric_lines::result::sent
+                       ? posted::complete
+                       : posted::would_block;
+        const fabric_announcement about{bytes.size(), p.announced, 0};
+        if (lines_.send(to, fabric_frame::announcement, tag, std::as_bytes(std::span(&about, 1))) !=
+            fabric_lines::result::sent)
+            return posted::would_block;
+        auto push = pushes_.make(fabric_op::what::push, to, id);
+        push->number = p.announced++;
+        push->from = bytes;
+        pushes_.add(std::move(push));
+        return posted::pending;
+    }
+
+    std::size_t poll(std::span<event> events) {
+        if (forked()) return 0;
+        lines_.flush();
+        if (stalled_) push_on();
+        std::size_t found = 0;
+        bool more = !closed_;
+        for (int turns = 0;; ++turns) {
+            while (found != events.size() && (next_ready_ != ready_.size() || lines_.has_next()))
+                found += hand_over(events[found]);
+            if (found == events.size() || !more || turns == 64) break;
+            more = gather(events.size() - found);
+        }
+        if (found == 0 && !events.empty()) look(++idle_);
+        return found;
+    }
+
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        fabric_buffer& b = lines_.buffer(handle);
+        const fabric_arrival a(b);
+        if (into.size() != a.bytes) return posted::failed;
+        if (a.head.kind == fabric_frame::message) {
+            if (!into.empty()) std::memcpy(into.data(), b.memory + sizeof a.head, into.size());
+            lines_.use_up(b, a.head.from);
+            lines_.give_room(a.head.from);
+            return posted::complete;
+        }
+        if (peers_[a.head.from].left) return posted::failed;
+        auto pull = pulls_.make(fabric_op::what::pull, a.head.from, id);
+        pull->number = a.number;
+        pull->into = into;
+        pull->place = {0, 0, a.number, ++tickets_};
+        const std::uint64_t access = group_.writes ? FI_REMOTE_WRITE : FI_RECV;
+        if (!device_->register_memory(into, access, pull->memory)) return posted::failed;
+        if (group_.writes) {
+            pull->place.address = device_->remote_address(into.data());
+            pull->place.key = fi_mr_key(pull->memory.get());
+        } else if (!receive_piece(*pull)) {
+            return posted::would_block;
+        }
+        lines_.use_up(b, a.head.from);
+        lines_.say(a.head.from, fabric_frame::go, pull->place);
+        pulls_.add(std::move(pull));
+        return posted::pending;
+    }
+    // A long message has to be taken.
+    bool claim(std::uint64_t handle) noexcept {
+        return fabric_arrival(lines_.buffer(handle)).head.kind == fabric_frame::message;
+    }
+    void release(std::uint64_t handle) {
+        fabric_buffer& b = lines_.buffer(handle);
+        const fabric_arrival a(b);
+        lines_.use_up(b, a.head.from);
+        if (a.head.kind == fabric_frame::announcement && !peers_[a.head.from].left)
+            lines_.say(a.head.from, fabric_frame::done, {0, 0, a.number, 0});
+        else
+            lines_.give_room(a.head.from);
+    }
+
+    errc cancel(std::uint64_t id) {
+        const auto is_it = [id](const transfer& t) { return t.id == id && !t.over; };
+        transfer* t = pushes_.find(is_it);
+        if (t != nullptr && t->stage == transfer::waiting) return end(*t, errc::cancelled), errc::ok;
+        if (t == nullptr) t = pulls_.find(is_it);
+        if (t != nullptr) { // under way, or asked for: its end comes soon, and says how
+            if (t->given_up_ns == 0) t->given_up_ns = fabric_clock_ns();
+            return errc::ok;
+        }
+        for (std::size_t i = next_ready_; i != ready_.size(); ++i) // over, but the caller does not know yet
+            if (ready_[i].what == event::kind::complete && ready_[i].id == id) return errc::ok;
+        return errc::invalid_argument;
+    }
+
+private:
+    struct peer {
+        std::uint32_t announced = 0;    // long messages to it
+        std::uint32_t quiet = 0;        // polls that found nothing since it was suspected
+        std::uint64_t suspected_ns = 0; // it seems to be gone, but what it has said comes first
+        errc fault = errc::ok;
+        bool left = false, reported = false;
+    };
+    using transfer = fabric_transfer;
+
+    void end(transfer& t, errc code) {
+        if (std::exchange(t.over, true)) return;
+        ready_.push_back({.what = event::kind::complete, .code = code, .peer = t.op.peer, .id = t.id});
+    }
+
+    // --- Frames ---
+
+    // One event, or one frame; false: it was none for the caller.
+    bool hand_over(event& e) {
+        if (next_ready_ != ready_.size()) {
+            e = ready_[next_ready_++];
+            if (e.what == event::kind::lost) peers_[e.peer].reported = true;
+            if (next_ready_ == ready_.size()) ready_.clear(), next_ready_ = 0;
+            return true;
+        }
+        return hear(*lines_.next(), e);
+    }
+    // Does what a frame says. True: it is a message, and `e` tells of it.
+    bool hear(fabric_buffer& b, event& e) {
+        const fabric_arrival a(b);
+        const rank_t from = a.head.from;
+        const bool is_short = a.head.kind == fabric_frame::message;
+        if (is_short || a.head.kind == fabric_frame::announcement) {
+            e = {.what = event::kind::arrived, .peer = from, .id = b.op.index, .bytes = a.bytes};
+            e.envelope = a.head.tag;
+            if (is_short && a.bytes != 0) e.data = b.memory + sizeof a.head;
+            return true;
+        }
+        fabric_place place;
+        if (b.length == sizeof a.head + sizeof place) std::memcpy(&place, b.memory + sizeof a.head, sizeof place);
+        lines_.put_back(b);
+        if (a.head.kind == fabric_frame::none) return no_payload(from, place.ticket), false;
+        if (a.head.kind == fabric_frame::bye) return lines_.say(from, fabric_frame::farewell), lose(from), false;
+        if (a.head.kind != fabric_frame::go && a.head.kind != fabric_frame::done) return false;
+        transfer* t = pushes_.find([&](const transfer& x) {
+            return x.op.peer == from && x.number == place.number && x.stage == transfer::waiting;
+        });
+        if (t == nullptr) return false;
+        if (a.head.kind == fabric_frame::go && !t->over) return begin(*t, place), false;
+        if (a.head.kind == fabric_frame::go) lines_.say(from, fabric_frame::none, place);
+        end(*t, errc::ok);
+        pushes_.remove(*t);
+        return false;
+    }
+
+    // --- Payloads ---
+
+    void begin(transfer& t, const fabric_place& place) {
+        t.place = place;
+        t.stage = transfer::ready;
+        if (device_->register_memory(t.from, group_.writes ? FI_WRITE : FI_SEND, t.memory)) return push(t);
+        lines_.say(t.op.peer, fabric_frame::none, place);
+        end(t, errc::no_resources);
+        pushes_.remove(t);
+    }
+    void push(transfer& t) {
+        t.piece = std::min<std::uint64_t>(t.from.size() - t.moved, device_->most_bytes());
+        const std::byte* first = t.from.data() + t.moved;
+        const fi_addr_t to = lines_.address(t.op.peer);
+        void* descriptor = fabric_device::descriptor(t.memory);
+        const ssize_t code =
+            group_.writes ? fi_writedata(device_->endpoint(), first, t.piece, descriptor, t.place.ticket, to,
+                                         t.place.address + t.moved, t.place.key, &t.op.context)
+                          : fi_tsend(device_->endpoint(), first, t.piece, descriptor, to, t.tag(), &t.op.context);
+        if (code == 0)
+            t.stage = transfer::flying;
+        else if (code == -FI_EAGAIN || code == -FI_ENOMEM)
+            stalled_ = true;
+        else
+            suspect(t.op.peer, errc::peer_dead);
+    }
+    void push_on() {
+        stalled_ = false;
+        for (std::size_t i = 0; i != pushes_.size(); ++i)
+            if (pushes_[i].stage == transfer::ready && !pushes_[i].over) push(pushes_[i]);
+    }
+    // Of a payload that comes as tagged messages.
+    bool receive_piece(transfer& t) {
+        t.piece = std::min<std::uint64_t>(t.into.size() - t.moved, device_->most_bytes());
+        return fi_trecv(device_->endpoint(), t.into.data() + t.moved, t.piece, fabric_device::descriptor(t.memory),
+                        lines_.address(t.op.peer), t.tag(), 0, &t.op.context) == 0;
+    }
+    void pushed(transfer& t) {
+        t.moved += t.piece;
+        t.stage = transfer::ready;
+        if (!t.over && t.moved != t.from.size()) return push(t);
+        end(t, errc::ok);
+        pushes_.remove(t);
+    }
+    void pulled(transfer& t, std::uint64_t bytes) {
+        t.moved += bytes;
+        const bool whole = t.moved >= t.into.size();
+        if (!whole && group_.writes) return;
+        if (!whole && t.stage != transfer::flying && receive_piece(t)) return;
+        if (!whole) suspect(t.op.peer, errc::no_resources);
+        end(t, whole ? errc::ok : errc::peer_dead);
+        pulls_.remove(t);
+    }
+    // A piece of a payload has been written here.
+    void written(std::uint32_t ticket) {
+        transfer* t = pulls_.find([=](const transfer& x) { return x.place.ticket == ticket; });
+        if (t == nullptr) return void(++strangers_);
+        pulled(*t, std::min<std::uint64_t>(t->into.size() - t->moved, device_->most_bytes()));
+    }
+    void no_payload(rank_t from, std::uint32_t ticket) {
+        transfer* t = pulls_.find([=](const transfer& x) { return x.place.ticket == ticket && x.op.peer == from; });
+        if (t != nullptr) give_up(*t, errc::peer_aborted);
+    }
+    // The payload of a pull never comes.
+    void give_up(transfer& t, errc code) {
+        if (!group_.writes && !closed_) { // the provider still has its memory; it says when not
+            t.stage = transfer::flying;
+            t.place.key = static_cast<std::uint64_t>(code);
+            fi_cancel(&device_->endpoint()->fid, &t.op.context);
+            return;
+        }
+        t.memory.reset(); // from here on nobody can write there
+        end(t, code);
+        pulls_.remove(t);
+    }
+
+    // --- What the provider says ---
+
+    // Takes over what the provider has done. False: nothing.
+    bool gather(std::size_t most) {
+        std::array<fi_cq_data_entry, 8> entries;
+        const ssize_t n = fi_cq_read(device_->completions(), entries.data(), std::min(most, entries.size()));
+        if (n == -FI_EAVAIL) return failed(), true;
+        for (ssize_t i = 0; i < n; ++i) {
+            const fi_cq_data_entry& e = entries[static_cast<std::size_t>(i)];
+            if ((e.flags & FI_REMOTE_WRITE) != 0)
+                written(static_cast<std::uint32_t>(e.data));
+            else
+                completed(fabric_op::of(e.op_context), e.len);
+        }
+        return n > 0;
+    }
+    void completed(fabric_op& op, std::size_t length) {
+        switch (op.kind) {
+        case fabric_op::what::receive: return lines_.received(op.index, length);
+        case fabric_op::what::frame: return lines_.sent(op.index);
+        case fabric_op::what::push: return pushed(transfer::of(op));
+        case fabric_op::what::pull: return pulled(transfer::of(op), length);
+        }
+    }
+    BOUGH_COLD void failed() {
+        fi_cq_err_entry e{};
+        if (fi_cq_readerr(device_->completions(), &e, 0) < 0 || e.op_context == nullptr) return;
+        fabric_op& op = fabric_op::of(e.op_context);
+        transfer& t = transfer::of(op);
+        switch (op.kind) {
+        case fabric_op::what::receive: return lines_.not_received(op.index);
+        case fabric_op::what::frame: return lines_.not_sent(op.index);
+        case fabric_op::what::push:
+            suspect(op.peer, errc::peer_dead);
+            end(t, errc::peer_dead);
+            return pushes_.remove(t);
+        case fabric_op::what::pull:
+            if (t.stage != transfer::flying) suspect(op.peer, errc::peer_dead);
+            end(t, t.stage == transfer::flying ? static_cast<errc>(t.place.key) : errc::peer_dead);
+            return pulls_.remove(t);
+        }
+    }
+
+    // --- Peers that are gone ---
+
+    BOUGH_COLD void suspect(rank_t r, errc why) {
+        peer& p = peers_[r];
+        if (p.left || p.suspected_ns != 0) return;
+        p.suspected_ns = fabric_clock_ns();
+        p.fault = why;
+        ++suspects_;
+    }
+    // After a poll that found nothing, the n-th.
+    void look(std::uint32_t n) {
+        for (rank_t r = 0; lines_.next_broken(r);) suspect(r, errc::peer_dead);
+        if (suspects_ != 0) judge();
+        if (n % 64 == 0) lines_.refill(), bury();
+        if (n % 16 != 0 || closed_) return;
+        const std::uint64_t now = fabric_clock_ns();
+        if (now - looked_ns_ < 1'000'000) return;
+        looked_ns_ = now;
+        watch_.look([this](rank_t r) { suspect(r, errc::peer_dead); });
+        const auto too_late = [&](const transfer& t) {
+            return t.given_up_ns != 0 && !t.over && now - t.given_up_ns > options_.answer_ns;
+        };
+        if (pushes_.find(too_late) != nullptr || pulls_.find(too_late) != nullptr) resign();
+    }
+    BOUGH_COLD void judge() {
+        const std::uint64_t now = fabric_clock_ns();
+        for (rank_t r = 0; r != group_.size; ++r) {
+            peer& p = peers_[r];
+            if (p.suspected_ns != 0 && !p.left && ++p.quiet >= 16 && now - p.suspected_ns >= 2'000'000) lose(r);
+        }
+    }
+    // Nothing more will come of a rank.
+    BOUGH_COLD void lose(rank_t r) {
+        peer& p = peers_[r];
+        if (p.left) return;
+        p.left = true;
+        lines_.forget(r);
+        if (p.suspected_ns != 0) --suspects_;
+        for (std::size_t i = pushes_.size(); i-- != 0;) {
+            transfer& t = pushes_[i];
+            if (t.op.peer != r) continue;
+            if (t.stage == transfer::flying && !closed_) {
+                t.given_up_ns = fabric_clock_ns(); // the provider says soon that it failed
+                continue;
+            }
+            end(t, errc::peer_dead);
+            pushes_.remove(t);
+        }
+        for (std::size_t i = pulls_.size(); i-- != 0;)
+            if (pulls_[i].op.peer == r) give_up(pulls_[i], errc::peer_dead);
+        ready_.push_back({.what = event::kind::lost, .code = p.fault, .peer = r});
+    }
+    // Some providers never say that a write failed because its target is gone. Nobody acknowledges it any more, so they do
+    // not go on with it either; the transfer stays theirs, its event comes now.
+    void bury() {
+        const auto is_grave = [this](const transfer& t) {
+            return t.given_up_ns != 0 && !t.over && peers_[t.op.peer].left;
+        };
+        for (transfer* t; (t = pushes_.find(is_grave)) != nullptr; end(*t, errc::peer_dead))
+            if (fabric_clock_ns() - t->given_up_ns < 20'000'000) return;
+    }
+    // Leaves the group, to have memory back that the provider does not give back.
+    BOUGH_COLD void resign() {
+        for (rank_t r = 0; r != group_.size; ++r)
+            if (r != group_.rank && !peers_[r].left) lines_.say(r, fabric_frame::bye);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        lines_.flush();
+        device_->close_endpoint();
+        lines_.close();
+        closed_ = true;
+        for (std::size_t i = 0; i != pulls_.size(); ++i)
+            if (pulls_[i].given_up_ns != 0) end(pulls_[i], errc::cancelled);
+        for (rank_t r = 0; r != group_.size; ++r)
+            if (r != group_.rank) lose(r);
+    }
+
+    // Says goodbye. What cannot be taken back ends first; both take no longer than `linger_ns`.
+    void leave() {
+        if (closed_) return;
+        const std::uint64_t last = fabric_clock_ns() + options_.linger_ns;
+        for (std::size_t i = 0; i != pushes_.size(); ++i) pushes_[i].over |= pushes_[i].stage == transfer::waiting;
+        const auto wait_for = [&](const auto& done) {
+            for (std::array<event, 8> events; !done() && !closed_ && fabric_clock_ns() < last;) {
+                const std::size_t found = poll(events);
+                for (std::size_t i = 0; i != found; ++i)
+                    if (events[i].what == event::kind::arrived) release(events[i].id);
+                if (found == 0) std::this_thread::yield();
+            }
+        };
+        wait_for(
+            [this] { return pulls_.empty() && pushes_.find([](const transfer& t) { return !t.over; }) == nullptr; });
+        if (closed_ || lines_.meeting()) return;
+        for (rank_t r = 0; r != group_.size; ++r)
+            if (r != group_.rank && !peers_[r].left) lines_.say(r, fabric_frame::bye);
+        wait_for([this] { return lines_.all_sent() && lines_.all_waved(); });
+    }
+
+    fabric_options options_;
+    fabric_group group_;
+    std::uint32_t forks_ = forks();
+    std::unique_ptr<fabric_device> device_;
+    fabric_lines lines_;
+    std::vector<peer> peers_;
+    fabric_transfers pushes_, pulls_;
+    std::vector<event> ready_; // that are not handed over yet, from next_ready_ on
+    std::size_t next_ready_ = 0;
+    fabric_watch watch_;
+    std::uint32_t tickets_ = 0, idle_ = 0, suspects_ = 0;
+    std::uint64_t strangers_ = 0;
+    std::uint64_t looked_ns_ = 0; // at what is not seen by polling
+    bool stalled_ = false;        // a push waits for the provider
+    bool closed_ = false;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a rank joins a group over libfabric: it opens an endpoint, learns the others' addresses, and greets them.
+#ifndef BOUGH_TRANSPORT_FABRIC_JOIN_HPP
+#define BOUGH_TRANSPORT_FABRIC_JOIN_HPP
+
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/status.hpp>
+#include <bough/transport/fabric/alive.hpp>
+#include <bough/transport/fabric/device.hpp>
+#include <bough/transport/fabric/endpoint.hpp>
+#include <bough/transport/fabric/frame.hpp>
+#include <bough/transport/fabric/options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+inline status check_fabric_options(const fabric_options& o) noexcept {
+    if (o.window < 1 || o.window > 4096) return invalid_argument("window: must be 1 to 4096");
+    if (o.eager_bytes > std::uint32_t{1} << 20) return invalid_argument("eager_bytes: at most 1 MiB");
+    return {};
+}
+
+inline status describe_fabric(fabric_card& mine, fabric_device& device, const fabric_options& options) {
+    if (const status bad = check_fabric_options(options)) return bad;
+    if (const status bad = device.open(options)) return bad;
+    std::size_t length = 0;
+    if (const status bad = device.address(mine.address, length)) return bad;
+    mine.address_bytes = static_cast<std::uint32_t>(length);
+    std::strncpy(mine.provider.data(), device.provider(), mine.provider.size() - 1);
+    mine.tagged = !device.writes_remotely();
+    return {};
+}
+
+// What the cards say of the whole group. An error is everybody's.
+inline status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, fabric_options& options,
+                              fabric_group& group) {
+    group.rank = me;
+    group.size = static_cast<rank_t>(cards.size());
+    group.job = cards[0].job;
+    group.cores = 0;
+    rank_t neighbours = 0;
+    for (rank_t r = 0; r != group.size; ++r) {
+        const fabric_card& c = cards[r];
+        if (c.format != fabric_card{}.format || c.address_bytes > c.address.size())
+            return {.code = errc::protocol_error, .peer = r};
+        if (c.failure != 0) return {.code = errc::peer_aborted, .cause = static_cast<errc>(c.failure), .peer = r};
+        if (c.provider != cards[0].provider)
+            return {.code = errc::invalid_argument, .peer = r, .argument = "provider: differs between ranks"};
+        options.window = std::min(options.window, c.window);
+        options.eager_bytes = std::min(options.eager_bytes, c.eager_bytes);
+        group.writes = group.writes && c.tagged == 0;
+        neighbours += c.machine == cards[me].machine;
+        const auto same = [&c](const fabric_card& other) { return other.machine == c.machine; };
+        if (std::none_of(cards.begin(), cards.begin() + r, same)) group.cores += c.cores;
+    }
+    group.oversubscribed = neighbours > cards[me].cores;
+    return {};
+}
+
+template <WireUp W>
+std::unique_ptr<fabric_endpoint> join_fabric(W& wire, fabric_options options, status& outcome) {
+    const std::uint64_t last_ns = fabric_clock_ns() + options.timeout_ns;
+    auto device = std::make_unique<fabric_device>();
+    fabric_card mine;
+    mine.window = options.window;
+    mine.eager_bytes = options.eager_bytes;
+    mine.job = std::random_device{}();
+    mine.cores = std::max(1u, std::thread::hardware_concurrency());
+    mine.machine = machine_mark();
+    mine.processes = process_space();
+    mine.process = static_cast<std::uint64_t>(::getpid());
+    const status ready = describe_fabric(mine, *device, options);
+    mine.failure = static_cast<std::uint32_t>(ready.code); // so that nobody waits for this rank
+
+    std::vector<fabric_card> cards(wire.size());
+    outcome =
+        wire.exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(cards)), options.timeout_ns);
+    fabric_group group;
+    if (!outcome) outcome = agree_on_fabric(cards, wire.rank(), options, group);
+    if (ready) outcome = ready;
+    if (outcome) return nullptr;
+
+    auto endpoint = std::make_unique<fabric_endpoint>(std::move(device), options, group);
+    for (rank_t r = 0; r != group.size && !outcome; ++r) {
+        fi_addr_t address = FI_ADDR_UNSPEC;
+        outcome = endpoint->device().insert(cards[r].address.data(), address);
+        endpoint->set_address(r, address);
+        const bool is_seen = mine.machine != 0 && cards[r].machine == mine.machine && mine.processes != 0 &&
+                             cards[r].processes == mine.processes && cards[r].process != mine.process;
+        if (is_seen) endpoint->watch(r, cards[r].process);
+    }
+    if (!outcome) outcome = endpoint->meet(last_ns);
+    if (outcome) endpoint.reset();
+    return endpoint;
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSL-1.0
+// The frames between one rank and all others: buffers that wait for them, their order, credits, and words that the provider
+// does not take at once. What frames mean is the endpoint's business (endpoint.hpp).
+#ifndef BOUGH_TRANSPORT_FABRIC_LINES_HPP
+#define BOUGH_TRANSPORT_FABRIC_LINES_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/transport/fabric/buffers.hpp>
+#include <bough/transport/fabric/device.hpp>
+#include <bough/transport/fabric/frame.hpp>
+#include <bough/transport/fabric/options.hpp>
+#include <bough/transport/fabric/order.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+inline std::uint64_t fabric_clock_ns() noexcept {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+struct fabric_group {
+    rank_t rank = 0, size = 1;
+    std::uint32_t job = 0;
+    std::uint32_t cores = 1;
+    bool oversubscribed = false;
+    bool writes = true; // long payloads are written remotely
+};
+
+// A frame that has come.
+struct fabric_arrival {
+    fabric_frame head{};
+    std::uint64_t bytes = 0;  // of its message
+    std::uint32_t number = 0; // of a long one
+
+    explicit fabric_arrival(const fabric_buffer& b) noexcept {
+        std::memcpy(&head, b.memory, sizeof head);
+        bytes = b.length - sizeof head;
+        if (head.kind != fabric_frame::announcement) return;
+        fabric_announcement about;
+        std::memcpy(&about, b.memory + sizeof head, sizeof about);
+        bytes = about.bytes;
+        number = about.number;
+    }
+};
+
+class fabric_lines {
+public:
+    enum class result : std::uint8_t { sent, full, broken };
+
+    fabric_lines(fabric_device& device, const fabric_options& options, const fabric_group& g)
+        : device_(&device), options_(options), group_(g), lines_(g.size),
+          longest_(sizeof(fabric_frame) + std::max<std::size_t>(options.eager_bytes, sizeof(fabric_place))),
+          in_(device, fabric_op::what::receive, FI_RECV, longest_,
+              std::size_t{g.size} * (4 * std::size_t{options.window} + 16)),
+          out_(device, fabric_op::what::frame, FI_SEND, longest_,
+               std::clamp<std::size_t>(device.info().tx_attr->size / 2, 1, 256)),
+          injected_(std::min(device.info().tx_attr->inject_size, most_injected)),
+          receives_(std::clamp<std::size_t>(std::size_t{g.size - 1} * (options.window + 4), 1,
+                                            std::min<std::size_t>(device.info().rx_attr->size, 512))) {}
+
+    void set_address(rank_t r, fi_addr_t address) noexcept { lines_[r].address = address; }
+    fi_addr_t address(rank_t r) const noexcept { return lines_[r].address; }
+    std::uint64_t strangers() const noexcept { return strangers_; }
+
+    // Frames may fail before all ranks are there: then `hello` is said again.
+    void set_meeting(bool on) noexcept { meeting_ = on; }
+    bool meeting() const noexcept { return meeting_; }
+    // The first rank that has not said hello; the group's size: there is none.
+    rank_t missing() const noexcept {
+        return first([](const line& l) { return !l.met; });
+    }
+    // All peers that are there have heard this rank's last word.
+    bool all_waved() const noexcept {
+        return first([](const line& l) { return !l.waved && !l.gone; }) == group_.size;
+    }
+    bool all_sent() const noexcept { return queue_.empty() && out_.in_use() == 0; }
+    bool is_gone(rank_t r) const noexcept { return lines_[r].gone; }
+    // Nothing is heard of a rank any more, nor said to it but farewell.
+    void forget(rank_t r) noexcept { lines_[r].gone = true; }
+    void close() noexcept {
+        closed_ = true;
+        queue_.clear();
+    }
+    // A rank that something could not be sent to, if there is one since the last call.
+    bool next_broken(rank_t& r) noexcept {
+        if (broken_.empty()) return false;
+        r = broken_.back();
+        broken_.pop_back();
+        return true;
+    }
+
+    // --- Out ---
+
+    bool has_room(rank_t to) const noexcept {
+        const line& l = lines_[to];
+        return l.queued == 0 && l.sent - l.freed < options_.window;
+    }
+    // Of a message: takes one of the credits.
+    result send(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body) {
+        const result r = transmit(to, kind, tag, body);
+        if (r == result::sent) ++lines_[to].sent;
+        return r;
+    }
+    // Says it now, or as soon as the provider takes it.
+    void say(rank_t to, std::uint16_t kind, const fabric_place& body = {}) {
+        if (closed_) return;
+        const word w{to, kind, body, 0};
+        if (lines_[to].queued == 0 && transmit(to, kind, {}, body_of(w)) != result::full) return;
+        ++lines_[to].queued;
+        queue_.push_back(w);
+    }
+    void flush() {
+        if (queue_.empty()) return;
+        const std::uint64_t now = fabric_clock_ns();
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i != queue_.size(); ++i) {
+            word w = queue_[i];
+            line& l = lines_[w.to];
+            if (w.since_ns == 0) w.since_ns = now;
+            bool done = l.gone && (w.kind != fabric_frame::farewell || now - w.since_ns > options_.linger_ns);
+            if (!done && !l.blocked) {
+                l.blocked = transmit(w.to, w.kind, {}, body_of(w)) == result::full;
+                done = !l.blocked;
+            }
+            if (done)
+                --l.queued;
+            else
+                queue_[kept++] = w;
+        }
+        queue_.resize(kept);
+        for (const word& w : queue_) lines_[w.to].blocked = false;
+    }
+    // What the provider says of a frame.
+    void sent(std::uint32_t buffer) noexcept { out_.put(out_[buffer]); }
+    void not_sent(std::uint32_t buffer) {
+        const rank_t to = out_[buffer].op.peer;
+        if (meeting_) {
+            ++lines_[to].queued;
+            queue_.push_back({to, fabric_frame::hello, {}, 0});
+        } else {
+            broken_.push_back(to);
+        }
+        sent(buffer);
+    }
+
+    // --- In ---
+
+    // Keeps as many buffers posted as frames may come at once.
+    void refill() {
+        while (posted_ < receives_ && !closed_) {
+            fabric_buffer* b = in_.get();
+            if (b == nullptr) return;
+            if (fi_recv(device_->endpoint(), b->memory, longest_, b->descriptor, FI_ADDR_UNSPEC, &b->op.context) != 0)
+                return in_.put(*b); // later
+            ++posted_;
+        }
+    }
+    void received(std::uint32_t buffer, std::size_t length) {
+        fabric_buffer& b = in_[buffer];
+        --posted_;
+        b.length = length;
+        fabric_frame head;
+        if (length >= sizeof head) std::memcpy(&head, b.memory, sizeof head);
+        const bool ours = length >= sizeof head && head.job == group_.job && head.from < group_.size &&
+                          head.from != group_.rank && is_fabric_frame(head, length, options_.eager_bytes);
+        if (!ours) return drop(b);
+        line& l = lines_[head.from];
+        l.met |= head.kind == fabric_frame::hello;
+        l.waved |= head.kind == fabric_frame::farewell;
+        if (!head.counts() || l.gone) return put_back(b);
+        switch (l.order.came(head.sequence, buffer)) {
+        case fabric_order::turn::later: break;
+        case fabric_order::turn::never: return drop(b);
+        case fabric_order::turn::next:
+            ripe_.push_back(buffer);
+            for (std::uint32_t next = 0; l.order.next(next);) ripe_.push_back(next);
+        }
+        refill();
+    }
+    // It was longer than any frame of this group.
+    void not_received(std::uint32_t buffer) {
+        --posted_;
+        drop(in_[buffer]);
+    }
+    // The next frame in order; null: none.
+    fabric_buffer* next() {
+        if (next_ripe_ == ripe_.size()) return nullptr;
+        fabric_buffer& b = in_[ripe_[next_ripe_++]];
+        if (next_ripe_ == ripe_.size()) ripe_.clear(), next_ripe_ = 0;
+        fabric_frame head;
+        std::memcpy(&head, b.memory, sizeof head);
+        line& l = lines_[head.from];
+        l.freed += static_cast<std::uint16_t>(head.used - static_cast<std::uint16_t>(l.freed));
+        return &b;
+    }
+    bool has_next() const noexcept { return next_ripe_ != ripe_.size(); }
+    fabric_buffer& buffer(std::uint64_t handle) noexcept { return in_[static_cast<std::uint32_t>(handle)]; }
+    void put_back(fabric_buffer& b) {
+        in_.put(b);
+        refill();
+    }
+    // A message is used up: its buffer, and a credit to give.
+    void use_up(fabric_buffer& b, rank_t from) {
+        put_back(b);
+        ++lines_[from].used;
+    }
+    // Tells a rank that it may send more, when it may send much more than it knows.
+    void give_room(rank_t from) {
+        const line& l = lines_[from];
+        if (!l.gone && l.used - l.told >= (options_.window + 1) / 2) say(from, fabric_frame::room);
+    }
+
+private:
+    static constexpr std::size_t most_injected = 256;
+
+    struct line {
+        fi_addr_t address = FI_ADDR_UNSPEC;
+        fabric_order order{};
+        std::uint32_t sequence = 0;        // of the next frame to it
+        std::uint32_t sent = 0, freed = 0; // messages to it, and how many of them it has used up
+        std::uint32_t used = 0, told = 0;  // messages of it that are used up, and how many of them it knows of
+        std::uint32_t queued = 0;          // words to it that the provider has not taken
+        bool met = false, waved = false, gone = false, blocked = false;
+    };
+    struct word {
+        rank_t to;
+        std::uint16_t kind;
+        fabric_place body;
+        std::uint64_t since_ns;
+    };
+
+    template <class F>
+    rank_t first(const F& f) const noexcept {
+        rank_t r = 0;
+        while (r != group_.size && (r == group_.rank || !f(lines_[r]))) ++r;
+        return r;
+    }
+    void drop(fabric_buffer& b) {
+        ++strangers_;
+        put_back(b);
+    }
+    static std::span<const std::byte> body_of(const word& w) noexcept {
+        if (w.kind != fabric_frame::go && w.kind != fabric_frame::none && w.kind != fabric_frame::done) return {};
+        return std::as_bytes(std::span(&w.body, 1));
+    }
+
+    result transmit(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body) {
+        line& l = lines_[to];
+        const fabric_frame head{tag, l.sequence, group_.job, group_.rank, static_cast<std::uint16_t>(l.used), kind};
+        const std::size_t length = sizeof head + body.size();
+        const auto write = [&](std::byte* memory) {
+            std::memcpy(memory, &head, sizeof head);
+            if (!body.empty()) std::memcpy(memory + sizeof head, body.data(), body.size());
+        };
+        ssize_t code = 0;
+        if (length <= injected_) {
+            alignas(16) std::byte whole[most_injected];
+            write(whole);
+            code = fi_inject(device_->endpoint(), whole, length, l.address);
+        } else { // words are few, and must not wait for messages
+            fabric_buffer* b = out_.get(kind != fabric_frame::message && kind != fabric_frame::announcement);
+            if (b == nullptr) return result::full;
+            write(b->memory);
+            b->op.peer = to;
+            code = fi_send(device_->endpoint(), b->memory, length, b->descriptor, l.address, &b->op.context);
+            if (code != 0) out_.put(*b);
+        }
+        if (code == -FI_EAGAIN || code == -FI_ENOMEM || (code != 0 && meeting_)) return result::full;
+        if (code != 0) {
+            broken_.push_back(to);
+            return result::broken;
+        }
+        l.told = l.used;
+        if (head.counts()) ++l.sequence;
+        return result::sent;
+    }
+
+    fabric_device* device_;
+    fabric_options options_;
+    fabric_group group_;
+    std::vector<line> lines_;
+    std::size_t longest_; // frame
+    fabric_buffers in_, out_;
+    std::size_t injected_;
+    std::size_t receives_, posted_ = 0; // frames that can come at once, as wished and as it is
+    std::vector<word> queue_;
+    std::vector<std::uint32_t> ripe_; // buffers whose frames are in order and not heard yet, from next_ripe_ on
+    std::size_t next_ripe_ = 0;
+    std::vector<rank_t> broken_;
+    std::uint64_t strangers_ = 0;
+    bool meeting_ = false; // not all ranks are there yet
+    bool closed_ = false;
+};
+
+} // namespace bough::detail
+
+#endif

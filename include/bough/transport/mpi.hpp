@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// mpi: ranks are those of an MPI communicator, whatever MPI it is. Only its point-to-point calls are used.
+//
+//   MPI_Init(&argc, &argv);
+//   {
+//       bough::communicator comm{bough::mpi{MPI_COMM_WORLD}};   // collective over the communicator
+//       ...
+//   }
+//   MPI_Finalize();
+//
+// Each transport has a duplicate of the communicator to itself, so that its messages never meet the program's own. A
+// message travels as one frame, envelope and payload together, if the payload has at most `eager_bytes`. A longer one is
+// announced by its envelope; its payload goes from the sender's memory straight to where take() wants it. MPI buffers
+// without a bound that a program could name, so credits keep at most `window` messages of each rank on their way.
+//
+// Failure. MPI does not tell of dead ranks: mpirun ends the whole job, or an operation ends by its deadline. A rank
+// that destroys its transport says so, and is reported lost to the others; so is one for which a call of MPI fails
+// (calls return their errors here). A payload that is under way cannot be taken back (T9): cancel waits for its end, which a
+// receiver that is stopped in the middle keeps away.
+//
+// Threads: calls come from one thread at a time: MPI_THREAD_FUNNELED in the main thread, else MPI_THREAD_SERIALIZED.
+#ifndef BOUGH_TRANSPORT_MPI_HPP
+#define BOUGH_TRANSPORT_MPI_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/transport/mpi_endpoint.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mpi.h>
+#include <span>
+#include <thread>
+
+namespace bough {
+
+class mpi {
+public:
+    // Collective over `of`. Pre: MPI is initialised, and is finalised after this transport has gone.
+    explicit mpi(MPI_Comm of, const mpi_options& options = {})
+        : s_(std::make_unique<detail::mpi_endpoint>(of, options)) {}
+    mpi(mpi&&) = default;
+    mpi& operator=(mpi&&) = delete;
+    ~mpi() {
+        if (s_) s_->leave();
+    }
+
+    rank_t rank() const noexcept { return s_->rank; }
+    rank_t size() const noexcept { return static_cast<rank_t>(s_->peers.size()); }
+    // How many cores the ranks share, on all nodes.
+    std::uint32_t cores() const noexcept { return s_->cores; }
+    // More ranks than cores on this node: whoever waits takes time from whoever works.
+    bool oversubscribed() const noexcept { return s_->oversubscribed; }
+    bool forked() const noexcept { return detail::forks() != s_->forks; }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        return s_->post_send(to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) { return s_->poll(events); }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return s_->take(handle, into, id);
+    }
+    // A long message has to be taken.
+    bool claim(std::uint64_t handle) const noexcept { return s_->claim(handle); }
+    void release(std::uint64_t handle) { s_->release(handle); }
+    errc cancel(std::uint64_t id) { return s_->cancel(id); }
+
+    std::uint64_t now_ns() const noexcept {
+        const auto since = std::chrono::steady_clock::now().time_since_epoch();
+        return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+    }
+    void wait(std::uint32_t idle, std::uint64_t) const {
+        constexpr std::uint32_t yields = 20'000; // some milliseconds; each poll has asked MPI too
+        if (idle < s_->spins) return;
+        if (idle < s_->spins + yields)
+            std::this_thread::yield();
+        else
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+
+private:
+    std::unique_ptr<detail::mpi_endpoint> s_;
+};
+
+static_assert(InPlaceTransport<mpi> && WaitableTransport<mpi>);
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+// The frames that bough::mpi sends, the memory they are sent from, and what is left of a rank that has ended: its
+// communicator is given back when MPI ends, because only then everything that was sent to it has come.
+#ifndef BOUGH_TRANSPORT_MPI_FRAMES_HPP
+#define BOUGH_TRANSPORT_MPI_FRAMES_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/rank.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mpi.h>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+// Before every payload, and alone as a word between two transports.
+struct mpi_frame {
+    enum what : std::uint32_t {
+        message,      // its payload follows in the frame
+        announcement, // of a long message: its payload waits for `go`
+        go,           // the receive is posted: send the payload of your long message `number`
+        none,         // there is no payload any more: it was taken back
+        stop,         // I do not want it any more; unless it is under way, say `none`
+        done,         // I do not want the payload of your long message `number`
+        room,         // nothing but `used`
+        bye,          // the last frame of a rank
+    };
+    envelope tag{};
+    std::uint64_t bytes = 0;  // of the payload
+    std::uint32_t number = 0; // of a long message, counted per pair of ranks
+    std::uint32_t used = 0;   // messages of the receiver of this frame that its sender has used up so far
+    std::uint32_t kind = message;
+    std::uint32_t unused = 0;
+};
+static_assert(sizeof(mpi_frame) == 56);
+
+inline constexpr int mpi_frame_tag = 0;
+// Of the payload of a long message; MPI guarantees tags up to 32,767.
+constexpr int mpi_payload_tag(std::uint32_t number) noexcept { return 1 + static_cast<int>(number % 16'384); }
+
+// So many bytes, also more than an int can count.
+class mpi_bytes {
+public:
+    explicit mpi_bytes(std::size_t n) {
+        constexpr std::size_t most = std::size_t{1} << 30;
+        if (n <= most) {
+            count = static_cast<int>(n);
+            return;
+        }
+        count = 1;
+        MPI_Datatype large;
+        MPI_Type_contiguous(static_cast<int>(most), MPI_BYTE, &large);
+        const int lengths[2] = {static_cast<int>(n / most), static_cast<int>(n % most)};
+        const MPI_Aint places[2] = {0, static_cast<MPI_Aint>(n / most * most)};
+        const MPI_Datatype types[2] = {large, MPI_BYTE};
+        MPI_Type_create_struct(2, lengths, places, types, &type);
+        MPI_Type_commit(&type);
+        MPI_Type_free(&large);
+        made_ = true;
+    }
+    mpi_bytes(const mpi_bytes&) = delete;
+    mpi_bytes& operator=(const mpi_bytes&) = delete;
+    ~mpi_bytes() { // MPI keeps it as long as a transfer needs it
+        if (made_) MPI_Type_free(&type);
+    }
+    int count = 0;
+    MPI_Datatype type = MPI_BYTE;
+
+private:
+    bool made_ = false;
+};
+
+// Memory that frames are sent from, reused once MPI has sent them.
+class mpi_outgoing {
+public:
+    explicit mpi_outgoing(std::size_t longest) : longest_(longest) {}
+
+    // False: MPI says no.
+    bool send(MPI_Comm comm, int to, const mpi_frame& frame, std::span<const std::byte> payload) {
+        reclaim();
+        std::unique_ptr<std::byte[]> memory;
+        if (free_.empty()) {
+            memory = std::make_unique<std::byte[]>(sizeof(mpi_frame) + longest_);
+            free_.reserve(++made_);
+        } else {
+            memory = std::move(free_.back());
+            free_.pop_back();
+        }
+        std::memcpy(memory.get(), &frame, sizeof frame);
+        if (!payload.empty()) std::memcpy(memory.get() + sizeof frame, payload.data(), payload.size());
+        MPI_Request request = MPI_REQUEST_NULL;
+        int sent = 0;
+        const bool good = MPI_Isend(memory.get(), static_cast<int>(sizeof frame + payload.size()), MPI_BYTE, to,
+                                    mpi_frame_tag, comm, &request) == MPI_SUCCESS &&
+                          MPI_Test(&request, &sent, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        if (sent != 0 || !good)
+            free_.push_back(std::move(memory));
+        else
+            flying_.emplace_back(request, std::move(memory));
+        return good;
+    }
+    void reclaim() {
+        int sent = 1;
+        while (!flying_.empty() && MPI_Test(&flying_.front().first, &sent, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+               sent != 0) {
+            free_.push_back(std::move(flying_.front().second));
+            flying_.erase(flying_.begin());
+        }
+    }
+    bool all_sent() const noexcept { return flying_.empty(); }
+
+private:
+    std::size_t longest_, made_ = 0;
+    std::vector<std::unique_ptr<std::byte[]>> free_;
+    std::vector<std::pair<MPI_Request, std::unique_ptr<std::byte[]>>> flying_;
+};
+
+// The communicators of transports that have ended. MPI_Finalize calls the attribute of MPI_COMM_SELF first, while
+// everything still works: there each hears its peers' last words and is given back.
+class mpi_parting {
+public:
+    struct remains {
+        MPI_Comm comm;
+        mpi_outgoing outgoing;
+        std::size_t longest; // frame
+        int expected;        // peers that have not said bye
+    };
+
+    static void add(remains what) {
+        static const bool hooked = hook();
+        (void)hooked;
+        all().push_back(std::move(what));
+    }
+
+private:
+    static std::vector<remains>& all() {
+        static std::vector<remains> list;
+        return list;
+    }
+    static bool hook() {
+        int key = MPI_KEYVAL_INVALID;
+        return MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &key, nullptr) == MPI_SUCCESS &&
+               MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) == MPI_SUCCESS &&
+               MPI_Comm_free_keyval(&key) == MPI_SUCCESS;
+    }
+    static int at_finalize(MPI_Comm, int, void*, void*) {
+        using clock = std::chrono::steady_clock;
+        const auto last = clock::now() + std::chrono::seconds(1); // a peer that never says bye is none of our making
+        for (remains& r : all()) {
+            std::vector<std::byte> frame(r.longest);
+            while ((r.expected != 0 || !r.outgoing.all_sent()) && clock::now() < last)
+                if (!hear(r, frame)) std::this_thread::yield();
+            if (r.expected == 0) MPI_Comm_free(&r.comm);
+        }
+        return MPI_SUCCESS;
+    }
+    static bool hear(remains& r, std::vector<std::byte>& frame) {
+        r.outgoing.reclaim();
+        MPI_Message message;
+        int found = 0;
+        if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, r.comm, &found, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            r.expected = 0;
+        if (found == 0) return false;
+        MPI_Mrecv(frame.data(), static_cast<int>(frame.size()), MPI_BYTE, &message, MPI_STATUS_IGNORE);
+        mpi_frame head;
+        std::memcpy(&head, frame.data(), sizeof head);
+        r.expected -= head.kind == mpi_frame::bye;
+        return true;
+    }
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: BSL-1.0
+// shared_memory: ranks are processes of one node. Linux.
+//
+//   bough::communicator comm{bough::shared_memory{wire}};      // wire: a WireUp, of a launcher for instance
+//   bough::allreduce(comm, std::span(x), bough::plus{});
+//
+// Every rank has one segment of memory, an anonymous sealed file that is gone when the last rank is: a ring for the
+// messages of each other rank, and a heap for buffers that peers may read in place (allocate()). Up to 24 bytes ride in
+// one cache line with their envelope; up to eager_bytes are copied into the ring; longer payloads stay with their sender.
+// They are combined in place if they lie in its heap; else `data` is null and take() reads them straight from its memory
+// through the kernel (process_vm_readv), or in pieces where the kernel does not allow that.
+//
+// A socket and a process handle for each peer tell when it dies: within milliseconds while this rank polls. All that is
+// read from shared memory is checked: a peer that writes nonsense is lost (errc::protocol_error), and nothing is read
+// or written outside of the rings. (doc/transports/shared_memory.md)
+#ifndef BOUGH_TRANSPORT_SHARED_MEMORY_HPP
+#define BOUGH_TRANSPORT_SHARED_MEMORY_HPP
+
+#if !defined(__linux__)
+#error "bough: shared_memory needs Linux (memfd, process_vm_readv, futex)"
+#endif
+
+#include <bough/concepts/transport.hpp>
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/error.hpp>
+#include <bough/transport/detail/forks.hpp>
+#include <bough/transport/detail/lifeline.hpp>
+#include <bough/transport/detail/shared_heap.hpp>
+#include <bough/transport/detail/shared_join.hpp>
+#include <bough/transport/detail/shared_layout.hpp>
+#include <bough/transport/detail/shared_receiver.hpp>
+#include <bough/transport/detail/shared_sender.hpp>
+#include <bough/transport/detail/shared_sleep.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct shared_memory_options {
+    std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
+    // Longer payloads stay with their sender until they are read (where they have to come in pieces: those longer than half
+    // of it). At most 16 MiB; each ring has twice as much memory.
+    // 0: 64 KiB, less with more than 16 ranks, so that the rings of a rank take 2 MiB.
+    std::uint32_t eager_bytes = 0;
+    std::uint64_t heap_bytes = 0;                   // of allocate(); may differ between ranks
+    std::uint32_t cores = 0;                        // cores that the ranks share; 0: those that any of them may run on
+    bool direct_reads = true;                       // false: stage long payloads, even if the kernel could read them
+    std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
+};
+
+class shared_memory {
+public:
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    template <WireUp W>
+    explicit shared_memory(W& wire, const shared_memory_options& options = {})
+        : shared_memory(checked(wire, options)) {}
+
+    // The same without exceptions: empty, and `result` says why. peer_dead, deadline: a rank did not come; no_resources:
+    // memory or descriptors ran out; invalid_argument: options that break a rule or differ between ranks; unsupported: no
+    // memfd; protocol_error: a rank is not what it should be. If one rank has an error, all have: peer_aborted, with that
+    // one's as the cause.
+    template <WireUp W>
+    static std::optional<shared_memory> join(W& wire, status& result, const shared_memory_options& options = {});
+
+    shared_memory(shared_memory&&) = default;
+    shared_memory& operator=(shared_memory&&) = delete;
+    // Leaves the group; long messages that nobody has read are taken back. Waits for nobody.
+    ~shared_memory() {
+        if (mine_.data() == nullptr || forked()) return;
+        for (link* l : open_) l->out.cancel_all();
+        lines_.shut_down();
+    }
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
+    // How many cores the ranks share.
+    std::uint32_t cores() const noexcept { return cores_; }
+    // More ranks than cores: whoever waits takes time from whoever works.
+    bool oversubscribed() const noexcept { return size() > cores_; }
+    // This process is a child of the one that joined: the group is its parent's.
+    bool forked() const noexcept { return detail::fork_count != forks_; }
+    // Memory of this rank's segment, heap included.
+    std::size_t segment_bytes() const noexcept { return mine_.size(); }
+    // Whether long private messages of a peer are read straight from its memory, or come in pieces. Pre: another rank.
+    bool reads_directly(rank_t peer) const noexcept { return links_[peer].reads_it; }
+
+    // Memory that peers read in place, on a cache line's boundary; empty if there is no piece as large. It is given back by
+    // deallocate(), or ends with the transport.
+    std::span<std::byte> allocate(std::size_t bytes) { return heap_.allocate(bytes); }
+    // Pre: from allocate(), whole, and no message in it is under way.
+    void deallocate(std::span<std::byte> piece) { heap_.deallocate(piece); }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= size() || to == rank_ || forked()) return posted::failed;
+        link& l = links_[to];
+        if (l.gone) return l.reported ? posted::failed : posted::would_block; // what it has said comes first
+        posted result = posted::complete;
+        if (bytes.size() > l.out.eager_bytes() || (bytes.size() >= in_place_bytes && heap_.is_shared(bytes)))
+            result = post_long(l, tag, bytes, id);
+        else if (!l.out.push(tag, bytes))
+            result = posted::would_block;
+        if (result == posted::would_block) {
+            l.wants_room = true;
+            return result;
+        }
+        if (!l.opened) open(l);
+        nudge(l);
+        return result;
+    }
+
+    std::size_t poll(std::span<event> events) {
+        if (forked()) return 0; // whatever has come is its parent's
+        std::size_t found = 0;
+        if (head_->openings.load(std::memory_order_acquire) != openings_) find_opened();
+        for (link* l : in_)
+            while (found != events.size() && l->in.peek(events[found], l->peer, l->handle)) ++found;
+        if (!open_.empty()) found += ended(events.subspan(found));
+        if (!takes_.empty()) found += unstage(events.subspan(found));
+        if (leaving_ != 0) found += departed(events.subspan(found));
+        if (found != 0)
+            idle_since_ns_ = 0;
+        else if ((++idle_polls_ & 1023) == 0)
+            look();
+        return found;
+    }
+
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        link& l = of(handle);
+        const auto index = static_cast<std::uint32_t>(handle & 63);
+        const detail::shared_receiver::note& n = l.in.at(index);
+        if (into.size() != n.bytes || forked()) return posted::failed;
+        if (n.where == detail::to_be_staged) {
+            if (!l.in.want(index)) return posted::failed;
+            takes_.push_back({&l, index, n.ticket, into, id});
+            nudge(l);
+            return posted::pending;
+        }
+        if (n.where == detail::in_private) {
+            if (!read(l, index, into)) return posted::failed;
+        } else {
+            if (n.where == detail::in_segment && !l.in.claim(index)) return posted::failed;
+            if (!into.empty()) std::memcpy(into.data(), n.data, into.size());
+            if (n.where == detail::in_segment) l.in.give_back(index);
+        }
+        l.in.release(index);
+        nudge(l);
+        return posted::complete;
+    }
+    // False also for a message whose payload is not within reach: it can only be taken.
+    bool claim(std::uint64_t handle) noexcept {
+        link& l = of(handle);
+        const auto index = static_cast<std::uint32_t>(handle & 63);
+        const std::uint32_t where = l.in.at(index).where;
+        return !forked() && (where == 0 || (where == detail::in_segment && l.in.claim(index)));
+    }
+    void release(std::uint64_t handle) noexcept {
+        if (forked()) return;
+        link& l = of(handle);
+        const auto index = static_cast<std::uint32_t>(handle & 63);
+        if (l.in.at(index).where != 0) l.in.give_back(index);
+        l.in.release(index);
+        nudge(l);
+    }
+    errc cancel(std::uint64_t id) {
+        if (forked()) return errc::forked_child;
+        for (pending_take& t : takes_) {
+            if (t.id != id || t.over) continue;
+            end_take(t, errc::cancelled);
+            return errc::ok;
+        }
+        const auto detach = [this](const std::byte* data, std::uint64_t bytes) {
+            if (!mine_.detach(data, bytes)) return false;
+            heap_.detached({data, static_cast<std::size_t>(bytes)}, detail::segment_layout::page);
+            return true;
+        };
+        for (link* l : open_)
+            if (l->out.cancel(id, detach)) return nudge(*l), errc::ok;
+        return errc::invalid_argument;
+    }
+
+    std::uint64_t now_ns() const noexcept {
+        return static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+                .count());
+    }
+    // Spins while every rank can have a core of its own; then yields; after some milliseconds of nothing it sleeps until a
+    // peer has something for it, for 5 ms at a time, so that the death of a peer is seen.
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
+        if (idle <= spins_) {
+            if (idle > 16) detail::relax();
+            return;
+        }
+        if ((idle & 3) != 0) return std::this_thread::yield();
+        const std::uint64_t now = now_ns();
+        if (idle_since_ns_ == 0) idle_since_ns_ = looked_ns_ = now;
+        if (now - looked_ns_ > 2'000'000) {
+            looked_ns_ = now;
+            look();
+        }
+        if (now - idle_since_ns_ < 4'000'000 || leaving_ != 0) return std::this_thread::yield();
+        if (deadline_ns != 0 && deadline_ns <= now) return;
+        const std::uint64_t left = deadline_ns == 0 ? longest_nap_ns : deadline_ns - now;
+        detail::sleep_on(head_->sleeping, std::min(left, longest_nap_ns), has_barriers_, [this] { return has_news(); });
+        looked_ns_ = now_ns();
+        look();
+    }
+
+private:
+    static constexpr std::size_t in_place_bytes = 4096; // shorter payloads are copied, even out of the heap
+    static constexpr std::uint64_t longest_nap_ns = 5'000'000;
+
+    // What this rank knows of one peer.
+    struct alignas(64) link {
+        rank_t peer = no_rank;
+        bool opened = false;     // I have begun to send to it
+        bool gone = false;       // it has died or left, or writes nonsense
+        bool reported = false;   // and that has been said
+        bool wants_room = false; // a post has been refused
+        bool reads_it = false, reads_me = false;
+        errc why = errc::peer_dead;
+        pid_t pid = 0;
+        std::uint64_t handle = 0; // of its arrivals, without the slot
+        detail::segment_head* theirs = nullptr;
+        detail::shared_sender out;
+        detail::shared_receiver in;
+        detail::shared_segment segment; // its
+    };
+    // Of a message that comes in pieces.
+    struct pending_take {
+        link* from;
+        std::uint32_t index, ticket;
+        std::span<std::byte> into;
+        std::uint64_t id;
+        std::size_t got = 0;
+        bool over = false; // its event is due
+        errc code = errc::ok;
+    };
+
+    static detail::segment_layout layout_of(rank_t ranks, const shared_memory_options& o) noexcept;
+    static status check(const shared_memory_options& o) noexcept;
+    shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
+                  std::uint32_t eager_bytes, status& result);
+
+    template <class W>
+    static shared_memory checked(W& wire, const shared_memory_options& options) {
+        status result;
+        std::optional<shared_memory> made = join(wire, result, options);
+        detail::throw_if(result);
+        return std::move(*made);
+    }
+
+    link& of(std::uint64_t handle) noexcept { return links_[static_cast<std::size_t>(handle >> 6)]; }
+
+    // I have changed something that the peer may be sleeping for.
+    static void nudge(const link& l) noexcept {
+        std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper has a barrier for both (shared_sleep.hpp)
+        if (l.theirs->sleeping.load(std::memory_order_relaxed) != 0) detail::wake(l.theirs->sleeping);
+    }
+    BOUGH_COLD void open(link& l) noexcept {
+        l.opened = true;
+        l.out.open();
+        l.theirs->openings.fetch_add(1, std::memory_order_acq_rel);
+    }
+    // Learns who has begun to send to this rank.
+    BOUGH_COLD void find_opened() noexcept {
+        openings_ = head_->openings.load(std::memory_order_acquire);
+        for (link& l : links_)
+            if (l.peer != rank_ && !l.reported && l.in.is_opened() &&
+                std::find(in_.begin(), in_.end(), &l) == in_.end())
+                in_.push_back(&l);
+    }
+    posted post_long(link& l, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        std::uint32_t where = l.reads_me ? detail::in_private : detail::to_be_staged;
+        std::uint64_t place = reinterpret_cast<std::uintptr_t>(bytes.data());
+        if (heap_.is_shared(bytes)) {
+            where = detail::in_segment;
+            place = heap_.offset_of(bytes.data());
+        }
+        const bool was_open = l.out.has_open();
+        if (!l.out.push_long(tag, bytes, id, where, place)) return posted::would_block;
+        if (!was_open) open_.push_back(&l);
+        return posted::pending;
+    }
+    std::size_t ended(std::span<event> events) {
+        std::size_t found = 0;
+        for (link* l : open_) {
+            found += l->out.acknowledged(l->peer, events.subspan(found));
+            if (!l->reads_me && !l->gone && l->out.stage()) nudge(*l);
+        }
+        std::erase_if(open_, [](const link* l) { return !l->out.has_open(); });
+        return found;
+    }
+
+    // A long message, from its sender's memory.
+    bool read(link& l, std::uint32_t index, std::span<std::byte> into) noexcept {
+        if (!l.in.is_lent(index)) return false;
+        const std::uint64_t place = l.in.at(index).place;
+        for (std::size_t got = 0; got != into.size();) {
+            const iovec here{into.data() + got, into.size() - got};
+            const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(place + got)), here.iov_len};
+            const ssize_t came = ::process_vm_readv(l.pid, &here, 1, &there, 1, 0);
+            if (came <= 0) { // it is dead, or has taken the message back; or there never was one
+                if (l.in.is_lent(index) && lines_.alive(l.peer)) l.in.set_broken();
+                return false;
+            }
+            got += static_cast<std::size_t>(came);
+        }
+        // A number of a process may be given to another one after its death.
+        return lines_.alive(l.peer) && l.in.give_back(index);
+    }
+    BOUGH_COLD void end_take(pending_take& t, errc code) noexcept {
+        const bool mine = t.from->in.give_back(t.index);
+        t.over = true;
+        t.code = code != errc::ok || mine ? code : errc::peer_aborted;
+        t.from->in.release(t.index);
+        nudge(*t.from);
+    }
+    // Puts pieces that have come where they belong, and reports the takes that have ended.
+    BOUGH_COLD std::size_t unstage(std::span<event> events) {
+        for (const pending_take& t : takes_)
+            while (t.from->in.unstage([&](std::uint32_t ticket, auto bytes) { return place(*t.from, ticket, bytes); }))
+                nudge(*t.from);
+        std::size_t found = 0;
+        for (pending_take& t : takes_) {
+            if (!t.over && t.got == t.into.size())
+                end_take(t, errc::ok);
+            else if (!t.over && t.from->reported)
+                end_take(t, errc::peer_dead);
+            else if (!t.over && !t.from->in.is_lent(t.index))
+                end_take(t, errc::peer_aborted);
+            if (!t.over || found == events.size()) continue;
+            events[found] = {};
+            events[found].what = event::kind::complete;
+            events[found].code = t.code;
+            events[found].peer = t.from->peer;
+            events[found++].id = t.id;
+            t.from = nullptr;
+        }
+        std::erase_if(takes_, [](const pending_take& t) { return t.from == nullptr; });
+        return found;
+    }
+    // False: more than the message has.
+    bool place(const link& from, std::uint32_t ticket, std::span<const std::byte> bytes) noexcept {
+        for (pending_take& t : takes_) {
+            if (t.from != &from || t.ticket != ticket || t.over) continue;
+            if (bytes.size() > t.into.size() - t.got) return false;
+            std::memcpy(t.into.data() + t.got, bytes.data(), bytes.size());
+            t.got += bytes.size();
+            return true;
+        }
+        return true; // it was cancelled
+    }
+
+    BOUGH_COLD void lose(rank_t r, errc why) noexcept {
+        link& l = links_[r];
+        if (l.gone) return;
+        l.gone = true;
+        l.why = why;
+        ++leaving_;
+    }
+    // Who has gone since?
+    BOUGH_COLD void look() {
+        lines_.look([this](rank_t r) { lose(r, errc::peer_dead); });
+        for (const link* l : in_)
+            if (l->in.broken()) lose(l->peer, errc::protocol_error);
+    }
+    // Reports who is gone and whose messages have all been seen.
+    BOUGH_COLD std::size_t departed(std::span<event> events) {
+        find_opened();
+        std::size_t found = 0;
+        for (link& l : links_) {
+            if (!l.gone || l.reported || found == events.size() || l.in.has_arrival()) continue;
+            l.reported = true;
+            --leaving_;
+            l.out.desert();
+            std::erase(in_, &l);
+            events[found] = {};
+            events[found].what = event::kind::lost;
+            events[found].code = l.why;
+            events[found++].peer = l.peer;
+        }
+        return found;
+    }
+    // Something that poll() would find, or that makes room for a refused post.
+    BOUGH_COLD bool has_news() noexcept {
+        if (head_->openings.load(std::memory_order_acquire) != openings_) return true;
+        for (link& l : links_) {
+            if (l.peer == rank_ || l.reported) continue;
+            if (l.in.has_arrival() || l.out.has_news() || (!takes_.empty() && l.in.has_piece())) return true;
+            if (l.wants_room && l.out.has_room()) {
+                l.wants_room = false;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    rank_t rank_ = 0;
+    std::uint32_t cores_ = 0;
+    std::uint32_t spins_ = 0;
+    std::uint32_t openings_ = 0; // that I know of
+    std::uint32_t idle_polls_ = 0;
+    std::uint32_t leaving_ = 0; // peers that are gone, and not yet reported
+    std::uint32_t forks_ = detail::forks();
+    bool has_barriers_ = false;
+    std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0;
+    detail::segment_head* head_ = nullptr;
+    std::vector<link*> in_;   // peers that send to me
+    std::vector<link*> open_; // to which long messages of mine are under way
+    std::vector<pending_take> takes_;
+    std::vector<link> links_; // by rank
+    detail::shared_segment mine_;
+    detail::shared_heap heap_;
+    detail::lifelines lines_;
+};
+
+static_assert(InPlaceTransport<shared_memory> && WaitableTransport<shared_memory>);
+
+inline status shared_memory::check(const shared_memory_options& o) noexcept {
+    if (o.slots < 1 || o.slots > detail::most_slots || !std::has_single_bit(o.slots))
+        return invalid_argument("slots: must be a power of two, 1 to 64");
+    if (o.eager_bytes > 1u << 24) return invalid_argument("eager_bytes: must be at most 16 MiB");
+    if (o.heap_bytes > std::uint64_t{1} << 60) return {.code = errc::no_resources};
+    return {};
+}
+inline detail::segment_layout shared_memory::layout_of(rank_t ranks, const shared_memory_options& o) noexcept {
+    const std::uint32_t share = ranks <= 16 ? 1u << 17 : std::bit_floor((1u << 21) / std::min(ranks, 512u));
+    const std::uint32_t area = o.eager_bytes == 0 ? share : (std::max(o.eager_bytes, 512u) + 63) / 64 * 128;
+    return {.ranks = ranks, .slots = o.slots, .area_bytes = area, .heap_bytes = o.heap_bytes};
+}
+
+template <WireUp W>
+std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {
+    const status refused = check(options); // the others are told
+    const detail::segment_layout layout = layout_of(wire.size(), refused ? shared_memory_options{} : options);
+    detail::shared_join joined(wire.rank(), layout, options.cores, options.direct_reads, options.join_timeout_ns);
+    result = joined.run(wire, refused);
+    if (result) return std::nullopt;
+    std::optional<shared_memory> made(
+        shared_memory(std::move(joined), wire.rank(), layout, options.eager_bytes, result));
+    if (result) made.reset();
+    return made;
+}
+
+inline shared_memory::shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
+                                    std::uint32_t eager_bytes, status& result)
+    : rank_(rank), cores_(made.cores()), has_barriers_(detail::register_barriers()), links_(layout.ranks),
+      mine_(std::move(made.mine)) {
+    spins_ = oversubscribed() ? 1 : 500;
+    head_ = reinterpret_cast<detail::segment_head*>(mine_.data());
+    heap_ = detail::shared_heap({mine_.data() + layout.heap_at(), static_cast<std::size_t>(layout.heap_bytes)});
+    in_.reserve(layout.ranks);
+    open_.reserve(layout.ranks);
+    if (eager_bytes == 0) eager_bytes = layout.area_bytes / 2;
+    for (rank_t r = 0; r != layout.ranks; ++r) {
+        link& l = links_[r];
+        l.peer = r;
+        if (r == rank) continue;
+        detail::joined_peer& p = made.peers[r];
+        l.handle = std::uint64_t{r} << 6;
+        l.reads_it = p.reads_it;
+        l.reads_me = p.reads_me;
+        l.pid = p.pid;
+        l.segment = std::move(p.segment);
+        l.theirs = reinterpret_cast<detail::segment_head*>(l.segment.data());
+        const std::span<const std::byte> heap(l.segment.data() + p.layout.heap_at(),
+                                              static_cast<std::size_t>(p.layout.heap_bytes));
+        l.out = detail::shared_sender(
+            detail::ring_view::at(l.segment.data() + p.layout.ring_at(rank, r), layout, !l.reads_me), eager_bytes);
+        l.in = detail::shared_receiver(
+            detail::ring_view::at(mine_.data() + layout.ring_at(r, rank), layout, !l.reads_it), heap, l.reads_it);
+        if (!lines_.add(r, std::move(p.socket), p.pid == ::getpid() ? 0 : p.pid)) result.code = errc::no_resources;
+    }
+}
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// tcp: ranks are processes on one machine or on several.
+//
+//   bough::tcp link{wire};                            // `wire`: a WireUp: a launcher's, PMIx's, ...
+//   bough::communicator comm{std::move(link)};
+//   bough::allreduce(comm, std::span(x), bough::plus{});
+//
+// Or from a list of hosts and a key: bough/transport/tcp/hosts.hpp. Without exceptions: tcp::join(wire, options, status).
+//
+// A connection takes a rank's place only after both sides have proved that they know the key of the job (handshake.hpp);
+// afterwards bytes travel in the clear. Listens at loopback unless told otherwise. Short messages are copied once on the
+// way; long ones (above 16 KiB) go from the sender's memory to the socket, and from the socket to where the receiver
+// takes them. A peer whose process ends is reported at once, whatever this rank waits for. There are no threads; nothing
+// moves while nobody polls. What it promises, its costs and its failures: doc/transports/tcp.md.
+//
+// Needs Boost.Asio (headers, 1.74 or newer) and OpenSSL's libcrypto: CMake target bough::tcp.
+#ifndef BOUGH_TRANSPORT_TCP_HPP
+#define BOUGH_TRANSPORT_TCP_HPP
+
+#include <bough/transport/tcp/basic_tcp.hpp>
+#include <bough/transport/tcp/openssl_mac.hpp>
+
+namespace bough {
+
+using tcp = basic_tcp<openssl_mac>;
+
+static_assert(Transport<tcp> && WaitableTransport<tcp> && !InPlaceTransport<tcp>);
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+// basic_tcp: the tcp transport over any Mac. bough/transport/tcp.hpp has it with OpenSSL's, and says what it does.
+#ifndef BOUGH_TRANSPORT_TCP_BASIC_TCP_HPP
+#define BOUGH_TRANSPORT_TCP_BASIC_TCP_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/config.hpp>
+#include <bough/transport/tcp/hosts.hpp>
+#include <bough/transport/tcp/join.hpp>
+#include <bough/transport/tcp/mac.hpp>
+#include <bough/transport/tcp/mesh.hpp>
+#include <bough/transport/tcp/options.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace bough {
+
+template <Mac M>
+class basic_tcp {
+public:
+#if BOUGH_HAS_EXCEPTIONS
+    // Joins the group of a wire-up, or of a list of hosts. Collective; throws tcp_error, within options.timeout_ns.
+    template <WireUp W>
+    explicit basic_tcp(W& wire, const tcp_options& options = {}) : basic_tcp(thrown(wire, options)) {}
+    explicit basic_tcp(const tcp_hosts& hosts, const tcp_options& options = {}) : basic_tcp(thrown(hosts, options)) {}
+#endif
+
+    // The same without exceptions: no transport, and why.
+    template <WireUp W>
+    static std::optional<basic_tcp> join(W& wire, const tcp_options& options, status& result) {
+        return made(detail::join_wire_up<M>(wire, options, result));
+    }
+    static std::optional<basic_tcp> join(const tcp_hosts& hosts, const tcp_options& options, status& result) {
+        return made(detail::join_hosts<M>(hosts, options, result));
+    }
+
+    basic_tcp(basic_tcp&&) noexcept = default;
+    basic_tcp& operator=(basic_tcp&&) noexcept = default;
+
+    rank_t rank() const noexcept { return mesh_->rank(); }
+    rank_t size() const noexcept { return mesh_->size(); }
+    // How many cores the ranks share: those of all machines, each counted once.
+    std::uint32_t cores() const noexcept { return mesh_->cores(); }
+    bool oversubscribed() const noexcept { return size() > cores(); }
+    bool forked() const noexcept { return mesh_->forked(); }
+    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        return mesh_->post_send(to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) { return mesh_->poll(events); }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return mesh_->take(handle, into, id);
+    }
+    void release(std::uint64_t handle) { mesh_->release(handle); }
+    errc cancel(std::uint64_t id) { return mesh_->cancel(id); }
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) { mesh_->wait(idle, deadline_ns); }
+
+    // --- What it has done ---
+    std::uint64_t system_calls() const noexcept { return mesh_->system_calls(); } // reads and writes
+    std::uint64_t unexpected_bytes() const noexcept { return mesh_->unexpected_bytes(); }
+    std::uint64_t strangers_turned_away() const noexcept { return mesh_->strangers_turned_away(); }
+
+private:
+    using mesh_type = detail::tcp_mesh<M>;
+
+    explicit basic_tcp(std::unique_ptr<mesh_type> mesh) noexcept : mesh_(std::move(mesh)) {}
+    static std::optional<basic_tcp> made(std::unique_ptr<mesh_type> mesh) {
+        if (!mesh) return std::nullopt;
+        return basic_tcp(std::move(mesh));
+    }
+#if BOUGH_HAS_EXCEPTIONS
+    template <class From>
+    static std::unique_ptr<mesh_type> thrown(From& from, const tcp_options& options) {
+        status result;
+        std::unique_ptr<mesh_type> mesh;
+        if constexpr (std::is_same_v<std::remove_const_t<From>, tcp_hosts>)
+            mesh = detail::join_hosts<M>(from, options, result);
+        else
+            mesh = detail::join_wire_up<M>(from, options, result);
+        if (!mesh) throw tcp_error(result);
+        return mesh;
+    }
+#endif
+
+    std::unique_ptr<mesh_type> mesh_;
+};
+
+} // namespace bough
+
+#endif

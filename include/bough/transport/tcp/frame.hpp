@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+// The frames of a tcp connection, and the only place that reads them: pure, constexpr, no allocation.
+//
+//   header   48 bytes, little endian: envelope 32 | length 8 | sequence 4 | kind 2 | zero 2
+//   payload  `length` bytes of a message
+//   tail     padding and, of a long message, a verdict; its last byte says whether the message is whole
+//
+// Frames are multiples of 16 bytes, so payloads that land in an aligned buffer are aligned there. The sequence counts the
+// frames of one direction: a frame that is lost, doubled or forged by a bug is a protocol error, never a wrong message.
+#ifndef BOUGH_TRANSPORT_TCP_FRAME_HPP
+#define BOUGH_TRANSPORT_TCP_FRAME_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace bough::detail {
+
+enum class frame_kind : std::uint16_t {
+    message = 1,      // short: it is received whole before it is announced
+    long_message = 2, // announced by its header; the tail says whether its sender took it back meanwhile
+    nothing = 3,      // a message that was taken back before its payload left; no payload
+    credit = 4,       // `bytes` of short frames have been used up, and may be sent again; no payload
+};
+
+struct frame {
+    envelope tag{};
+    std::uint64_t bytes = 0; // of payload
+    std::uint32_t sequence = 0;
+    frame_kind kind = frame_kind::message;
+    friend constexpr bool operator==(const frame&, const frame&) = default;
+};
+
+enum class frame_fault : std::uint8_t {
+    none,
+    kind,     // no kind that there is
+    length,   // more than a frame of this kind may carry
+    reserved, // a bit is set that has no meaning
+    sequence, // not the frame that comes next
+};
+
+inline constexpr std::size_t frame_header_bytes = 48;
+inline constexpr std::size_t frame_alignment = 16;
+inline constexpr std::uint64_t most_short_bytes = std::uint64_t{1} << 14; // payload of a short message
+inline constexpr std::uint64_t most_frame_bytes = std::uint64_t{1} << 48; // payload of any
+inline constexpr std::size_t most_tail_bytes = 2 * frame_alignment - 1;
+inline constexpr std::byte whole_message{0x57}, void_message{0x58}; // the last byte of a long message's tail
+
+// Bytes of payload behind a header.
+constexpr std::uint64_t frame_payload_bytes(const frame& f) noexcept {
+    return f.kind == frame_kind::credit ? 0 : f.bytes;
+}
+// Bytes after a payload. Pre: bytes <= most_frame_bytes.
+constexpr std::size_t frame_tail_bytes(frame_kind kind, std::uint64_t bytes) noexcept {
+    const auto padding = static_cast<std::size_t>((frame_alignment - bytes % frame_alignment) % frame_alignment);
+    return padding + (kind == frame_kind::long_message ? frame_alignment : 0);
+}
+
+namespace wire_layout {
+
+struct header {
+    envelope tag;
+    std::uint64_t bytes;
+    std::uint32_t sequence;
+    std::uint16_t kind;
+    std::uint16_t zero;
+};
+static_assert(sizeof(header) == frame_header_bytes);
+
+template <class U>
+constexpr U little(U value) noexcept {
+    if constexpr (std::endian::native == std::endian::little || sizeof(U) == 1) {
+        return value;
+    } else {
+        U swapped = 0;
+        for (std::size_t i = 0; i != sizeof(U); ++i)
+            swapped = static_cast<U>(swapped << 8 | (value >> (8 * i) & U{0xff}));
+        return swapped;
+    }
+}
+// Its own inverse.
+constexpr header little(header h) noexcept {
+    envelope& e = h.tag;
+    e.epoch = little(e.epoch);
+    e.operation = little(e.operation);
+    e.segment = little(e.segment);
+    e.context = little(e.context);
+    e.plan = little(e.plan);
+    e.signature.count = little(e.signature.count);
+    e.signature.root = little(e.signature.root);
+    e.signature.op = little(e.signature.op);
+    h.bytes = little(h.bytes);
+    h.sequence = little(h.sequence);
+    h.kind = little(h.kind);
+    h.zero = little(h.zero);
+    return h;
+}
+
+} // namespace wire_layout
+
+// What a short message of so many bytes takes of its receiver's memory, and of its sender's credit.
+constexpr std::uint64_t short_frame_bytes(std::uint64_t bytes) noexcept {
+    return frame_header_bytes + bytes + frame_tail_bytes(frame_kind::message, bytes);
+}
+
+using frame_header = std::array<std::byte, frame_header_bytes>;
+
+constexpr frame_header encode_frame(const frame& f) noexcept {
+    return std::bit_cast<frame_header>(
+        wire_layout::little(wire_layout::header{f.tag, f.bytes, f.sequence, static_cast<std::uint16_t>(f.kind), 0}));
+}
+
+// `f` is changed only if the header is right. `next`: the sequence number that is due.
+constexpr frame_fault decode_frame(const frame_header& bytes, std::uint32_t next, frame& f) noexcept {
+    const auto h = wire_layout::little(std::bit_cast<wire_layout::header>(bytes));
+    if (h.kind < 1 || h.kind > 4) return frame_fault::kind;
+    const auto kind = static_cast<frame_kind>(h.kind);
+    const std::uint64_t most = kind == frame_kind::message   ? most_short_bytes
+                               : kind == frame_kind::nothing ? 0
+                                                             : most_frame_bytes;
+    if (h.bytes > most) return frame_fault::length;
+    if (h.zero != 0) return frame_fault::reserved;
+    if (h.sequence != next) return frame_fault::sequence;
+    f = {h.tag, h.bytes, h.sequence, kind};
+    return frame_fault::none;
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+// The handshake of two ranks: how a connection gets a rank's place. Pure functions over bytes; no socket, no clock.
+//
+//   who accepts                                who connects
+//   greeting {magic, nonce A}          ->
+//                                      <-      proof  {magic, job, size, from, to, nonce B, mac}
+//   answer   {magic, verdict, mac}     ->
+//
+// Both macs are HMAC-SHA256 under the key of the job, over a label that names the role, the job, the size of the group, both
+// ranks and both nonces; the answer's also over the verdict. So a message of one role is none of the other, none of another
+// pair or job, and none of an earlier handshake. Who accepts says nothing that needs the key before it has seen a
+// proof: strangers cannot make it compute macs for them.
+#ifndef BOUGH_TRANSPORT_TCP_HANDSHAKE_HPP
+#define BOUGH_TRANSPORT_TCP_HANDSHAKE_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/transport/tcp/mac.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace bough::detail {
+
+inline constexpr std::size_t greeting_bytes = 40, proof_bytes = 96, answer_bytes = 48;
+using nonce = std::array<std::byte, 32>;
+using greeting_message = std::array<std::byte, greeting_bytes>;
+using proof_message = std::array<std::byte, proof_bytes>;
+using answer_message = std::array<std::byte, answer_bytes>;
+
+// Who wants to talk to whom, in which job.
+struct introduction {
+    std::uint64_t job = 0;
+    rank_t size = 0;
+    rank_t from = no_rank; // who connects
+    rank_t to = no_rank;   // who accepts
+    friend constexpr bool operator==(const introduction&, const introduction&) = default;
+};
+
+enum class tcp_verdict : std::uint32_t {
+    welcome = 1, // the connection is the pair's
+    taken = 2,   // the pair has another connection, or will have
+};
+
+namespace handshake_layout {
+
+inline constexpr char magic[] = "boughT01"; // the protocol and its version
+inline constexpr char proof_label[] = "bough tcp: I connect";
+inline constexpr char answer_label[] = "bough tcp: I accept.";
+static_assert(sizeof magic == 9 && sizeof proof_label == 21 && sizeof answer_label == 21);
+
+constexpr void put(std::span<std::byte> to, std::uint64_t value) noexcept {
+    for (std::size_t i = 0; i != to.size(); ++i) to[i] = static_cast<std::byte>(value >> (8 * i) & 0xff);
+}
+constexpr std::uint64_t get(std::span<const std::byte> from) noexcept {
+    std::uint64_t value = 0;
+    for (std::size_t i = from.size(); i-- != 0;) value = value << 8 | std::to_integer<std::uint64_t>(from[i]);
+    return value;
+}
+constexpr void put_magic(std::span<std::byte> message) noexcept {
+    for (std::size_t i = 0; i != 8; ++i) message[i] = static_cast<std::byte>(magic[i]);
+}
+constexpr bool has_magic(std::span<const std::byte> message) noexcept {
+    for (std::size_t i = 0; i != 8; ++i)
+        if (message[i] != static_cast<std::byte>(magic[i])) return false;
+    return true;
+}
+
+// What a mac is made of.
+template <Mac M>
+bool mac_of(const job_key& key, std::span<const char, 21> label, const introduction& who, const nonce& accepting,
+            const nonce& connecting, std::uint32_t said, std::span<std::byte, mac_bytes> tag) {
+    std::array<std::byte, 20 + 24 + 64> text{};
+    for (std::size_t i = 0; i != 20; ++i) text[i] = static_cast<std::byte>(label[i]);
+    const auto rest = std::span(text).subspan(20);
+    put(rest.subspan(0, 8), who.job);
+    put(rest.subspan(8, 4), who.size);
+    put(rest.subspan(12, 4), who.from);
+    put(rest.subspan(16, 4), who.to);
+    put(rest.subspan(20, 4), said);
+    std::copy(accepting.begin(), accepting.end(), rest.begin() + 24);
+    std::copy(connecting.begin(), connecting.end(), rest.begin() + 56);
+    return M::authenticate(key.bytes(), text, tag);
+}
+
+} // namespace handshake_layout
+
+constexpr greeting_message make_greeting(const nonce& accepting) noexcept {
+    greeting_message m{};
+    handshake_layout::put_magic(m);
+    for (std::size_t i = 0; i != accepting.size(); ++i) m[8 + i] = accepting[i];
+    return m;
+}
+constexpr bool read_greeting(const greeting_message& m, nonce& accepting) noexcept {
+    if (!handshake_layout::has_magic(m)) return false;
+    for (std::size_t i = 0; i != accepting.size(); ++i) accepting[i] = m[8 + i];
+    return true;
+}
+
+template <Mac M>
+bool make_proof(const job_key& key, const introduction& who, const nonce& accepting, const nonce& connecting,
+                proof_message& m) {
+    using namespace handshake_layout;
+    m = {};
+    const std::span<std::byte> bytes(m);
+    put_magic(m);
+    put(bytes.subspan(8, 8), who.job);
+    put(bytes.subspan(16, 4), who.size);
+    put(bytes.subspan(20, 4), who.from);
+    put(bytes.subspan(24, 4), who.to);
+    std::copy(connecting.begin(), connecting.end(), m.begin() + 32);
+    return mac_of<M>(key, proof_label, who, accepting, connecting, 0, std::span(m).template subspan<64, mac_bytes>());
+}
+
+// What a proof claims; nothing is proved by that. False: it is no proof at all.
+constexpr bool read_proof(const proof_message& m, introduction& who, nonce& connecting) noexcept {
+    using namespace handshake_layout;
+    const std::span<const std::byte> bytes(m);
+    if (!has_magic(m) || get(bytes.subspan(28, 4)) != 0) return false;
+    who.job = get(bytes.subspan(8, 8));
+    who.size = static_cast<rank_t>(get(bytes.subspan(16, 4)));
+    who.from = static_cast<rank_t>(get(bytes.subspan(20, 4)));
+    who.to = static_cast<rank_t>(get(bytes.subspan(24, 4)));
+    for (std::size_t i = 0; i != connecting.size(); ++i) connecting[i] = m[32 + i];
+    return true;
+}
+
+// Is it a proof by a rank of this group, for this rank and this greeting? Then `who.from` is the rank.
+// `mine`: what must be claimed, less the rank that connects.
+template <Mac M>
+bool check_proof(const job_key& key, const introduction& mine, const nonce& accepting, const proof_message& m,
+                 introduction& who, nonce& connecting) {
+    if (!read_proof(m, who, connecting)) return false;
+    if (who.job != mine.job || who.size != mine.size || who.to != mine.to) return false;
+    if (who.from >= who.size || who.from == who.to) return false;
+    std::array<std::byte, mac_bytes> tag{};
+    if (!handshake_layout::mac_of<M>(key, handshake_layout::proof_label, who, accepting, connecting, 0, tag))
+        return false;
+    return M::equal(tag, std::span(m).template subspan<64, mac_bytes>());
+}
+
+template <Mac M>
+bool make_answer(const job_key& key, const introduction& who, const nonce& accepting, const nonce& connecting,
+                 tcp_verdict said, answer_message& m) {
+    using namespace handshake_layout;
+    m = {};
+    put_magic(m);
+    put(std::span(m).subspan(8, 4), static_cast<std::uint32_t>(said));
+    return mac_of<M>(key, answer_label, who, accepting, connecting, static_cast<std::uint32_t>(said),
+                     std::span(m).template subspan<16, mac_bytes>());
+}
+
+template <Mac M>
+bool check_answer(const job_key& key, const introduction& who, const nonce& accepting, const nonce& connecting,
+                  const answer_message& m, tcp_verdict& said) {
+    using namespace handshake_layout;
+    const auto word = static_cast<std::uint32_t>(get(std::span(m).subspan(8, 4)));
+    if (!has_magic(m) || get(std::span(m).subspan(12, 4)) != 0 || word < 1 || word > 2) return false;
+    std::array<std::byte, mac_bytes> tag{};
+    if (!mac_of<M>(key, answer_label, who, accepting, connecting, word, tag)) return false;
+    if (!M::equal(tag, std::span(m).template subspan<16, mac_bytes>())) return false;
+    said = static_cast<tcp_verdict>(word);
+    return true;
+}
+
+} // namespace bough::detail
+
+#endif

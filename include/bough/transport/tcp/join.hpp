@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a rank joins a group over tcp: it opens a socket to listen at, learns where the others listen, and connects.
+#ifndef BOUGH_TRANSPORT_TCP_JOIN_HPP
+#define BOUGH_TRANSPORT_TCP_JOIN_HPP
+
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/status.hpp>
+#include <bough/transport/tcp/hosts.hpp>
+#include <bough/transport/tcp/mesh.hpp>
+#include <bough/transport/tcp/options.hpp>
+
+#include <boost/asio/ip/address.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+inline status read_address(const std::string& text, const char* fault, boost::asio::ip::address& address) {
+    boost::system::error_code error;
+    address = boost::asio::ip::make_address(text, error);
+    return error ? invalid_argument(fault) : status{};
+}
+
+// A socket that listens at this address; port 0: at any port. `at` becomes where it is.
+inline status listen_at(tcp_address& at, const tcp_options& options, unique_descriptor& listener) {
+    listener = open_socket(at.protocol().family());
+    if (!listener) return {.code = errc::no_resources};
+    set_socket_option(listener.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+    if (options.socket_bytes != 0) { // what it accepts inherits them
+        set_socket_option(listener.get(), SOL_SOCKET, SO_RCVBUF, static_cast<int>(options.socket_bytes));
+        set_socket_option(listener.get(), SOL_SOCKET, SO_SNDBUF, static_cast<int>(options.socket_bytes));
+    }
+    if (::bind(listener.get(), at.data(), static_cast<socklen_t>(at.size())) != 0)
+        return invalid_argument("bind: cannot listen at this address");
+    if (::listen(listener.get(), SOMAXCONN) != 0) return {.code = errc::no_resources};
+    at = local_address(listener.get());
+    return {};
+}
+
+inline status check_options(const tcp_options& options) {
+    if (options.unexpected_bytes_per_peer < 4 * tcp_chunk::capacity)
+        return invalid_argument("unexpected_bytes_per_peer: must be at least 256 KiB");
+    if (options.unexpected_bytes < options.unexpected_bytes_per_peer)
+        return invalid_argument("unexpected_bytes: must be at least what one peer may have");
+    if (options.strangers == 0) return invalid_argument("strangers: one socket at least must be able to wait");
+    return {};
+}
+
+// Machines are told apart by their addresses.
+inline std::uint32_t sum_of_cores(const std::vector<tcp_address>& at, const std::vector<std::uint32_t>& cores) {
+    std::uint32_t sum = 0;
+    for (std::size_t r = 0; r != at.size(); ++r) {
+        bool counted = false;
+        for (std::size_t q = 0; q != r && !counted; ++q) counted = at[q].address() == at[r].address();
+        if (!counted) sum += cores[r];
+    }
+    return std::max(1u, sum);
+}
+
+// What every rank tells the others before they are connected.
+struct tcp_card {
+    static constexpr std::size_t length = 80;
+
+    bool able = false; // it listens
+    tcp_address at;
+    std::uint32_t cores = 1;
+    std::uint64_t job = 0; // these two: rank 0's
+    job_key key;
+
+    void write(std::span<std::byte, length> bytes) const {
+        using handshake_layout::put;
+        std::fill(bytes.begin(), bytes.end(), std::byte{});
+        bytes[0] = static_cast<std::byte>(able);
+        const auto address = at.address();
+        if (address.is_v4()) {
+            const auto raw = address.to_v4().to_bytes();
+            bytes[1] = std::byte{4};
+            for (std::size_t i = 0; i != raw.size(); ++i) bytes[8 + i] = static_cast<std::byte>(raw[i]);
+        } else {
+            const auto raw = address.to_v6().to_bytes();
+            bytes[1] = std::byte{6};
+            for (std::size_t i = 0; i != raw.size(); ++i) bytes[8 + i] = static_cast<std::byte>(raw[i]);
+            put(bytes.subspan(24, 4), address.to_v6().scope_id());
+        }
+        put(bytes.subspan(2, 2), at.port());
+        put(bytes.subspan(4, 4), cores);
+        put(bytes.subspan(32, 8), job);
+        std::copy(key.bytes().begin(), key.bytes().end(), bytes.begin() + 40);
+    }
+    bool read(std::span<const std::byte, length> bytes) {
+        using handshake_layout::get;
+        if (bytes[0] != std::byte{1}) return false;
+        if (bytes[1] == std::byte{4}) {
+            boost::asio::ip::address_v4::bytes_type raw{};
+            for (std::size_t i = 0; i != raw.size(); ++i) raw[i] = std::to_integer<unsigned char>(bytes[8 + i]);
+            at.address(boost::asio::ip::address_v4(raw));
+        } else {
+            boost::asio::ip::address_v6::bytes_type raw{};
+            for (std::size_t i = 0; i != raw.size(); ++i) raw[i] = std::to_integer<unsigned char>(bytes[8 + i]);
+            at.address(boost::asio::ip::address_v6(raw, static_cast<std::uint32_t>(get(bytes.subspan(24, 4)))));
+        }
+        at.port(static_cast<std::uint16_t>(get(bytes.subspan(2, 2))));
+        cores = static_cast<std::uint32_t>(get(bytes.subspan(4, 4)));
+        job = get(bytes.subspan(32, 8));
+        std::copy(bytes.begin() + 40, bytes.begin() + 72, key.bytes().begin());
+        return true;
+    }
+};
+
+template <Mac M>
+std::unique_ptr<tcp_mesh<M>> open_mesh(const tcp_group& group, const job_key& key, const tcp_options& options,
+                                       unique_descriptor listener, status& result) {
+    std::unique_ptr<tcp_mesh<M>> mesh;
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+#endif
+        mesh = std::make_unique<tcp_mesh<M>>(group, key, options);
+        result = mesh->open(std::move(listener));
+#if BOUGH_HAS_EXCEPTIONS
+    } catch (const std::system_error&) { // no descriptor for the event loop
+        result = {.code = errc::no_resources};
+    }
+#endif
+    if (result) mesh.reset();
+    return mesh;
+}
+
+template <Mac M, WireUp W>
+std::unique_ptr<tcp_mesh<M>> join_wire_up(W& wire, const tcp_options& options, status& result) {
+    const std::uint64_t last = steady_now_ns() + options.timeout_ns;
+    unique_descriptor listener;
+    tcp_card mine;
+    mine.cores = std::max(1u, std::thread::hardware_concurrency());
+    const auto prepare = [&]() -> status {
+        if (const status bad = check_options(options)) return bad;
+        boost::asio::ip::address address;
+        if (const status bad = read_address(options.bind.empty() ? "127.0.0.1" : options.bind,
+                                            "bind: must be a numeric IPv4 or IPv6 address", address))
+            return bad;
+        if (address.is_unspecified() && options.advertise.empty())
+            return invalid_argument("advertise: must say where others reach this rank, which is bound to any address");
+        mine.at = {address, 0};
+        if (const status bad = listen_at(mine.at, options, listener)) return bad;
+        if (!options.advertise.empty()) {
+            if (const status bad = read_address(options.advertise, "advertise: must be a numeric address", address))
+                return bad;
+            mine.at.address(address);
+        }
+        std::array<std::byte, 8> job{};
+        if (wire.rank() == 0 && (!M::random(mine.key.bytes()) || !M::random(job))) return {.code = errc::no_resources};
+        mine.job = handshake_layout::get(job);
+        return {};
+    };
+    const status ready = prepare();
+    mine.able = !ready; // and whoever is not says so, so that nobody waits for it
+
+    std::array<std::byte, tcp_card::length> card{};
+    std::vector<std::byte> all(card.size() * wire.size());
+    mine.write(card);
+    result = wire.exchange(card, all, options.timeout_ns);
+    tcp_group group;
+    group.rank = wire.rank();
+    job_key key;
+    std::vector<std::uint32_t> cores;
+    for (rank_t r = 0; r != wire.size() && !result; ++r) {
+        tcp_card theirs;
+        if (!theirs.read(std::span(all).subspan(r * card.size()).template first<tcp_card::length>()))
+            result = {.code = errc::peer_aborted, .peer = r};
+        if (r == 0) {
+            key = theirs.key;
+            group.job = theirs.job;
+        }
+        group.addresses.push_back(theirs.at);
+        cores.push_back(theirs.cores);
+    }
+    M::wipe(card);
+    M::wipe(all);
+    if (ready) result = ready;
+    if (result) return nullptr;
+    group.cores = options.cores != 0 ? options.cores : sum_of_cores(group.addresses, cores);
+    tcp_options rest = options;
+    const std::uint64_t now = steady_now_ns();
+    rest.timeout_ns = now < last ? last - now : 0;
+    return open_mesh<M>(group, key, rest, std::move(listener), result);
+}
+
+template <Mac M>
+std::unique_ptr<tcp_mesh<M>> join_hosts(const tcp_hosts& hosts, const tcp_options& options, status& result) {
+    tcp_group group;
+    unique_descriptor listener;
+    const auto prepare = [&]() -> status {
+        if (const status bad = check_options(options)) return bad;
+        if (hosts.rank >= hosts.hosts.size()) return invalid_argument("rank: the list of hosts has no such entry");
+        std::string text = "bough tcp hosts";
+        for (const tcp_host& h : hosts.hosts) {
+            boost::asio::ip::address address;
+            if (const status bad = read_address(h.address, "hosts: an address is not numeric", address)) return bad;
+            group.addresses.emplace_back(address, h.port);
+            text += '\n' + h.address + ' ' + std::to_string(h.port);
+        }
+        // Two jobs with one key, but other hosts, do not mix.
+        std::array<std::byte, mac_bytes> job{};
+        if (!M::authenticate(hosts.key.bytes(), std::as_bytes(std::span(text)), job))
+            return {.code = errc::no_resources};
+        group.job = handshake_layout::get(std::span(job).template first<8>());
+        group.rank = hosts.rank;
+        tcp_address at = group.addresses[hosts.rank];
+        if (!options.bind.empty()) {
+            boost::asio::ip::address address;
+            if (const status bad = read_address(options.bind, "bind: must be a numeric IPv4 or IPv6 address", address))
+                return bad;
+            at.address(address);
+        }
+        return listen_at(at, options, listener);
+    };
+    if ((result = prepare())) return nullptr;
+    const std::uint32_t mine = std::max(1u, std::thread::hardware_concurrency());
+    group.cores = options.cores != 0
+                      ? options.cores
+                      : sum_of_cores(group.addresses, std::vector<std::uint32_t>(group.addresses.size(), mine));
+    group.patience_ns = steady_now_ns() + options.timeout_ns;
+    return open_mesh<M>(group, hosts.key, options, std::move(listener), result);
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+// One connection of a rank, with what waits on it, and the memory that its wake-up calls take: one for reading and one
+// for writing, so that going to sleep allocates nothing.
+#ifndef BOUGH_TRANSPORT_TCP_LINK_HPP
+#define BOUGH_TRANSPORT_TCP_LINK_HPP
+
+#include <bough/transport/tcp/incoming.hpp>
+#include <bough/transport/tcp/outgoing.hpp>
+#include <bough/transport/tcp/stream.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace bough::detail {
+
+// Room for one handler of Asio's.
+struct wake_room {
+    alignas(std::max_align_t) std::array<std::byte, 256> bytes;
+    bool used = false;
+};
+
+template <class T>
+struct wake_allocator {
+    using value_type = T;
+    wake_room* room;
+
+    explicit wake_allocator(wake_room* r) noexcept : room(r) {}
+    template <class U>
+    wake_allocator(const wake_allocator<U>& other) noexcept : room(other.room) {}
+
+    T* allocate(std::size_t n) {
+        if (room->used || n * sizeof(T) > room->bytes.size()) return static_cast<T*>(::operator new(n * sizeof(T)));
+        room->used = true;
+        return reinterpret_cast<T*>(room->bytes.data());
+    }
+    void deallocate(T* p, std::size_t) noexcept {
+        if (reinterpret_cast<std::byte*>(p) == room->bytes.data())
+            room->used = false;
+        else
+            ::operator delete(p);
+    }
+    template <class U>
+    bool operator==(const wake_allocator<U>& other) const noexcept {
+        return room == other.room;
+    }
+};
+
+// Outlives the event loop, which may have handlers in it to the last.
+struct wake_rooms {
+    wake_room read, write;
+};
+
+struct tcp_link {
+    tcp_link(tcp_stream::socket_type&& socket, wake_rooms& room, tcp_memory& memory, rank_t to,
+             std::uint64_t most_unexpected)
+        : peer(to), rooms(room), stream(std::move(socket)), in(memory, to, most_unexpected), out(most_unexpected) {}
+
+    rank_t peer;
+    wake_rooms& rooms;
+    tcp_stream stream;
+    tcp_incoming in;
+    tcp_outgoing out;
+    bool open = true;
+    bool listening = false;   // the reactor will say when there is something to read
+    bool waiting = false;     // the reactor will say when there is room to write
+    bool dirty = false;       // in the list of links that have something to write
+    std::uint32_t misses = 0; // reads in a row that found nothing
+};
+
+} // namespace bough::detail
+
+#endif

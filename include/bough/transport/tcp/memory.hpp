@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+// What has come over tcp and is not used up: the chunks that short messages land in, and the table of arrivals. Both are
+// bounded per peer and per group; a link that may have no more memory stops reading, and TCP stops its sender.
+#ifndef BOUGH_TRANSPORT_TCP_MEMORY_HPP
+#define BOUGH_TRANSPORT_TCP_MEMORY_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/transport/tcp/frame.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+struct tcp_budget {
+    std::uint64_t used = 0, most = 0;
+    bool has(std::uint64_t bytes) const noexcept { return bytes <= most && used <= most - bytes; }
+};
+
+// Where frames are read to. Its arrivals lie in it until they are released.
+struct alignas(64) tcp_chunk {
+    static constexpr std::size_t capacity = std::size_t{1} << 16;
+    std::array<std::byte, capacity> bytes;
+    std::uint32_t live = 0; // arrivals that lie here
+    bool open = false;      // a link reads to it
+    tcp_budget* owner = nullptr;
+};
+
+struct tcp_arrival {
+    enum class place : std::uint8_t {
+        none,   // this entry is free
+        chunk,  // in a chunk
+        stream, // on the socket of its link
+        own,    // in memory of its own
+        void_,  // it cannot be had: its sender took it back, or is gone
+    };
+    place at = place::none;
+    rank_t peer = no_rank;
+    tcp_chunk* chunk = nullptr;
+    const std::byte* data = nullptr;
+    std::unique_ptr<std::byte[]> own;
+    std::uint64_t bytes = 0;
+    tcp_budget* owner = nullptr;     // of `own`
+    std::uint64_t* credit = nullptr; // of a short message: where its frame is counted when it is used up
+};
+
+// Shared by the links of one rank.
+class tcp_memory {
+public:
+    explicit tcp_memory(std::uint64_t most) { all_.most = most; }
+
+    // Null: the cap is reached.
+    tcp_chunk* open_chunk(tcp_budget& owner) {
+        if (!owner.has(tcp_chunk::capacity) || !all_.has(tcp_chunk::capacity)) return nullptr;
+        if (spare_.empty()) {
+            chunks_.push_back(std::unique_ptr<tcp_chunk>(new tcp_chunk)); // its bytes stay as they are
+            spare_.reserve(chunks_.size());
+            spare_.push_back(chunks_.back().get());
+        }
+        tcp_chunk* chunk = spare_.back();
+        spare_.pop_back();
+        chunk->open = true;
+        chunk->owner = &owner;
+        take(owner, tcp_chunk::capacity);
+        return chunk;
+    }
+    void close_chunk(tcp_chunk* chunk) noexcept {
+        chunk->open = false;
+        recycle(chunk);
+    }
+
+    bool may_own(const tcp_budget& owner, std::uint64_t bytes) const noexcept {
+        return owner.has(bytes) && all_.has(bytes);
+    }
+    // Pre: may_own().
+    void give_own(tcp_arrival& a, tcp_budget& owner) {
+        a.own.reset(new std::byte[static_cast<std::size_t>(a.bytes)]);
+        a.owner = &owner;
+        take(owner, a.bytes);
+    }
+
+    std::uint64_t add(tcp_arrival made) {
+        if (made.chunk != nullptr) ++made.chunk->live;
+        if (free_.empty()) {
+            arrivals_.push_back(std::move(made));
+            free_.reserve(arrivals_.size());
+            return arrivals_.size() - 1;
+        }
+        const std::uint32_t handle = free_.back();
+        free_.pop_back();
+        arrivals_[handle] = std::move(made);
+        return handle;
+    }
+    // Null: no arrival has this handle.
+    tcp_arrival* find(std::uint64_t handle) noexcept {
+        if (handle >= arrivals_.size() || arrivals_[handle].at == tcp_arrival::place::none) return nullptr;
+        return &arrivals_[handle];
+    }
+    void remove(std::uint64_t handle) noexcept {
+        tcp_arrival& a = arrivals_[handle];
+        if (a.chunk != nullptr) {
+            --a.chunk->live;
+            recycle(a.chunk);
+        }
+        if (a.owner != nullptr) give_back(*a.owner, a.bytes);
+        if (a.credit != nullptr) *a.credit += short_frame_bytes(a.bytes);
+        a = {};
+        free_.push_back(static_cast<std::uint32_t>(handle)); // reserved by add()
+    }
+
+    std::uint64_t used() const noexcept { return all_.used; }
+    std::array<std::byte, 1 << 16>& trash() noexcept { return trash_; }
+
+private:
+    void take(tcp_budget& owner, std::uint64_t bytes) noexcept {
+        owner.used += bytes;
+        all_.used += bytes;
+    }
+    void give_back(tcp_budget& owner, std::uint64_t bytes) noexcept {
+        owner.used -= bytes;
+        all_.used -= bytes;
+    }
+    void recycle(tcp_chunk* chunk) noexcept {
+        if (chunk->open || chunk->live != 0) return;
+        give_back(*chunk->owner, tcp_chunk::capacity);
+        spare_.push_back(chunk);
+    }
+
+    tcp_budget all_;
+    std::vector<std::unique_ptr<tcp_chunk>> chunks_;
+    std::vector<tcp_chunk*> spare_;
+    std::vector<tcp_arrival> arrivals_;
+    std::vector<std::uint32_t> free_;
+    std::array<std::byte, 1 << 16> trash_; // where the rest of what nobody wants is read to
+};
+
+} // namespace bough::detail
+
+#endif

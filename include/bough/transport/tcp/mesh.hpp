@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: BSL-1.0
+// The connections of one rank, and the transport that they are together.
+//
+// A link is hot or cold. Hot ones are read directly at every poll, without asking whether there is something; those that
+// had nothing for a while are cold: the event loop knows them and says when to look again. Asleep, all are cold.
+#ifndef BOUGH_TRANSPORT_TCP_MESH_HPP
+#define BOUGH_TRANSPORT_TCP_MESH_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/transport/detail/forks.hpp>
+#include <bough/transport/tcp/door.hpp>
+#include <bough/transport/tcp/link.hpp>
+#include <bough/transport/tcp/mac.hpp>
+#include <bough/transport/tcp/memory.hpp>
+#include <bough/transport/tcp/options.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+// What a rank knows of its group before it talks to it.
+struct tcp_group {
+    std::uint64_t job = 0;
+    rank_t rank = 0;
+    std::vector<tcp_address> addresses; // by rank
+    std::uint32_t cores = 1;
+    std::uint64_t patience_ns = 0; // time of now_ns(); until then a rank that cannot be reached is merely late
+};
+
+template <Mac M>
+class tcp_mesh {
+public:
+    tcp_mesh(const tcp_group& group, const job_key& key, const tcp_options& options)
+        : options_(options), group_(group), memory_(options.unexpected_bytes),
+          door_({group.job, static_cast<rank_t>(group.addresses.size()), no_rank, group.rank}, key,
+                {options.strangers, options.stranger_timeout_ns, 20'000'000, options.socket_bytes}),
+          links_(group.addresses.size()), places_(group.addresses.size(), place::none) {
+        spins_ = size() > cores() ? 0 : 300;
+        hot_.reserve(size());
+        dirty_.reserve(size());
+        ends_.reserve(16);
+    }
+    tcp_mesh(const tcp_mesh&) = delete;
+    tcp_mesh& operator=(const tcp_mesh&) = delete;
+    ~tcp_mesh() {
+        if (!forked())
+            say_goodbye();
+        else
+            part_from_parent();
+    }
+
+    rank_t rank() const noexcept { return group_.rank; }
+    rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
+    std::uint32_t cores() const noexcept { return group_.cores; }
+    bool forked() const noexcept { return forks() != forks_; }
+
+    // Opens the door; of an eager group, waits until every pair is connected.
+    status open(unique_descriptor listener) {
+        if (const status bad = door_.open(std::move(listener))) return bad;
+        if (size() > options_.eager_mesh) {
+            lazy_ = true;
+            listen_at_door();
+            return {};
+        }
+        for (rank_t r = 0; r != rank(); ++r) door_.call_on(r, group_.addresses[r]);
+        const std::uint64_t last = steady_now_ns() + options_.timeout_ns;
+        for (std::uint64_t pause_us = 20; connected_ + 1 < size();
+             pause_us = std::min<std::uint64_t>(500, pause_us + 5)) {
+            const std::uint64_t now = steady_now_ns();
+            if (now >= last) return why_not();
+            const rank_t before = connected_;
+            door_.step(now, *this);
+            if (connected_ != before) continue;
+            std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+        }
+        if (door_.turned_away() != 0) strangers_ = door_.turned_away();
+        door_.close(); // nobody else is expected
+        return {};
+    }
+
+    // --- The transport ---------------------------------------------------------------------------------------------
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= size() || to == rank() || places_[to] == place::lost || forked()) return posted::failed;
+        if (places_[to] == place::none) {
+            door_.call_on(to, group_.addresses[to]);
+            return posted::would_block;
+        }
+        tcp_link& link = *links_[to];
+        const posted result = link.out.post(link.stream, tag, bytes, id);
+        touch(link); // also to begin a new turn at the next poll
+        return result;
+    }
+
+    std::size_t poll(std::span<event> events) {
+        if (forked()) return 0;
+        ++polls_;
+        if (!dirty_.empty()) flush();
+        if (lazy_ && (door_.busy() || knocked_ || polls_ % 64 == 0)) {
+            knocked_ = false;
+            door_.step(steady_now_ns(), *this);
+        }
+        if ((cold_ != 0 || at_door_) && (hot_.empty() || polls_ % 8 == 0)) turn(0);
+        std::size_t found = 0;
+        if (next_end_ != ends_.size()) found += hand_over(events);
+        if (found == events.size()) return found;
+        for (std::size_t i = 0; i < hot_.size();) {
+            tcp_link& link = *hot_[i];
+            bool moved = false;
+            if (link.open) found += link.in.poll(link.stream, events.subspan(found), ends_, moved);
+            if (!link.out.credit(link.in.credit())) link.in.accuse();
+            if (link.open && link.in.ended() && found != events.size()) lose(link, events[found++]);
+            if (link.out.owes(link.in.used_up())) touch(link);
+            // Where `events` is full the link may have more, which has been read already: no socket would tell of it.
+            link.misses = moved || found == events.size() ? 0 : link.misses + 1;
+            // With few links, looking is cheaper than asking.
+            const bool cools = !link.open || (hot_.size() > 2 && link.misses > 16 && !link.in.blocked());
+            if (cools) {
+                if (link.open) listen_to(link);
+                hot_[i] = hot_.back();
+                hot_.pop_back();
+            } else {
+                ++i;
+            }
+            if (found == events.size()) {
+                if (hot_.size() > 1) std::rotate(hot_.begin(), hot_.begin() + 1, hot_.end()); // everybody's turn comes
+                return found;
+            }
+        }
+        if (next_end_ != ends_.size()) found += hand_over(events.subspan(found));
+        return found;
+    }
+
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        tcp_arrival* a = memory_.find(handle);
+        if (a == nullptr || a->bytes != into.size() || a->at == tcp_arrival::place::void_) return posted::failed;
+        if (a->at == tcp_arrival::place::stream) {
+            tcp_link& link = *links_[a->peer];
+            return link.in.take(link.stream, into, id);
+        }
+        if (!into.empty()) std::memcpy(into.data(), a->data, into.size());
+        use_up(handle, a->peer);
+        return posted::complete;
+    }
+    void release(std::uint64_t handle) {
+        tcp_arrival* a = memory_.find(handle);
+        if (a == nullptr) return;
+        if (a->at == tcp_arrival::place::stream)
+            links_[a->peer]->in.release();
+        else
+            use_up(handle, a->peer);
+    }
+
+    errc cancel(std::uint64_t id) {
+        for (const auto& link : links_) {
+            if (!link || !link->open) continue;
+            bool went_out = false;
+            const bool sent = link->out.cancel(id, went_out);
+            if (!sent && !link->in.cancel(id)) continue;
+            ends_.push_back(end_of(id, went_out ? errc::ok : errc::cancelled, link->peer));
+            return errc::ok;
+        }
+        return errc::invalid_argument;
+    }
+
+    // Spins a little where each rank has a core; then sleeps until a socket is ready.
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
+        if (idle < spins_ || forked() || next_end_ != ends_.size()) return;
+        std::uint64_t most_ns = 50'000'000;
+        for (tcp_link* link : hot_) {
+            if (link->in.blocked())
+                most_ns = std::min<std::uint64_t>(most_ns, 200'000); // it will not stay so
+            else
+                listen_to(*link);
+        }
+        std::erase_if(hot_, [](const tcp_link* link) { return link->listening; });
+        for (tcp_link* link : dirty_) wait_for_room(*link);
+        if (lazy_) listen_at_door();
+        if (lazy_ && door_.busy()) most_ns = std::min<std::uint64_t>(most_ns, 500'000);
+        const std::uint64_t now = steady_now_ns();
+        // Whoever knows no deadline yet will look at the clock soon.
+        most_ns = std::min<std::uint64_t>(most_ns, deadline_ns == 0    ? 1'000'000
+                                                   : deadline_ns > now ? deadline_ns - now
+                                                                       : 0);
+        turn(most_ns);
+    }
+
+    std::uint64_t system_calls() const noexcept {
+        std::uint64_t sum = calls_;
+        for (const auto& link : links_)
+            if (link) sum += link->stream.calls();
+        return sum;
+    }
+    std::uint64_t unexpected_bytes() const noexcept { return memory_.used(); }
+    std::uint64_t strangers_turned_away() const noexcept { return strangers_ + (lazy_ ? door_.turned_away() : 0); }
+
+    // --- For the door ------------------------------------------------------------------------------------------------
+
+    tcp_verdict judge(rank_t from) const noexcept {
+        if (places_[from] != place::none) return tcp_verdict::taken;
+        // Both call: the higher rank's connection is the pair's.
+        return door_.is_connected(from) && rank() > from ? tcp_verdict::taken : tcp_verdict::welcome;
+    }
+    void attach(rank_t peer, unique_descriptor socket) {
+        set_socket_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+        const tcp_address at = local_address(socket.get());
+        tcp_stream::socket_type made(io_);
+        boost::system::error_code error;
+        made.assign({at.protocol().family(), IPPROTO_TCP}, socket.get(), error);
+        if (error) return report_lost(peer); // no room in the event queue of the kernel
+        (void)socket.release();
+        made.non_blocking(true, error);
+        links_[peer] = std::make_unique<tcp_link>(std::move(made), *rooms_.emplace_back(std::make_unique<wake_rooms>()),
+                                                  memory_, peer, options_.unexpected_bytes_per_peer);
+        places_[peer] = place::open;
+        ++connected_;
+        hot_.push_back(links_[peer].get());
+    }
+    bool unreachable(rank_t peer) {
+        if (!lazy_ || steady_now_ns() < group_.patience_ns) return false;
+        if (places_[peer] != place::none) return true;
+        report_lost(peer);
+        return true;
+    }
+
+private:
+    enum class place : std::uint8_t { none, open, lost };
+
+    struct wake_up {
+        using allocator_type = wake_allocator<void>;
+        tcp_mesh* self;
+        tcp_link* link;
+        wake_room* room; // is needed when the link is gone
+        bool to_write;
+        allocator_type get_allocator() const noexcept { return allocator_type(room); }
+        void operator()(const boost::system::error_code& error) const {
+            if (error == boost::asio::error::operation_aborted) return;
+            if (to_write) {
+                link->waiting = false;
+            } else {
+                link->listening = false;
+                link->misses = 0;
+                --self->cold_;
+                self->hot_.push_back(link);
+            }
+        }
+    };
+
+    static event end_of(std::uint64_t id, errc code, rank_t peer) {
+        event e;
+        e.what = event::kind::complete;
+        e.code = code;
+        e.peer = peer;
+        e.id = id;
+        return e;
+    }
+
+    // Of a rank that there is no connection to.
+    BOUGH_COLD void report_lost(rank_t peer) {
+        places_[peer] = place::lost;
+        event e;
+        e.what = event::kind::lost;
+        e.peer = peer;
+        ends_.push_back(e);
+    }
+
+    void touch(tcp_link& link) {
+        if (std::exchange(link.dirty, true)) return;
+        dirty_.push_back(&link);
+    }
+    void use_up(std::uint64_t handle, rank_t peer) {
+        memory_.remove(handle);
+        if (tcp_link& link = *links_[peer]; link.out.owes(link.in.used_up())) touch(link);
+    }
+
+    void listen_to(tcp_link& link) {
+        if (link.listening || !link.open) return;
+        link.listening = true;
+        ++cold_;
+        link.stream.socket().async_wait(tcp_stream::socket_type::wait_read,
+                                        wake_up{this, &link, &link.rooms.read, false});
+    }
+    void wait_for_room(tcp_link& link) {
+        if (link.waiting || !link.open || link.out.idle() || link.out.broken()) return;
+        link.waiting = true;
+        link.stream.socket().async_wait(tcp_stream::socket_type::wait_write,
+                                        wake_up{this, &link, &link.rooms.write, true});
+    }
+    void listen_at_door() {
+        if (!bell_.is_open()) {
+            boost::system::error_code error;
+            bell_.assign(::fcntl(door_.listener(), F_DUPFD_CLOEXEC, 0), error);
+        }
+        if (bell_.is_open() && !std::exchange(at_door_, true))
+            bell_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                             [this](const boost::system::error_code& error) {
+                                 if (error) return;
+                                 at_door_ = false;
+                                 knocked_ = true;
+                             });
+    }
+
+    // One turn of the event loop, of at most so long; 0: does not wait.
+    void turn(std::uint64_t most_ns) {
+        ++calls_;
+        if (most_ns != 0) io_.run_one_for(std::chrono::nanoseconds(most_ns));
+        io_.poll();
+    }
+
+    void flush() {
+        std::size_t kept = 0;
+        for (tcp_link* link : dirty_) {
+            link->out.new_turn();
+            if (link->open && link->out.owes(link->in.used_up())) link->out.give_credit(link->in.used_up());
+            if (link->open && !link->out.idle())
+                link->out.flush(link->stream,
+                                [&](std::uint64_t id) { ends_.push_back(end_of(id, errc::ok, link->peer)); });
+            if (link->open && !link->out.idle() && !link->out.broken())
+                dirty_[kept++] = link;
+            else
+                link->dirty = false;
+        }
+        dirty_.resize(kept);
+    }
+
+    std::size_t hand_over(std::span<event> events) {
+        std::size_t n = 0;
+        while (n != events.size() && next_end_ != ends_.size()) events[n++] = ends_[next_end_++];
+        if (next_end_ == ends_.size()) {
+            ends_.clear();
+            next_end_ = 0;
+        }
+        return n;
+    }
+
+    BOUGH_COLD void lose(tcp_link& link, event& e) {
+        e = {};
+        e.what = event::kind::lost;
+        e.code = link.in.fault();
+        e.peer = link.peer;
+        link.in.drop(ends_);
+        link.out.drop([&](std::uint64_t id) { ends_.push_back(end_of(id, errc::peer_dead, link.peer)); });
+        boost::system::error_code error;
+        link.stream.socket().close(error);
+        if (link.listening) --cold_;
+        link.open = link.listening = false;
+        places_[link.peer] = place::lost;
+        --connected_;
+    }
+
+    status why_not() const {
+        for (rank_t r = 0; r != size(); ++r) {
+            if (r == rank() || places_[r] == place::open) continue;
+            const bool impostor = door_.fault_of(r) == errc::protocol_error;
+            return {.code = impostor ? errc::protocol_error : errc::deadline, .peer = r};
+        }
+        return {.code = errc::deadline};
+    }
+
+    // The kernel's event queue is shared with the parent, whose sockets must not be taken out of it.
+    BOUGH_COLD void part_from_parent() noexcept {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            io_.notify_fork(boost::asio::io_context::fork_child);
+        } catch (...) { // no new queue to be had: the parent may be told of events late
+        }
+#else
+        io_.notify_fork(boost::asio::io_context::fork_child);
+#endif
+    }
+    // What has been said is on its way before the sockets are closed, as far as the peers let it.
+    void say_goodbye() {
+        const std::uint64_t last = steady_now_ns() + options_.linger_ns;
+        std::vector<tcp_link*> leaving;
+        for (const auto& link : links_)
+            if (link && link->open) leaving.push_back(link.get());
+        for (tcp_link* link : leaving) {
+            // What is pending is lost with this rank; what was copied is not.
+            link->out.keep_copied();
+            link->out.flush(link->stream, [](std::uint64_t) {});
+        }
+        std::erase_if(leaving, [](tcp_link* link) { return has_hung_up(link->stream.socket().native_handle()); });
+        while (!leaving.empty() && steady_now_ns() < last) {
+            std::erase_if(leaving, [](tcp_link* link) {
+                if (!link->out.idle() && !link->out.broken()) {
+                    link->out.flush(link->stream, [](std::uint64_t) {});
+                    return false;
+                }
+                return unsent_bytes(link->stream.socket().native_handle()) == 0 ||
+                       has_hung_up(link->stream.socket().native_handle());
+            });
+            if (!leaving.empty()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+    }
+
+    tcp_options options_;
+    tcp_group group_;
+    std::uint32_t forks_ = forks();
+    std::uint32_t spins_ = 0;
+    tcp_memory memory_;
+    std::vector<std::unique_ptr<wake_rooms>> rooms_;
+    boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
+    tcp_door<M> door_;
+    std::vector<std::unique_ptr<tcp_link>> links_; // by rank
+    std::vector<place> places_;
+    std::vector<tcp_link*> hot_, dirty_;
+    std::vector<event> ends_; // that are not handed over yet, from next_end_ on
+    std::size_t next_end_ = 0;
+    std::size_t cold_ = 0;
+    rank_t connected_ = 0;
+    std::uint64_t polls_ = 0;
+    std::uint64_t calls_ = 0;
+    std::uint64_t strangers_ = 0;
+    bool lazy_ = false;
+    boost::asio::posix::stream_descriptor bell_{io_}; // rings when somebody is at the door of a lazy group
+    bool at_door_ = false;                            // it is listened to
+    bool knocked_ = false;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// What can be chosen about bough::tcp, and what it says when a group cannot be joined.
+#ifndef BOUGH_TRANSPORT_TCP_OPTIONS_HPP
+#define BOUGH_TRANSPORT_TCP_OPTIONS_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace bough {
+
+struct tcp_options {
+    // The numeric IPv4 or IPv6 address to listen at. Empty: loopback; from a host list: this rank's own entry.
+    std::string bind{};
+    // The numeric address that the others connect to, where it is not `bind` (behind a translator, or bound to any).
+    std::string advertise{};
+    std::uint64_t timeout_ns = 30'000'000'000; // for joining
+    rank_t eager_mesh = 128;                   // groups up to this size connect all pairs when they are joined
+    std::uint64_t unexpected_bytes_per_peer = std::uint64_t{1}
+                                              << 20;          // that have come and are not used up; 256 KiB at least
+    std::uint64_t unexpected_bytes = std::uint64_t{64} << 20; // in all
+    std::uint32_t strangers = 64;                             // sockets that may wait to prove who they are
+    std::uint64_t stranger_timeout_ns = 2'000'000'000;        // until they must have
+    std::uint64_t linger_ns = 1'000'000'000; // how long a rank that leaves waits for what it has said to go out
+    std::uint32_t socket_bytes = 0;          // the kernel's buffers per socket and direction; 0: as it sees fit
+    std::uint32_t cores = 0;                 // that the ranks share; 0: ask the systems
+};
+
+// A group could not be joined: why() says the cause and, if it is known, the rank that is missing.
+class tcp_error : public std::runtime_error {
+public:
+    explicit tcp_error(const status& why)
+        : std::runtime_error(std::string("bough::tcp: ") + describe(why.code) +
+                             (why.argument != nullptr ? std::string(": ") + why.argument : std::string()) +
+                             (why.peer != no_rank ? ", rank " + std::to_string(why.peer) : std::string())),
+          why_(why) {}
+    const status& why() const noexcept { return why_; }
+
+private:
+    status why_;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSL-1.0
+// What goes out over one tcp connection: written at once if the socket takes it, else queued in a few batches of copied
+// short frames, each with at most one long message behind, which is written straight from its owner's memory.
+//
+// The first frame after a flush is written at once; those that follow before the next poll are gathered, and leave with
+// one call, at the poll or when 16 KiB have come together.
+#ifndef BOUGH_TRANSPORT_TCP_OUTGOING_HPP
+#define BOUGH_TRANSPORT_TCP_OUTGOING_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/transport/tcp/frame.hpp>
+#include <bough/transport/tcp/stream.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace bough::detail {
+
+class tcp_outgoing {
+public:
+    // `window`: bytes of short frames that the peer is given and has not used up, at most.
+    explicit tcp_outgoing(std::uint64_t window) : window_(window) {}
+
+    bool idle() const noexcept { return count_ == 0; }
+    bool broken() const noexcept { return broken_; }
+    void new_turn() noexcept { written_ = false; }
+
+    // As post_send, to a peer that is there.
+    posted post(tcp_stream& stream, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (broken_ || bytes.size() > most_frame_bytes) return broken_ ? posted::would_block : posted::failed;
+        const frame f{tag, bytes.size(), sequence_,
+                      bytes.size() > most_short_bytes ? frame_kind::long_message : frame_kind::message};
+        const bool is_long = f.kind == frame_kind::long_message;
+        if (!is_long && outstanding_ + short_frame_bytes(f.bytes) > window_) return posted::would_block;
+        const frame_header header = encode_frame(f);
+        const std::size_t tail = frame_tail_bytes(f.kind, f.bytes);
+        if (count_ == 0 && (!written_ || is_long)) {
+            std::size_t n = 0;
+            if (write_frame(stream, f, header, bytes, tail, n) == io_result::closed) {
+                broken_ = true;
+                return posted::would_block;
+            }
+            written_ = true;
+            count(f);
+            if (n == header.size() + bytes.size() + tail) return posted::complete;
+            batch& b = push();
+            b.prefix.assign(header.begin() + static_cast<std::ptrdiff_t>(std::min(n, header.size())), header.end());
+            n -= std::min(n, header.size());
+            if (is_long) {
+                set_long(b, bytes, n, id);
+                return posted::pending;
+            }
+            append(b, bytes, tail, n);
+            return posted::complete;
+        }
+        if (is_long ? back_takes_long() : back_takes_short(header.size() + bytes.size() + tail)) {
+            // The last batch has room.
+        } else if (count_ == batches_.size()) {
+            return posted::would_block;
+        } else {
+            push();
+        }
+        batch& b = back();
+        b.prefix.insert(b.prefix.end(), header.begin(), header.end());
+        count(f);
+        if (is_long) {
+            set_long(b, bytes, 0, id);
+            return posted::pending;
+        }
+        append(b, bytes, tail, 0);
+        if (b.prefix.size() >= gathered && count_ == 1) flush(stream, [](std::uint64_t) {});
+        return posted::complete;
+    }
+
+    // The peer has used up so many bytes of short frames. False: more than it was sent.
+    bool credit(std::uint64_t bytes) noexcept {
+        if (bytes > outstanding_) return false;
+        outstanding_ -= bytes;
+        return true;
+    }
+    // Tells the peer what was used up here, when it is a fourth of its window. Counts it down.
+    bool owes(std::uint64_t used_up) const noexcept { return used_up >= window_ / 4; }
+    void give_credit(std::uint64_t& used_up) {
+        if (broken_ || (!back_takes_short(frame_header_bytes) && count_ == batches_.size())) return;
+        if (!back_takes_short(frame_header_bytes)) push();
+        const frame_header header = encode_frame({{}, used_up, sequence_++, frame_kind::credit});
+        back().prefix.insert(back().prefix.end(), header.begin(), header.end());
+        used_up = 0;
+    }
+
+    // Writes what the socket takes. `written(id)`: a long message has gone out.
+    template <class F>
+    void flush(tcp_stream& stream, F&& written) {
+        while (count_ != 0 && !broken_) {
+            io_vectors<const std::byte> out;
+            std::size_t asked = 0;
+            for (std::size_t i = 0; i != count_ && !out.full(); ++i) asked += gather(at(i), out);
+            std::size_t n = 0;
+            const io_result result = stream.write(out, n);
+            if (result == io_result::closed) broken_ = true;
+            const bool all = n == asked;
+            while (count_ != 0 && (n != 0 || left(at(0)) == 0)) {
+                if (!advance(at(0), n)) break;
+                const batch& b = at(0);
+                if (b.has_long && b.wanted) written(b.id);
+                pop();
+            }
+            if (!all) return;
+        }
+    }
+
+    // Takes a pending send back. `went_out`: it was written already, all but its tail.
+    bool cancel(std::uint64_t id, bool& went_out) {
+        for (std::size_t i = 0; i != count_; ++i) {
+            batch& b = at(i);
+            if (!b.has_long || !b.wanted || b.id != id) continue;
+            b.wanted = false;
+            went_out = b.done == b.bytes;
+            if (went_out) return true;
+            if (const std::size_t header = b.prefix.size() - frame_header_bytes; b.whole_header && b.sent <= header) {
+                // Not even its header has left: an empty frame takes its place in the sequence.
+                frame_header old{};
+                std::copy_n(b.prefix.begin() + static_cast<std::ptrdiff_t>(header), old.size(), old.begin());
+                const frame_header now = encode_frame({{}, 0, sequence_of(old), frame_kind::nothing});
+                std::copy(now.begin(), now.end(), b.prefix.begin() + static_cast<std::ptrdiff_t>(header));
+                b.has_long = false;
+                return true;
+            }
+            b.data = nullptr; // zeros fill the rest
+            b.tail.back() = void_message;
+            return true;
+        }
+        return false;
+    }
+
+    // Before its owner goes away: pending posts are given up, what was copied still goes out.
+    void keep_copied() {
+        for (std::size_t i = 0; i != count_; ++i) {
+            batch& b = at(i);
+            if (!b.has_long || !b.wanted) continue;
+            bool went_out = false;
+            if (i + 1 != count_) {
+                cancel(b.id, went_out);
+            } else { // nothing comes behind it
+                if (b.whole_header && b.sent <= b.prefix.size() - frame_header_bytes)
+                    b.prefix.resize(b.prefix.size() - frame_header_bytes);
+                b.has_long = b.wanted = false;
+            }
+        }
+    }
+
+    // Drops everything; `lost(id)`: a pending send will not go out.
+    template <class F>
+    void drop(F&& lost) {
+        broken_ = true;
+        for (; count_ != 0; pop())
+            if (at(0).has_long && at(0).wanted) lost(at(0).id);
+    }
+
+private:
+    static constexpr std::size_t gathered = std::size_t{1} << 14;
+    static constexpr std::size_t most_prefix = 2 * gathered; // short frames of one batch; one may exceed it alone
+
+    struct batch {
+        std::vector<std::byte> prefix; // short frames, and the header of a long one
+        std::size_t sent = 0;          // of prefix
+        bool has_long = false;
+        bool wanted = false;       // the post is still pending
+        bool whole_header = false; // the header lies in `prefix` whole
+        const std::byte* data = nullptr;
+        std::uint64_t bytes = 0, done = 0;
+        std::array<std::byte, most_tail_bytes> tail{};
+        std::size_t tail_bytes = 0, tail_done = 0;
+        std::uint64_t id = 0;
+    };
+
+    // A very short one is copied: cheaper than to name its pieces to the kernel.
+    static io_result write_frame(tcp_stream& stream, const frame& f, const frame_header& header,
+                                 std::span<const std::byte> bytes, std::size_t tail, std::size_t& n) {
+        if (bytes.size() <= 256) {
+            std::array<std::byte, frame_header_bytes + 256> whole;
+            std::memcpy(whole.data(), header.data(), header.size());
+            if (!bytes.empty()) std::memcpy(whole.data() + header.size(), bytes.data(), bytes.size());
+            std::memset(whole.data() + header.size() + bytes.size(), 0, tail);
+            return stream.write(std::span<const std::byte>(whole).first(header.size() + bytes.size() + tail), n);
+        }
+        io_vectors<const std::byte> out;
+        out.add(header);
+        out.add(bytes);
+        out.add(tail_of(f.kind, tail));
+        return stream.write(out, n);
+    }
+    void count(const frame& f) noexcept {
+        ++sequence_;
+        if (f.kind == frame_kind::message) outstanding_ += short_frame_bytes(f.bytes);
+    }
+
+    static std::span<const std::byte> tail_of(frame_kind kind, std::size_t length) noexcept {
+        static constexpr auto zeros = std::array<std::byte, most_tail_bytes>{};
+        static constexpr auto whole = [] {
+            std::array<std::byte, most_tail_bytes> t{};
+            t.back() = whole_message;
+            return t;
+        }();
+        return std::span(kind == frame_kind::long_message ? whole : zeros).last(length);
+    }
+    static std::uint32_t sequence_of(const frame_header& h) noexcept {
+        return wire_layout::little(std::bit_cast<wire_layout::header>(h)).sequence;
+    }
+
+    batch& at(std::size_t i) noexcept { return batches_[(first_ + i) % batches_.size()]; }
+    batch& back() noexcept { return at(count_ - 1); }
+    batch& push() {
+        batch& b = at(count_++);
+        b.prefix.clear();
+        b.sent = b.tail_done = 0;
+        b.has_long = b.wanted = b.whole_header = false;
+        b.bytes = b.done = 0;
+        b.tail_bytes = 0;
+        return b;
+    }
+    void pop() noexcept {
+        first_ = (first_ + 1) % batches_.size();
+        --count_;
+    }
+    bool back_takes_short(std::size_t bytes) noexcept {
+        return count_ != 0 && !back().has_long && back().prefix.size() + bytes <= most_prefix;
+    }
+    bool back_takes_long() noexcept { return count_ != 0 && !back().has_long; }
+
+    // The part of a short frame after its header, from byte `skip` on.
+    static void append(batch& b, std::span<const std::byte> bytes, std::size_t tail, std::size_t skip) {
+        const std::size_t of_bytes = std::min(skip, bytes.size());
+        b.prefix.insert(b.prefix.end(), bytes.begin() + static_cast<std::ptrdiff_t>(of_bytes), bytes.end());
+        b.prefix.resize(b.prefix.size() + tail - (skip - of_bytes));
+    }
+    // A long message whose first `done` bytes behind the header, tail included, have been written.
+    static void set_long(batch& b, std::span<const std::byte> bytes, std::uint64_t done, std::uint64_t id) {
+        b.has_long = b.wanted = true;
+        b.whole_header = b.prefix.size() >= frame_header_bytes;
+        b.data = bytes.data();
+        b.bytes = bytes.size();
+        b.done = std::min<std::uint64_t>(done, b.bytes);
+        b.tail_bytes = frame_tail_bytes(frame_kind::long_message, b.bytes);
+        b.tail_done = static_cast<std::size_t>(done - b.done);
+        b.tail.fill(std::byte{});
+        b.tail.back() = whole_message;
+        b.id = id;
+    }
+
+    static std::uint64_t left(const batch& b) noexcept {
+        return b.prefix.size() - b.sent + (b.has_long ? b.bytes - b.done + b.tail_bytes - b.tail_done : 0);
+    }
+    static std::size_t gather(const batch& b, io_vectors<const std::byte>& out) {
+        static constexpr std::array<std::byte, 16384> zeros{};
+        const std::size_t before = out.bytes();
+        out.add(std::span(b.prefix).subspan(b.sent));
+        if (!b.has_long) return out.bytes() - before;
+        std::uint64_t rest = b.bytes - b.done;
+        if (b.data != nullptr) {
+            out.add({b.data + b.done, static_cast<std::size_t>(rest)});
+            rest = 0;
+        }
+        while (rest != 0 && !out.full()) {
+            const std::size_t some = static_cast<std::size_t>(std::min<std::uint64_t>(rest, zeros.size()));
+            out.add(std::span(zeros).first(some));
+            rest -= some;
+        }
+        if (rest == 0)
+            out.add(std::span(b.tail).last(b.tail_bytes).subspan(b.tail_done));
+        else
+            out.close(); // what comes next does not follow
+        return out.bytes() - before;
+    }
+    // Counts n written bytes; true: the batch is done.
+    static bool advance(batch& b, std::size_t& n) noexcept {
+        const auto count = [&n](auto& done, auto end) {
+            using count_type = std::remove_reference_t<decltype(done)>;
+            const std::uint64_t some = std::min<std::uint64_t>(n, end - done);
+            done += static_cast<count_type>(some);
+            n -= static_cast<std::size_t>(some);
+        };
+        count(b.sent, b.prefix.size());
+        if (b.has_long) {
+            count(b.done, b.bytes);
+            count(b.tail_done, b.tail_bytes);
+        }
+        return left(b) == 0;
+    }
+
+    std::array<batch, 8> batches_;
+    std::size_t first_ = 0, count_ = 0;
+    std::uint32_t sequence_ = 0;
+    std::uint64_t window_, outstanding_ = 0;
+    bool written_ = false; // something, since the last turn
+    bool broken_ = false;  // the connection takes nothing more
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+// Sockets before they belong to anybody: opened close-on-exec and non-blocking, and closed with their owner.
+#ifndef BOUGH_TRANSPORT_TCP_SOCKETS_HPP
+#define BOUGH_TRANSPORT_TCP_SOCKETS_HPP
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <span>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility> // before any header of Asio 1.74
+
+#if defined(__linux__)
+#include <linux/sockios.h>
+#endif
+
+namespace bough::detail {
+
+class unique_descriptor {
+public:
+    unique_descriptor() = default;
+    explicit unique_descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
+    unique_descriptor(unique_descriptor&& other) noexcept : descriptor_(other.release()) {}
+    unique_descriptor& operator=(unique_descriptor&& other) noexcept {
+        reset(other.release());
+        return *this;
+    }
+    ~unique_descriptor() { reset(); }
+
+    int get() const noexcept { return descriptor_; }
+    explicit operator bool() const noexcept { return descriptor_ >= 0; }
+    int release() noexcept { return std::exchange(descriptor_, -1); }
+    void reset(int next = -1) noexcept {
+        const int old = std::exchange(descriptor_, next);
+        if (old >= 0) ::close(old);
+    }
+
+private:
+    int descriptor_ = -1;
+};
+
+using tcp_address = boost::asio::ip::tcp::endpoint;
+
+inline unique_descriptor prepared_socket(int descriptor) noexcept {
+#if !defined(SOCK_CLOEXEC)
+    if (descriptor >= 0) {
+        ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+        ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+    }
+#endif
+    return unique_descriptor(descriptor);
+}
+inline unique_descriptor open_socket(int family) noexcept {
+#if defined(SOCK_CLOEXEC)
+    return prepared_socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+#else
+    return prepared_socket(::socket(family, SOCK_STREAM, IPPROTO_TCP));
+#endif
+}
+inline unique_descriptor accept_socket(int listener) noexcept {
+#if defined(SOCK_CLOEXEC) && defined(__linux__)
+    return prepared_socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+#else
+    return prepared_socket(::accept(listener, nullptr, nullptr));
+#endif
+}
+
+inline void set_socket_option(int descriptor, int level, int name, int value) noexcept {
+    (void)::setsockopt(descriptor, level, name, &value, sizeof value);
+}
+
+inline tcp_address local_address(int descriptor) noexcept {
+    tcp_address at;
+    auto length = static_cast<socklen_t>(at.capacity());
+    if (::getsockname(descriptor, at.data(), &length) != 0) return {};
+    at.resize(length);
+    return at;
+}
+
+// Has the other side ended, or the connection been broken? Unread bytes do not hide it.
+inline bool has_hung_up(int descriptor) noexcept {
+    pollfd asked{};
+    asked.fd = descriptor;
+#if defined(POLLRDHUP)
+    asked.events = POLLRDHUP;
+#endif
+    return ::poll(&asked, 1, 0) == 1;
+}
+
+// What was written but has not reached the other machine.
+inline std::size_t unsent_bytes(int descriptor) noexcept {
+#if defined(SIOCOUTQ)
+    int bytes = 0;
+    if (::ioctl(descriptor, SIOCOUTQ, &bytes) == 0) return static_cast<std::size_t>(bytes);
+#endif
+    (void)descriptor;
+    return 0;
+}
+
+// All of it, or nothing of use: a fresh socket has room for a message of a handshake.
+inline bool send_now(int descriptor, std::span<const std::byte> bytes) noexcept {
+#if defined(MSG_NOSIGNAL)
+    return ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+#else
+    return ::send(descriptor, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+#endif
+}
+// What has come, up to the end of `into`. -1: nothing will come any more.
+inline int receive_now(int descriptor, std::span<std::byte> into) noexcept {
+    const ssize_t got = ::recv(descriptor, into.data(), into.size(), 0);
+    if (got > 0) return static_cast<int>(got);
+    if (got == 0) return -1;
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN ? 0 : -1;
+}
+
+inline std::uint64_t steady_now_ns() noexcept {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+#include <bough/launch.hpp>
+#include <bough/testing/wire_up_conformance.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <stdexcept>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace bough;
+
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+using clock_type = std::chrono::steady_clock;
+double seconds_since(clock_type::time_point start) {
+    return std::chrono::duration<double>(clock_type::now() - start).count();
+}
+
+// The sum of what all ranks say; -1 if they cannot say it.
+int sum_of_all(job& mine, int value, std::uint64_t timeout_ns = 5000 * ms) {
+    std::vector<int> all(mine.size());
+    if (mine.exchange(std::as_bytes(std::span(&value, 1)), std::as_writable_bytes(std::span(all)), timeout_ns))
+        return -1;
+    int sum = 0;
+    for (const int v : all) sum += v;
+    return sum;
+}
+
+std::size_t open_descriptors() {
+    std::size_t n = 0;
+    DIR* list = ::opendir("/proc/self/fd");
+    while (::readdir(list) != nullptr) ++n;
+    ::closedir(list);
+    return n;
+}
+
+// A pipe whose ends processes may hold.
+struct pipe_ends {
+    pipe_ends() { REQUIRE(::pipe(fd) == 0); }
+    ~pipe_ends() {
+        ::close(fd[0]);
+        ::close(fd[1]);
+    }
+    int fd[2] = {-1, -1};
+};
+
+// Is the process there, and not a zombie?
+bool is_alive(pid_t pid) {
+    const std::string name = "/proc/" + std::to_string(pid) + "/stat";
+    std::FILE* file = std::fopen(name.c_str(), "r");
+    if (file == nullptr) return false;
+    char state = 'Z';
+    const int got = std::fscanf(file, "%*d (%*[^)]) %c", &state);
+    std::fclose(file);
+    return got == 1 && state != 'Z' && state != 'X';
+}
+
+} // namespace
+
+TEST_CASE("launch: every rank knows who it is and hears the others") {
+    for (const rank_t ranks : {1u, 2u, 3u, 8u, 17u}) {
+        const launch_report report = launch(ranks, [ranks](job mine) {
+            return mine.size() == ranks && sum_of_all(mine, 1 << mine.rank()) == (1 << ranks) - 1 ? 0 : 1;
+        });
+        CAPTURE(ranks, describe(report));
+        CHECK(report.ok());
+        REQUIRE(report.ranks.size() == ranks);
+        CHECK(report.first_failed == no_rank);
+    }
+}
+
+TEST_CASE("launch: the wire-up keeps the rules") {
+    for (const rank_t ranks : {1u, 2u, 5u, 16u}) {
+        const launch_report report = launch(ranks, [](job mine) {
+            const auto fault = testing::check_wire_up(mine);
+            if (fault) std::fprintf(stderr, "rank %u: %s\n", mine.rank(), fault.sentence);
+            return fault ? 1 : 0;
+        });
+        CAPTURE(ranks, describe(report));
+        CHECK(report.ok());
+    }
+}
+
+TEST_CASE("launch: exit codes and signals of each rank are reported") {
+    const launch_report report = launch(6, [](job mine) {
+        switch (mine.rank()) {
+        case 1: return 7;
+        case 2: std::raise(SIGKILL); return 0;
+        case 3: {
+            const rlimit none{0, 0};
+            ::setrlimit(RLIMIT_CORE, &none);
+            std::signal(SIGSEGV, SIG_DFL);
+            std::raise(SIGSEGV);
+            return 0;
+        }
+        case 4: throw std::runtime_error("this sentence belongs to the test");
+        case 5: std::exit(9);
+        default: return 0;
+        }
+    });
+    using how = rank_end::how;
+    REQUIRE(report.ranks.size() == 6);
+    CHECK(report.ranks[0] == rank_end{0, how::exited, 0});
+    CHECK(report.ranks[1] == rank_end{1, how::exited, 7});
+    CHECK(report.ranks[2] == rank_end{2, how::signalled, SIGKILL});
+    CHECK(report.ranks[3] == rank_end{3, how::signalled, SIGSEGV});
+    CHECK(report.ranks[4] == rank_end{4, how::exited, 1});
+    CHECK_FALSE(report.ok());
+    CHECK(report.first_failed != no_rank);
+    CHECK(describe(report.ranks[1]) == "rank 1 ended with exit status 7");
+    CHECK(describe(report.ranks[3]) == "rank 3 was killed by signal 11 (SIGSEGV)");
+}
+
+TEST_CASE("launch: a rank that dies ends the exchanges of the others with peer_dead, and is named") {
+    for (const bool dies_before : {true, false}) {
+        const auto start = clock_type::now();
+        const launch_report report = launch(4, [dies_before](job mine) {
+            if (mine.rank() == 2) {
+                if (!dies_before) sum_of_all(mine, 1);
+                std::raise(SIGKILL);
+            }
+            std::vector<std::byte> one(1), all(4);
+            if (!dies_before && sum_of_all(mine, 1) != 4) return 1;
+            const status bad = mine.exchange(one, all, 20'000 * ms);
+            const status again = mine.exchange(one, all, 20'000 * ms);
+            return bad.code == errc::peer_dead && bad.peer == 2 && again.code == errc::peer_dead ? 0 : 2;
+        });
+        CAPTURE(dies_before, describe(report));
+        for (const rank_t r : {0u, 1u, 3u}) CHECK(report.ranks[r].ok());
+        CHECK(report.first_failed == 2);
+        CHECK(seconds_since(start) < 5);
+    }
+}
+
+TEST_CASE("launch: a rank that dies within an exchange ends it") {
+    const launch_report report = launch(3, [](job mine) {
+        if (mine.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the others wait
+        if (mine.rank() == 1) ::alarm(0), std::signal(SIGALRM, SIG_DFL), ::ualarm(20'000, 0);
+        return sum_of_all(mine, 1) == -1 ? 0 : 1;
+    });
+    CHECK(report.ranks[0].ok());
+    CHECK(report.ranks[1] == rank_end{1, rank_end::how::signalled, SIGALRM});
+    CHECK(report.ranks[2].ok());
+}
+
+TEST_CASE("launch: ranks that say different lengths hear so") {
+    const launch_report report = launch(3, [](job mine) {
+        std::vector<std::byte> some(mine.rank() == 1 ? 5 : 4), all(some.size() * 3);
+        const status bad = mine.exchange(some, all, 5000 * ms);
+        return bad.code == errc::call_mismatch && bad.mine + bad.theirs == 9 ? 0 : 1;
+    });
+    CAPTURE(describe(report));
+    CHECK(report.ok());
+}
+
+TEST_CASE("launch: the time limit and the time of grace end what is left") {
+    const auto start = clock_type::now();
+    const auto sleeper = [](job mine) {
+        if (mine.rank() == 0) return 3;
+        std::this_thread::sleep_for(std::chrono::seconds(60));
+        return 0;
+    };
+    const launch_report late = launch(3, sleeper, {.timeout_ns = 200 * ms});
+    CHECK(late.timed_out);
+    CHECK_FALSE(late.ok());
+    CHECK(late.ranks[0] == rank_end{0, rank_end::how::exited, 3});
+    CHECK(late.ranks[1] == rank_end{1, rank_end::how::signalled, SIGKILL});
+    const launch_report failed = launch(3, sleeper, {.grace_ns = 100 * ms});
+    CHECK_FALSE(failed.timed_out);
+    CHECK(failed.first_failed == 0);
+    CHECK(failed.ranks[2] == rank_end{2, rank_end::how::signalled, SIGKILL});
+    CHECK(seconds_since(start) < 10);
+}
+
+TEST_CASE("launch: leaves no descriptors and no children behind") {
+    const std::size_t before = open_descriptors();
+    for (int i = 0; i != 5; ++i) launch(4, [](job mine) { return sum_of_all(mine, 1) == 4 ? 0 : 1; });
+    launch(2, [](job) {}, {.prefix_output = true});
+    CHECK(open_descriptors() == before);
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+}
+
+TEST_CASE("launch: a child holds nothing that belongs to its brothers") {
+    const std::size_t here = open_descriptors();
+    const launch_report report =
+        launch(6, [here](job mine) { return open_descriptors() == here + 1 || mine.size() != 6 ? 0 : 1; });
+    CAPTURE(describe(report));
+    CHECK(report.ok());
+}
+
+TEST_CASE("launch: works while other threads run, and in several threads at once") {
+    std::atomic<bool> stop{false};
+    std::thread busy([&stop] {
+        while (!stop) std::vector<int>(1000).swap(*std::make_unique<std::vector<int>>());
+    });
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> launchers;
+    for (int t = 0; t != 3; ++t)
+        launchers.emplace_back([&wrong] {
+            for (int i = 0; i != 5; ++i)
+                wrong += !launch(3, [](job mine) { return sum_of_all(mine, 2) == 6 ? 0 : 1; }).ok();
+        });
+    for (std::thread& t : launchers) t.join();
+    stop = true;
+    busy.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("launch: does not take other children of its process") {
+    const pid_t other = ::fork();
+    if (other == 0) ::_exit(42);
+    CHECK(launch(2, [](job mine) { return sum_of_all(mine, 1) == 2 ? 0 : 1; }).ok());
+    int how = 0;
+    REQUIRE(::waitpid(other, &how, 0) == other);
+    CHECK(WEXITSTATUS(how) == 42);
+}
+
+TEST_CASE("launch: who ignores SIGCHLD loses exit codes, not the launch") {
+    const auto old = std::signal(SIGCHLD, SIG_IGN);
+    const launch_report report = launch(2, [](job mine) { return sum_of_all(mine, 1) == 2 ? 0 : 1; });
+    std::signal(SIGCHLD, old);
+    REQUIRE(report.ranks.size() == 2);
+    CHECK(report.ranks[0].what == rank_end::how::unknown);
+    CHECK(describe(report.ranks[0]) == "rank 0 ended, nobody knows how");
+}
+
+TEST_CASE("launch: if the launcher is killed, so are its ranks") {
+    pipe_ends said;
+    const pid_t launcher = ::fork();
+    if (launcher == 0) {
+        launch(3, [&said](job mine) {
+            const pid_t me = ::getpid();
+            (void)!::write(said.fd[1], &me, sizeof me);
+            std::this_thread::sleep_for(std::chrono::seconds(60));
+            return static_cast<int>(mine.rank());
+        });
+        ::_exit(0);
+    }
+    std::array<pid_t, 3> ranks{};
+    for (pid_t& r : ranks) REQUIRE(::read(said.fd[0], &r, sizeof r) == sizeof r);
+    for (const pid_t r : ranks) CHECK(is_alive(r));
+    ::kill(launcher, SIGKILL);
+    REQUIRE(::waitpid(launcher, nullptr, 0) == launcher);
+    const auto start = clock_type::now();
+    for (const pid_t r : ranks)
+        while (is_alive(r) && seconds_since(start) < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (const pid_t r : ranks) CHECK_FALSE(is_alive(r));
+}
+
+TEST_CASE("launch: output may carry the rank") {
+    pipe_ends out;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::dup2(out.fd[1], 1);
+        const launch_report report = launch(2,
+                                            [](job mine) {
+                                                if (mine.rank() == 1) sum_of_all(mine, 0); // after rank 0's line
+                                                std::printf("line of %u\nand no end", mine.rank());
+                                                std::fflush(stdout);
+                                                if (mine.rank() == 0) sum_of_all(mine, 0);
+                                            },
+                                            {.prefix_output = true});
+        ::_exit(report.ok() ? 0 : 1);
+    }
+    int how = 0;
+    REQUIRE(::waitpid(child, &how, 0) == child);
+    CHECK(how == 0);
+    std::array<char, 512> text{};
+    REQUIRE(::read(out.fd[0], text.data(), text.size() - 1) > 0);
+    const std::string all = text.data();
+    for (const char* line : {"[0] line of 0\n", "[0] and no end\n", "[1] line of 1\n", "[1] and no end\n"})
+        CHECK(all.find(line) != std::string::npos);
+}
+
+TEST_CASE("launch: what cannot be is an error in both forms") {
+    std::error_code ec;
+    launch(
+        0, [](job) {}, {}, ec);
+    CHECK(ec == errc::invalid_argument);
+    CHECK_THROWS_AS(launch(0, [](job) {}), error);
+    const std::vector<std::string> nothing{"/no/such/program"};
+    launch(3, nothing, {}, ec);
+    CHECK(ec == errc::invalid_argument);
+    CHECK_THROWS_AS(launch(3, nothing), error);
+    launch(1, std::vector<std::string>{}, {}, ec);
+    CHECK(ec == errc::invalid_argument);
+    const rlimit few{24, 24};
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit lowered{few.rlim_cur, before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &lowered);
+    const launch_report report = launch(
+        64, [](job) { std::this_thread::sleep_for(std::chrono::seconds(60)); }, {}, ec);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    CHECK(ec == errc::no_resources); // and the ranks that had been started are gone
+    CHECK(report.ranks.empty());
+    CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+}

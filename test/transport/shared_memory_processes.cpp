@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSL-1.0
+// shared_memory with processes as ranks: collectives, their deaths, stops and forks, and what they leave behind.
+#include "support/catch.hpp"
+#include "support/sample.hpp"
+#include "transport/shared_memory_world.hpp"
+#include <bough/allgather.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/reduce.hpp>
+#include <bough/reduce_scatter.hpp>
+#include <bough/transport/shared_memory.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace bough;
+using bough_test::clock_ns;
+using bough_test::processes;
+using bough_test::report;
+
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+std::vector<double> ramp(std::size_t count, double first) {
+    std::vector<double> x(count);
+    for (std::size_t i = 0; i != count; ++i) x[i] = first + static_cast<double>(i % 97);
+    return x;
+}
+// Sum over ranks r of ramp(count, r).
+bool is_sum(const std::vector<double>& x, rank_t p) {
+    for (std::size_t i = 0; i != x.size(); ++i)
+        if (x[i] != p * (p - 1) / 2.0 + p * static_cast<double>(i % 97)) return false;
+    return true;
+}
+
+void some_collectives(communicator<shared_memory>& comm, std::size_t count, report& told) {
+    const rank_t p = comm.size(), me = comm.rank();
+    status s;
+    std::vector<double> x = ramp(count, me);
+    allreduce(comm, std::span(x), plus{}, s);
+    told.check(!s && is_sum(x, p));
+    x = ramp(count, me);
+    reduce(comm, std::span(x), plus{}, root{p - 1}, s);
+    told.check(!s && (me != p - 1 || is_sum(x, p)));
+    x = ramp(count, me == p / 2 ? 42 : -1);
+    broadcast(comm, std::span(x), root{p / 2}, s);
+    told.check(!s && x == ramp(count, 42));
+    const std::vector<double> mine = ramp(count, me);
+    std::vector<double> all(count * p);
+    allgather(comm, std::span<const double>(mine), std::span(all), s);
+    told.check(!s);
+    for (rank_t r = 0; r != p; ++r) {
+        const std::vector<double> theirs = ramp(count, r);
+        told.check(std::equal(theirs.begin(), theirs.end(), all.begin() + static_cast<std::ptrdiff_t>(r * count)));
+    }
+    barrier(comm, s);
+    told.check(!s);
+}
+
+// How a rank whose peer has died may see it.
+bool is_death_of(const status& s, rank_t dead) {
+    const bool told = s.code == errc::peer_aborted || s.code == errc::group_poisoned;
+    return (s.code == errc::peer_dead || (told && s.cause == errc::peer_dead)) && s.peer == dead;
+}
+
+// Allreduces until an error, which is reported.
+void until_an_error(communicator<shared_memory>& comm, std::size_t count, report& told) {
+    std::vector<double> x(count, 1.0);
+    status s;
+    for (std::uint32_t i = 0; !s; ++i) {
+        std::fill(x.begin(), x.end(), 1.0);
+        allreduce(comm, std::span(x), plus{}, s);
+        told.check(s || std::count(x.begin(), x.end(), comm.size()) == std::ssize(x));
+        if (i == 2) told.phase = 1;
+    }
+    told.ended_ns = clock_ns();
+    told.result = s;
+    told.phase = 2;
+}
+
+} // namespace
+
+TEST_CASE("shared_memory: collectives over processes") {
+    for (const bool direct : {true, false})
+        for (const rank_t ranks : {1u, 2u, 3u, 5u, 8u, 13u}) {
+            processes group(ranks, [&](auto& wire, report& told) {
+                communicator comm{shared_memory{wire, {.eager_bytes = direct ? 0u : 4096u, .direct_reads = direct}}};
+                for (const std::size_t count : {0u, 1u, 12u, 13u, 1000u, 30'000u}) some_collectives(comm, count, told);
+                for (int i = 0; i != 40; ++i) some_collectives(comm, 3, told);
+            });
+            group.wait();
+            for (rank_t r = 0; r != ranks; ++r) {
+                CAPTURE(direct, ranks, r);
+                CHECK(group.exit_code(r) == 0);
+                CHECK(group.of(r).wrong == 0);
+            }
+        }
+}
+
+TEST_CASE("shared_memory: buffers of the segment") {
+    processes group(3, [&](auto& wire, report& told) {
+        communicator comm{shared_memory{wire, {.heap_bytes = 4 << 20}}};
+        constexpr std::size_t count = 60'000;
+        const std::span<std::byte> piece = comm.transport().allocate(count * sizeof(double));
+        const std::span<double> x(reinterpret_cast<double*>(piece.data()), count);
+        for (int turn = 0; turn != 50; ++turn) {
+            std::fill(x.begin(), x.end(), static_cast<double>(comm.rank()) + turn);
+            allreduce(comm, x, plus{});
+            told.check(std::count(x.begin(), x.end(), 3.0 * turn + 3) == count);
+        }
+    });
+    group.wait();
+    for (rank_t r = 0; r != 3; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+}
+
+// One rank is killed in the middle of operations; the others learn of it soon, and by name.
+TEST_CASE("shared_memory: a rank that is killed") {
+    std::vector<double> delays_ms;
+    const int trials = bough_test::all() ? 2000 : 50;
+    int wrong = 0;
+    for (int trial = 0; trial != trials; ++trial) {
+        const std::uint64_t dice = bough_test::mixed(bough_test::seed() * 10'000 + static_cast<std::uint64_t>(trial));
+        const rank_t ranks = 2 + static_cast<rank_t>(dice % 7);
+        const rank_t victim = static_cast<rank_t>(dice / 7 % ranks);
+        const std::size_t count = std::array<std::size_t, 4>{1, 1000, 30'000, 300'000}[dice / 64 % 4];
+        const std::uint64_t heap = dice / 256 % 2 != 0 ? 4u << 20 : 0;
+        processes group(ranks, [&](auto& wire, report& told) {
+            communicator comm{shared_memory{wire, {.heap_bytes = heap, .direct_reads = dice / 512 % 4 != 0}}};
+            until_an_error(comm, count, told);
+        });
+        REQUIRE(group.reached(1));
+        std::this_thread::sleep_for(std::chrono::microseconds(dice / 4096 % 3000));
+        const std::uint64_t killed = clock_ns();
+        group.kill(victim, SIGKILL);
+        group.wait();
+        for (rank_t r = 0; r != ranks; ++r) {
+            if (r == victim) continue;
+            const report& told = group.of(r);
+            CAPTURE(trial, ranks, victim, r, count, told.result.code, told.result.cause, told.result.peer);
+            CHECK(group.exit_code(r) == 0);
+            CHECK(is_death_of(told.result, victim));
+            wrong += told.wrong != 0;
+            delays_ms.push_back(static_cast<double>(told.ended_ns - killed) / ms);
+        }
+    }
+    CHECK(wrong == 0);
+    std::sort(delays_ms.begin(), delays_ms.end());
+    const double p99 = delays_ms[delays_ms.size() * 99 / 100];
+    std::printf("shared_memory: %d kills: survivors told after %.2f ms (median), %.2f (p99), %.2f (most)\n", trials,
+                delays_ms[delays_ms.size() / 2], p99, delays_ms.back());
+    // What is aimed at is 50 ms on loaded cores; how long others keep the cores is not in the hand of this test.
+    CHECK(p99 < 5000);
+}
+
+TEST_CASE("shared_memory: a rank that is stopped is found by the deadline") {
+    const int trials = bough_test::all() ? 300 : 6;
+    for (int trial = 0; trial != trials; ++trial) {
+        const std::uint64_t dice = bough_test::mixed(bough_test::seed() * 1000 + static_cast<std::uint64_t>(trial));
+        const rank_t ranks = 2 + static_cast<rank_t>(dice % 4);
+        const rank_t victim = static_cast<rank_t>(dice / 7 % ranks);
+        const std::size_t count = trial % 2 == 0 ? 1 : 300'000;
+        const bool in_heap = trial % 4 == 3; // messages that are read in place
+        processes group(ranks, [&](auto& wire, report& told) {
+            communicator comm{shared_memory{wire, {.heap_bytes = 8 << 20}}, {.timeout_ns = 200 * ms}};
+            if (!in_heap) return until_an_error(comm, count, told);
+            const std::span<std::byte> piece = comm.transport().allocate(count * sizeof(double));
+            const std::span<double> x(reinterpret_cast<double*>(piece.data()), count);
+            status s;
+            for (std::uint32_t i = 0; !s; ++i) {
+                allreduce(comm, x, plus{}, s);
+                if (i == 2) told.phase = 1;
+            }
+            told.ended_ns = clock_ns();
+            told.result = s;
+            told.phase = 2;
+        });
+        REQUIRE(group.reached(1));
+        const std::uint64_t stopped = clock_ns();
+        group.kill(victim, SIGSTOP);
+        for (rank_t r = 0; r != ranks; ++r)
+            while (r != victim && group.of(r).phase != 2 && clock_ns() - stopped < 10'000 * ms)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        for (rank_t r = 0; r != ranks; ++r) {
+            if (r == victim) continue;
+            const report& told = group.of(r);
+            CAPTURE(trial, ranks, victim, r, told.result.code, told.result.cause);
+            REQUIRE(told.phase == 2);
+            CHECK((told.result.code == errc::deadline || told.result.cause == errc::deadline));
+            CHECK(told.ended_ns < stopped + 5000 * ms); // or before, on a machine that is so busy
+        }
+        group.kill(victim, SIGKILL);
+    }
+}
+
+TEST_CASE("shared_memory: a rank that dies while its child lives") {
+    processes group(2, [](auto& wire, report& told) {
+        shared_memory end{wire};
+        if (wire.rank() == 1) {
+            if (::fork() == 0) { // holds the socket open
+                ::sleep(20);
+                ::_exit(0);
+            }
+            told.phase = 1;
+            ::sleep(20);
+        }
+        told.phase = 1;
+        event e;
+        for (std::uint32_t idle = 1; end.poll(std::span(&e, 1)) == 0; ++idle) end.wait(idle, 0);
+        told.ended_ns = clock_ns();
+        told.check(e.what == event::kind::lost && e.peer == 1);
+    });
+    REQUIRE(group.reached(1));
+    const std::uint64_t killed = clock_ns();
+    group.kill(1, SIGKILL);
+    group.wait(0);
+    CHECK(group.exit_code(0) == 0);
+    CHECK(group.of(0).wrong == 0);
+    CHECK(group.of(0).ended_ns - killed < 2000 * ms);
+}
+
+TEST_CASE("shared_memory: a forked child gets an error, and does its parent no harm") {
+    processes group(2, [](auto& wire, report& told) {
+        communicator comm{shared_memory{wire}};
+        double x = 1;
+        status s;
+        allreduce(comm, std::span(&x, 1), plus{}, s);
+        told.check(!s && x == 2);
+        if (const pid_t child = ::fork(); child == 0) {
+            {
+                communicator mine{std::move(comm)};
+                allreduce(mine, std::span(&x, 1), plus{}, s);
+            } // and its end is not the parent's
+            ::_exit(s.code == errc::forked_child ? 0 : 1);
+        } else {
+            int state = -1;
+            told.check(::waitpid(child, &state, 0) == child && state == 0);
+        }
+        allreduce(comm, std::span(&x, 1), plus{}, s);
+        told.check(!s && x == 4);
+    });
+    group.wait();
+    for (rank_t r = 0; r != 2; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+}
+
+// A rank sleeps when nothing has come for a while, and is woken by a message, not by the end of its nap.
+TEST_CASE("shared_memory: a sleeping rank is woken") {
+    processes group(2, [](auto& wire, report& told) {
+        communicator comm{shared_memory{wire, {.cores = 1}}}; // as if oversubscribed
+        rusage before{}, after{};
+        ::getrusage(RUSAGE_SELF, &before);
+        const std::uint64_t start = clock_ns();
+        double late = 0;
+        for (int i = 0; i != 20; ++i) {
+            std::uint64_t sent = 0;
+            if (comm.rank() == 0) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(23));
+                sent = clock_ns();
+            }
+            status s;
+            broadcast(comm, std::span(&sent, 1), root{0}, s);
+            told.check(!s);
+            if (comm.rank() == 1) late += static_cast<double>(clock_ns() - sent) / 20;
+            barrier(comm, s);
+        }
+        ::getrusage(RUSAGE_SELF, &after);
+        const auto seconds = [](const timeval& t) {
+            return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+        };
+        told.numbers[0] =
+            seconds(after.ru_utime) + seconds(after.ru_stime) - seconds(before.ru_utime) - seconds(before.ru_stime);
+        told.numbers[1] = static_cast<double>(clock_ns() - start) * 1e-9;
+        told.numbers[2] = late * 1e-6;
+    });
+    group.wait();
+    for (rank_t r = 0; r != 2; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+    const double* told = group.of(1).numbers;
+    CAPTURE(told[0], told[1], told[2]);
+    CHECK(told[0] < 0.6 * told[1]); // it slept most of the time
+    CHECK(told[2] < 20);            // milliseconds, on average, however busy the machine is
+}
+
+TEST_CASE("shared_memory: wait keeps its deadline") {
+    auto ends = bough_test::shared_ends(2, {.cores = 1});
+    REQUIRE(ends.size() == 2);
+    for (const std::uint64_t patience : {1 * ms, 30 * ms}) {
+        const std::uint64_t begin = clock_ns();
+        event e;
+        for (std::uint32_t idle = 1; ends[0].now_ns() < begin + patience; ++idle) {
+            CHECK(ends[0].poll(std::span(&e, 1)) == 0);
+            ends[0].wait(idle, begin + patience);
+        }
+        CHECK(clock_ns() - begin < patience + 500 * ms);
+    }
+}
+
+TEST_CASE("shared_memory: memory that is short is an error, not a signal") {
+    processes group(2, [](auto& wire, report& told) {
+        if (wire.rank() == 1) {
+            const rlimit few{std::uint64_t{1} << 29, std::uint64_t{1} << 29};
+            told.check(::setrlimit(RLIMIT_FSIZE, &few) == 0); // above it a file's growth is a signal
+        }
+        const auto end = shared_memory::join(wire, told.result, {.heap_bytes = wire.rank() == 1 ? 1u << 30 : 0u});
+        told.check(!end);
+    });
+    group.wait();
+    for (rank_t r = 0; r != 2; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+    CHECK(group.of(1).result.code == errc::no_resources);
+    CHECK((group.of(0).result.code == errc::peer_aborted && group.of(0).result.cause == errc::no_resources));
+}
+
+TEST_CASE("shared_memory: nothing is left of ranks that are killed") {
+    const auto shared_pages = [] {
+        std::ifstream info("/proc/meminfo");
+        for (std::string line; std::getline(info, line);)
+            if (line.rfind("Shmem:", 0) == 0) return std::stol(line.substr(6));
+        return 0L;
+    };
+    constexpr long heap_kib = 64 * 1024;
+    const long before = shared_pages();
+    {
+        processes group(3, [](auto& wire, report& told) {
+            const shared_memory end{wire, {.heap_bytes = heap_kib * 1024}};
+            told.phase = 1;
+            ::sleep(20);
+        });
+        REQUIRE(group.reached(1));
+        CHECK(shared_pages() - before > 2 * heap_kib); // all of it is there from the start
+        for (rank_t r = 0; r != 3; ++r) group.kill(r, SIGKILL);
+        group.wait();
+    }
+    for (int i = 0; i != 200 && shared_pages() - before > heap_kib; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(shared_pages() - before < heap_kib);
+    for (const auto& file : std::filesystem::directory_iterator("/dev/shm"))
+        CHECK(file.path().string().find("bough") == std::string::npos);
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSL-1.0
+// The ring between two processes, by itself: two threads on one mapping (which ThreadSanitizer understands), and peers
+// that write what no peer should.
+#include "support/catch.hpp"
+#include "support/sample.hpp"
+#include "transport/shared_memory_world.hpp"
+#include <bough/transport/detail/shared_receiver.hpp>
+#include <bough/transport/detail/shared_sender.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <new>
+#include <string>
+#include <sys/un.h>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace bough;
+using namespace bough::detail;
+using bough_test::mixed;
+
+namespace {
+
+// A ring in memory of its own, of exactly its size.
+struct ring_memory {
+    explicit ring_memory(const segment_layout& l, bool staged_)
+        : layout(l), staged(staged_),
+          bytes(static_cast<std::byte*>(::operator new (l.ring_bytes(), std::align_val_t{64}))) {
+        std::memset(bytes, 0, l.ring_bytes());
+    }
+    ring_memory(const ring_memory&) = delete;
+    ~ring_memory() { ::operator delete (bytes, std::align_val_t{64}); }
+    ring_view view() const { return ring_view::at(bytes, layout, staged); }
+    segment_layout layout;
+    bool staged;
+    std::byte* bytes;
+};
+
+std::size_t length_of(std::uint64_t n, std::size_t eager_bytes) {
+    const std::array<std::size_t, 8> lengths{0, 8, 24, 25, eager_bytes / 3, eager_bytes, eager_bytes + 1, 5000};
+    return lengths[mixed(n) % lengths.size()];
+}
+std::byte byte_of(std::uint64_t n, std::size_t i) { return static_cast<std::byte>(n * 7 + i * 3 + i / 256); }
+
+bool is_message(const std::byte* data, std::size_t bytes, std::uint64_t n) {
+    for (std::size_t i = 0; i != bytes; ++i)
+        if (data[i] != byte_of(n, i)) return false;
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("shared_memory: a ring goes round under two threads") {
+    const std::uint32_t messages = bough_test::all() ? 200'000 : 1'000;
+    for (const bool staged : {false, true})
+        for (const std::uint32_t slots : {1u, 4u, 16u}) {
+            const ring_memory memory({.ranks = 2, .slots = slots, .area_bytes = 2048}, staged);
+            std::vector<std::byte> heap(8192);
+            std::atomic<std::uint32_t> wrong{0};
+            std::thread sender([&] {
+                shared_sender out(memory.view(), 1024);
+                event e;
+                bool open = false;
+                for (std::uint32_t n = 0; n != messages || open;) {
+                    open = open && out.acknowledged(1, std::span(&e, 1)) == 0;
+                    if (staged) out.stage();
+                    if (open || n == messages) {
+                        std::this_thread::yield();
+                        continue;
+                    }
+                    const std::size_t bytes = length_of(n, out.eager_bytes());
+                    for (std::size_t i = 0; i != bytes; ++i) heap[i] = byte_of(n, i);
+                    envelope tag;
+                    tag.segment = n;
+                    if (bytes > out.eager_bytes())
+                        open = out.push_long(tag, {heap.data(), bytes}, n, staged ? to_be_staged : in_segment, 0);
+                    if (bytes > out.eager_bytes() ? open : out.push(tag, {heap.data(), bytes}))
+                        ++n;
+                    else
+                        std::this_thread::yield();
+                }
+            });
+            shared_receiver in(memory.view(), heap, false);
+            const std::size_t eager_bytes = shared_sender(memory.view(), 1024).eager_bytes();
+            std::vector<std::uint64_t> held; // released late, and not in order
+            std::vector<std::byte> into;
+            for (std::uint32_t n = 0; n != messages;) {
+                event e;
+                if (!in.peek(e, 0, 0)) {
+                    while (!held.empty()) {
+                        const std::size_t i = mixed(n) % held.size();
+                        in.release(static_cast<std::uint32_t>(held[i]));
+                        held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+                    }
+                    if (in.broken()) break;
+                    std::this_thread::yield();
+                    continue;
+                }
+                const auto index = static_cast<std::uint32_t>(e.id);
+                const std::uint32_t where = in.at(index).where;
+                wrong += e.envelope.segment != n || e.bytes != length_of(n, eager_bytes);
+                if (where == to_be_staged) {
+                    into.clear();
+                    wrong += !in.want(index);
+                    const auto keep = [&](std::uint32_t ticket, std::span<const std::byte> piece) {
+                        wrong += ticket != in.at(index).ticket;
+                        into.insert(into.end(), piece.begin(), piece.end());
+                        return into.size() <= e.bytes;
+                    };
+                    while (into.size() < e.bytes && !in.broken())
+                        if (!in.unstage(keep)) std::this_thread::yield();
+                    wrong += !is_message(into.data(), into.size(), n);
+                } else {
+                    if (where == in_segment) wrong += !in.claim(index);
+                    wrong += !is_message(e.data, static_cast<std::size_t>(e.bytes), n);
+                }
+                if (where != 0) wrong += !in.give_back(index);
+                held.push_back(index);
+                ++n;
+            }
+            for (const std::uint64_t index : held) in.release(static_cast<std::uint32_t>(index));
+            sender.join();
+            CAPTURE(staged, slots);
+            CHECK(wrong == 0);
+            CHECK_FALSE(in.broken());
+        }
+}
+
+TEST_CASE("shared_memory: a long message is had by its receiver or by its sender") {
+    const ring_memory memory({.ranks = 2, .slots = 4, .area_bytes = 1024}, false);
+    std::vector<std::byte> heap(4096);
+    shared_sender out(memory.view(), 64);
+    shared_receiver in(memory.view(), heap, true);
+    std::uint32_t claimed = 0, cancelled = 0, both = 0;
+    std::atomic<std::uint32_t> turn{0}, answer{0};
+    std::atomic<bool> got{false};
+    constexpr std::uint32_t turns = 3000;
+    std::thread receiver([&] {
+        for (std::uint32_t n = 1; n <= turns; ++n) {
+            event e;
+            while (!in.peek(e, 0, 0)) std::this_thread::yield();
+            const auto index = static_cast<std::uint32_t>(e.id);
+            while (turn.load(std::memory_order_acquire) != n) {
+            }
+            got = in.claim(index) && in.give_back(index);
+            if (!got) in.give_back(index);
+            in.release(index);
+            answer.store(n, std::memory_order_release);
+        }
+    });
+    for (std::uint32_t n = 1; n <= turns; ++n) {
+        while (!out.push_long({}, heap, n, in_segment, 0)) std::this_thread::yield();
+        turn.store(n, std::memory_order_release);
+        for (std::uint64_t i = mixed(n) % 60; i != 0; --i) relax();
+        out.cancel(n, [](const std::byte*, std::uint64_t) { return false; });
+        event e;
+        while (out.acknowledged(1, std::span(&e, 1)) == 0) std::this_thread::yield();
+        while (answer.load(std::memory_order_acquire) != n) std::this_thread::yield();
+        claimed += got;
+        cancelled += e.code == errc::cancelled;
+        both += got == (e.code == errc::cancelled);
+    }
+    receiver.join();
+    CHECK(both == 0);
+    CHECK(claimed + cancelled == turns);
+}
+
+// Whatever a peer writes, an arrival's payload lies in the ring or in the peer's heap.
+TEST_CASE("shared_memory: what a hostile peer writes is not believed") {
+    const std::uint32_t trials = bough_test::all() ? 200'000 : 20'000;
+    std::uint32_t outside = 0, broken = 0, came = 0;
+    for (std::uint32_t trial = 0; trial != trials; ++trial) {
+        std::uint64_t dice = bough_test::seed() * 1'000'000 + trial;
+        const auto draw = [&dice] { return mixed(++dice); };
+        const bool staged = trial % 2 != 0;
+        const ring_memory memory({.ranks = 2, .slots = 4, .area_bytes = 1024}, staged);
+        const std::vector<std::byte> heap(draw() % 300);
+        std::vector<std::byte> mine(300);
+        shared_sender out(memory.view(), 64); // both sides of the same ring: each is the other's hostile peer
+        shared_receiver in(memory.view(), heap, !staged);
+        const std::array<std::uint64_t, 8> nasty{0, 1, 24, 25, in_segment, in_private, to_be_staged, heap.size()};
+        for (int step = 0; step != 24; ++step) {
+            switch (draw() % 5) {
+            case 0: { // a word anywhere
+                const std::uint64_t word = draw() % 2 != 0 ? nasty[draw() % nasty.size()] : draw();
+                std::memcpy(memory.bytes + draw() % (memory.layout.ring_bytes() / 4) * 4, &word, 4);
+                break;
+            }
+            case 1: { // a slot that looks full
+                slot& s = memory.view().slots[draw() % 4];
+                s.length = static_cast<std::uint32_t>(draw() % 2 != 0 ? nasty[draw() % nasty.size()] : draw() % 1100);
+                const std::uint64_t said[2] = {draw() % 3 != 0 ? draw() % 400 : draw(),
+                                               draw() % 3 != 0 ? draw() % 400 : draw()};
+                std::memcpy(s.payload, said, sizeof said);
+                s.sequence = static_cast<std::uint32_t>(draw() % 6);
+                break;
+            }
+            case 2: out.push({}, std::span(mine).first(draw() % 64)); break;
+            case 3:
+                if (out.push_long({}, mine, draw(), staged ? to_be_staged : in_private, 0) && draw() % 2 != 0)
+                    out.cancel(0, [](auto, auto) { return false; });
+                break;
+            default: {
+                std::array<event, 4> events;
+                out.acknowledged(1, events);
+                if (staged) out.stage();
+                in.unstage([&](std::uint32_t, std::span<const std::byte> piece) {
+                    outside += piece.size() > memory.view().piece_bytes;
+                    return draw() % 4 != 0;
+                });
+            }
+            }
+            event e;
+            if (in.broken() || !in.peek(e, 0, 0)) continue;
+            ++came;
+            if (e.data != nullptr && e.bytes != 0) {
+                const auto within = [&](const std::byte* begin, std::size_t bytes) {
+                    return e.data >= begin && e.bytes <= bytes &&
+                           static_cast<std::size_t>(e.data - begin) <= bytes - e.bytes;
+                };
+                outside += !within(memory.bytes, memory.layout.ring_bytes()) && !within(heap.data(), heap.size());
+            }
+            const auto index = static_cast<std::uint32_t>(e.id);
+            if (in.at(index).where != 0) in.give_back(index);
+            in.release(index);
+        }
+        broken += in.broken();
+    }
+    CHECK(outside == 0);
+    CHECK(came > trials / 10);
+    CHECK(broken > trials / 10);
+    CHECK(broken < trials);
+}
+
+// The same for a whole transport: everything that the group shares is overwritten, in all ways at once.
+TEST_CASE("shared_memory: a peer that writes nonsense is lost, with protocol_error") {
+    auto ends = bough_test::shared_ends(2);
+    REQUIRE(ends.size() == 2);
+    std::array<event, 8> events;
+    for (rank_t r = 0; r != 2; ++r) REQUIRE(ends[r].post_send(1 - r, {}, {}, 1) == posted::complete);
+    for (rank_t r = 0; r != 2; ++r) {
+        REQUIRE(ends[r].poll(events) == 1);
+        ends[r].release(events[0].id);
+    }
+    const segment_layout layout{.ranks = 2, .slots = 16, .area_bytes = 1u << 17};
+    REQUIRE(layout.bytes() == ends[0].segment_bytes());
+    std::ifstream maps("/proc/self/maps");
+    int overwritten = 0;
+    for (std::string line; std::getline(maps, line);) {
+        std::uint64_t begin = 0, end = 0;
+        if (line.find("/memfd:bough") == std::string::npos || std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2 ||
+            end - begin != layout.bytes())
+            continue;
+        // Who the owner is does not matter: with two ranks every segment has one ring, at the same place.
+        slot* slots = ring_view::at(reinterpret_cast<std::byte*>(begin) + layout.ring_at(1, 0), layout, false).slots;
+        slots[1].length = 0x1234'5678;
+        slots[1].sequence = 2;
+        ++overwritten;
+    }
+    CHECK(overwritten == 4); // each of two segments, in each of two ranks
+    for (rank_t r = 0; r != 2; ++r) {
+        std::size_t found = 0;
+        for (int i = 0; i != 5000 && found == 0; ++i) found = ends[r].poll(events);
+        REQUIRE(found == 1);
+        CHECK((events[0].what == event::kind::lost && events[0].peer == 1 - r));
+        CHECK(events[0].code == errc::protocol_error);
+        CHECK(ends[r].post_send(1 - r, {}, {}, 1) == posted::failed);
+    }
+}
+
+// While a group forms, others connect to its sockets: with nonsense, or with nothing.
+TEST_CASE("shared_memory: strangers do not take a rank's place") {
+    struct slow_wire {
+        testing::thread_wire_up::end end;
+        std::vector<unique_fd>& strangers;
+        std::uint32_t exchanges = 0;
+        rank_t rank() const { return end.rank(); }
+        rank_t size() const { return end.size(); }
+        status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+            const status s = end.exchange(mine, all, timeout_ns);
+            if (exchanges++ == 0 && rank() == size() - 1) crowd(); // before this rank connects to the others
+            return s;
+        }
+        void crowd() const {
+            std::ifstream list("/proc/net/unix");
+            for (std::string line; std::getline(list, line);) {
+                const std::size_t at = line.find("@bough-");
+                if (at == std::string::npos) continue;
+                sockaddr_un address{};
+                address.sun_family = AF_UNIX;
+                const std::string name = line.substr(at + 1);
+                std::memcpy(address.sun_path + 1, name.data(), name.size());
+                for (int i = 0; i != 3; ++i) {
+                    unique_fd s(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+                    if (::connect(s.get(), reinterpret_cast<const sockaddr*>(&address),
+                                  static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) != 0)
+                        continue;
+                    const std::array<char, 100> junk{"\x01\x75\x6f\x62 let me in"};
+                    if (i != 0 && ::send(s.get(), junk.data(), i == 1 ? 20 : junk.size(), MSG_NOSIGNAL) < 0) continue;
+                    strangers.push_back(std::move(s));
+                }
+            }
+        }
+    };
+    testing::thread_wire_up world{3};
+    std::vector<unique_fd> strangers;
+    std::array<std::optional<shared_memory>, 3> ends;
+    std::array<status, 3> why;
+    std::vector<std::thread> threads;
+    for (rank_t r = 0; r != 3; ++r)
+        threads.emplace_back([&, r] {
+            slow_wire wire{world.of(r), strangers};
+            if (auto end = shared_memory::join(wire, why[r])) ends[r].emplace(std::move(*end));
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(strangers.size() >= 6);
+    for (rank_t r = 0; r != 3; ++r) {
+        CHECK(why[r].code == errc::ok);
+        REQUIRE(ends[r]);
+    }
+    REQUIRE(ends[2]->post_send(0, {}, {}, 1) == posted::complete);
+    event e;
+    REQUIRE(ends[0]->poll(std::span(&e, 1)) == 1);
+    CHECK(e.peer == 2);
+}
