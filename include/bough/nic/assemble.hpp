@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSL-1.0
+// assemble: a plan as NIC programs, one per rank.
+//
+//   constexpr auto plan = bough::plan_allreduce(bough::fnomial{.degree = 4}, {.size = 16});
+//   const auto made = nic::assemble(plan, rank, nic::needs_of<bough::plus, long>, nic::capabilities_of<nic::host>);
+//   if (made) run(made.program); else std::puts(nic::describe(made.why.reason));
+//
+// Any plan: what follows from its steps and their dependence is all that is used. A message becomes an inlet with a slot of
+// its own; a combine or copy a step; what a step must wait for, a counter. A rank's program depends on the whole plan, since
+// a message names an inlet of its receiver; so assemble_all gives all programs for the price of one.
+//
+// *Ordered* (default): every message has its own slot, operands are those of the plan: the same bits as on the host.
+// *Accumulate*: messages that are folded into one another anyway share a slot and are combined as they land; the fewest
+//   steps and slots; only ops that are exact and commute.
+// *Multicast*: a plan for a reduce becomes an allreduce; the root sends its result to everyone at once.
+// *Credits* are part of the programs, where hosts that run ahead could overwrite something (bough/nic/detail/network.hpp).
+//   Without them the caller promises that no host enters instance e + banks before every rank has ended e.
+//
+// A message of the plan in several parts is several messages here. The bell brings the rank's whole input, in elements; the
+// vector is cut into blocks as everywhere, the first (elements mod blocks) being longer by one.
+// *Errors*   what the target cannot run is refused, with the reason and the figures; the plan is taken as verified
+// *Time*     O(steps x ranks / 64) for all ranks together, and O(steps of one rank squared / 64) per rank
+#ifndef BOUGH_NIC_ASSEMBLE_HPP
+#define BOUGH_NIC_ASSEMBLE_HPP
+
+#include <bough/concepts/plan.hpp>
+#include <bough/nic/assembled.hpp>
+#include <bough/nic/capabilities.hpp>
+#include <bough/nic/detail/emit.hpp>
+#include <bough/nic/detail/network.hpp>
+#include <bough/nic/detail/rename.hpp>
+#include <bough/schedule/claims.hpp>
+#include <bough/schedule/goal.hpp>
+#include <bough/schedule/schedule.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough::nic {
+
+struct assemble_options {
+    std::uint32_t elements = 1; // of the whole vector
+    std::uint32_t banks = 1;    // instances that may be under way: a power of two
+    bool accumulate = false;
+    bool multicast = false;
+    bool credits = true;
+    std::uint32_t stream = 0; // tells programs apart that share a port
+    friend constexpr bool operator==(const assemble_options&, const assemble_options&) = default;
+};
+
+struct assembled {
+    nic::program program{};
+    refusal why{};
+    constexpr explicit operator bool() const noexcept { return !why; } // true: it is a program
+};
+struct assembled_all {
+    std::vector<nic::program> programs{}; // by rank
+    refusal why{};
+    constexpr explicit operator bool() const noexcept { return !why; }
+};
+
+namespace detail {
+
+// The goal of the programs: with a multicast, everyone gets the result of a reduce.
+template <class Goal>
+constexpr auto spread(const Goal& g, bool multicast, auto&& f) {
+    if constexpr (std::same_as<Goal, goal::reduce>)
+        if (multicast) return f(goal::allreduce{});
+    return f(g);
+}
+
+// What can be refused without looking at steps.
+template <Plan P>
+constexpr refusal refuse_plan(const P& plan, const needs& op, const capabilities& target,
+                              const assemble_options& options) {
+    using goal_type = std::remove_cvref_t<decltype(plan.goal())>;
+    const auto no = [](reason why, std::uint64_t needed = 0, std::uint64_t limit = 0) {
+        return refusal{why, no_rank, needed, limit};
+    };
+    if (plan.size() > target.ranks || plan.size() >= no_index) return no(reason::ranks, plan.size(), target.ranks);
+    if (options.banks == 0 || (options.banks & (options.banks - 1)) != 0 || options.banks > target.banks ||
+        options.banks > 1u << most_bank_bits)
+        return no(reason::banks, options.banks, target.banks);
+    if (options.multicast) {
+        if (!target.multicast) return no(reason::multicast);
+        if (!std::same_as<goal_type, goal::reduce>) return no(reason::multicast_plan);
+    }
+    if (options.accumulate && (!target.accumulates || !op.commutative || !op.exact)) return no(reason::accumulate);
+    if constexpr (goal_type::combines && !allows_repeats_v<goal_type> && requires { plan.algorithm(), plan.at(); }) {
+        const claims said = claims_of(plan.algorithm(), plan.at());
+        if (options.elements != 0 && !op.commutative && !said.keeps_rank_order) return no(reason::commutative);
+        if (options.elements != 0 && !op.exact && said.needs_exact) return no(reason::exact);
+    }
+    return {};
+}
+
+template <Plan P>
+class assembler {
+public:
+    // Names that no user's global is likely to have: compilers warn of shadowing in here.
+    constexpr assembler(const P& the_plan, const needs& the_op, const capabilities& the_target,
+                        const assemble_options& the_options)
+        : plan_(the_plan), op_(the_op), target_(the_target), options_(the_options),
+          offsets_(the_options.elements, the_plan.blocks()) {
+        why_ = refuse_plan(plan_, op_, target_, options_);
+        if (why_) return;
+        for (rank_t r = 0; r != plan_.size(); ++r) add_rank(r);
+        if (!network_.match() || !network_.order()) {
+            why_.reason = reason::wrong_plan;
+            return;
+        }
+        if (options_.credits) network_.add_credits();
+        for (const rank_nodes& r : network_.ranks) inlets_.push_back(inlets_of(r, options_.multicast));
+    }
+    constexpr const refusal& why() const noexcept { return why_; }
+
+    constexpr assembled program_of(rank_t rank) const {
+        if (why_) return {{}, why_};
+        const rank_nodes& r = network_.ranks[rank];
+        std::vector<std::uint32_t> remote;
+        for (const node& n : r.nodes) {
+            remote.push_back(0);
+            if (n.arrival || n.notice || n.s.verb != verb::send) continue;
+            remote.back() = n.multicast ? multicast_inlet : inlets_[n.s.peer][n.partner];
+        }
+        header head;
+        while (1u << head.bank_bits != options_.banks) ++head.bank_bits;
+        head.rank = static_cast<u16>(rank);
+        head.ranks = static_cast<u16>(plan_.size());
+        head.stream = options_.stream;
+        emitter emit(r, in_place, options_.multicast, offsets_);
+        assembled made{emit.run(head, remote), {}};
+        made.why = refuse(rank, emit);
+        if (made.why) return {{}, made.why};
+        made.program.head.checksum = checksum_of(made.program);
+        return made;
+    }
+
+private:
+    using goal_type = std::remove_cvref_t<decltype(std::declval<const P&>().goal())>;
+    static constexpr bool in_place = goal_type::in_place;
+
+    constexpr void add_rank(rank_t rank) {
+        const dimensions at{plan_.size(), plan_.root(), plan_.blocks()};
+        schedule steps;
+        plan_.emit(rank, steps);
+        if (options_.multicast && plan_.size() > 1) {
+            if (rank == plan_.root())
+                steps.send(no_rank, {output, 0, at.blocks});
+            else
+                steps.receive(plan_.root(), {output, 0, at.blocks});
+        }
+        const auto&& g = plan_.goal();
+        const slice result =
+            spread(g, options_.multicast, [&](const auto& goal) { return results_of(goal, at, rank); }).of(output);
+        renamed r = rename(steps.steps, at, rank, in_place, result, options_.accumulate);
+        rank_nodes made;
+        made.bell = held_by(g, at, rank).of(input);
+        const auto n = static_cast<std::uint32_t>(r.steps.size());
+        std::vector<std::uint8_t> read;
+        read.resize(n, 0);
+        for (const auto& before : r.before)
+            for (const std::uint32_t b : before) read[b] = 1;
+        for (std::uint32_t i = 0; i != n; ++i) {
+            node x;
+            x.s = r.steps[i];
+            x.arrival = x.s.verb == verb::receive;
+            x.lands_with = r.lands_with[i];
+            x.before = std::move(r.before[i]);
+            x.multicast = options_.multicast && x.s.communicates() &&
+                          x.s.peer == (rank == plan_.root() ? no_rank : plan_.root()) &&
+                          x.arrival != (rank == plan_.root());
+            x.notice = i + 1 == n;
+            if (x.notice) { // the host is told when its result is there; or, if it gets none, when all is done
+                x.before.push_back(0);
+                for (std::uint32_t b = 1; b != i; ++b)
+                    if (read[b] == 0 && (made.nodes[b].arrival || result.count == 0)) x.before.push_back(b);
+            }
+            if (!x.arrival && x.before.empty()) x.before.push_back(0);
+            made.nodes.push_back(std::move(x));
+        }
+        network_.ranks.push_back(std::move(made));
+    }
+
+    constexpr refusal refuse(rank_t rank, const emitter& e) const {
+        const auto over = [&](reason why, std::uint64_t needed, std::uint64_t limit) {
+            return refusal{needed > limit ? why : reason::none, rank, needed, limit};
+        };
+        const auto at_most_16_bits = [](std::uint64_t limit) { return std::min<std::uint64_t>(limit, no_index - 1); };
+        for (const refusal& no :
+             {over(reason::steps, e.steps, at_most_16_bits(target_.steps)),
+              over(reason::slots, e.slots, at_most_16_bits(target_.slots)),
+              over(reason::counters, e.counters, at_most_16_bits(target_.counters)),
+              over(reason::inlets, e.inlets, at_most_16_bits(target_.inlets)),
+              over(reason::elements, e.longest, 0xffff),
+              over(reason::message, e.longest * op_.element_bytes, target_.message_bytes),
+              over(reason::memory, e.elements * op_.element_bytes * options_.banks, target_.memory_bytes),
+              over(reason::sends, e.most_sends, target_.sends_per_arrival)})
+            if (no) return no;
+        if (!e.combines || options_.elements == 0) return {};
+        if (!target_.elements.contains(op_.element)) return {reason::element, rank, 0, 0};
+        if (!target_.ops.contains(op_.op)) return {reason::op, rank, 0, 0};
+        if (!target_.floating_point && !op_.integer_only) return {reason::floating_point, rank, 0, 0};
+        return {};
+    }
+
+    const P& plan_;
+    needs op_;
+    const capabilities& target_;
+    assemble_options options_;
+    element_offsets offsets_;
+    network network_{};
+    std::vector<std::vector<std::uint32_t>> inlets_{};
+    refusal why_{};
+};
+
+} // namespace detail
+
+// All programs of a plan, or the first refusal.
+template <Plan P>
+constexpr assembled_all assemble_all(const P& plan, const needs& op, const capabilities& target,
+                                     const assemble_options& options = {}) {
+    const detail::assembler<P> by(plan, op, target, options);
+    assembled_all all;
+    all.why = by.why();
+    for (rank_t r = 0; r != plan.size() && !all.why; ++r) {
+        assembled one = by.program_of(r);
+        all.why = one.why;
+        all.programs.push_back(std::move(one.program));
+    }
+    if (all.why) all.programs.clear();
+    return all;
+}
+
+// The program of one rank. Pre: rank < plan.size().
+template <Plan P>
+constexpr assembled assemble(const P& plan, rank_t rank, const needs& op, const capabilities& target,
+                             const assemble_options& options = {}) {
+    BOUGH_EXPECTS(rank < plan.size(), "rank: not a rank of the plan");
+    return detail::assembler<P>(plan, op, target, options).program_of(rank);
+}
+
+} // namespace bough::nic
+
+#endif

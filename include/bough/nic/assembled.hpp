@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+// Programs and their states on the heap, of any size; and how a program becomes a constant.
+//
+//   nic::program p = ...;                     from nic::assemble
+//   nic::state<double> s = nic::make_state<double>(p);
+//   constexpr auto fixed = nic::fix<nic::limits_of(programs)>(p);      no heap: for the machine of a target
+#ifndef BOUGH_NIC_ASSEMBLED_HPP
+#define BOUGH_NIC_ASSEMBLED_HPP
+
+#include <bough/core/contract.hpp>
+#include <bough/nic/machine.hpp>
+#include <bough/nic/program.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace bough::nic {
+
+// One rank's program. A value.
+struct program {
+    header head{};
+    std::vector<step> steps{};
+    std::vector<slot> slots{};
+    std::vector<counter> counters{};
+    std::vector<inlet> inlets{};
+    friend constexpr bool operator==(const program&, const program&) = default;
+};
+
+inline table_fault decode(std::span<const std::uint8_t> bytes, program& p) {
+    return decode(bytes, p, [&p](const header& h) {
+        p.steps.resize(h.steps);
+        p.slots.resize(h.slots);
+        p.counters.resize(h.counters);
+        p.inlets.resize(h.inlets);
+        return true;
+    });
+}
+inline std::vector<std::uint8_t> encoded(const program& p) {
+    std::vector<std::uint8_t> bytes(encoded_bytes(p.head));
+    encode(p, bytes);
+    return bytes;
+}
+
+template <class T>
+struct bank {
+    u32 epoch = 0, turn = 0, left = 0, early = 0;
+    std::vector<u32> counters{}, expected{}, filled{};
+    std::vector<u16> next{};
+    std::vector<T> memory{};
+    friend constexpr bool operator==(const bank&, const bank&) = default;
+};
+template <class T>
+struct state {
+    std::vector<bank<T>> banks{};
+    friend constexpr bool operator==(const state&, const state&) = default;
+};
+
+namespace detail {
+template <class V>
+constexpr void grow(V& v, std::size_t size) {
+    v.resize(size, typename V::value_type{});
+}
+} // namespace detail
+
+// The memory that a program needs, started. T is default constructible.
+template <class T>
+constexpr state<T> make_state(const program& p, u32 first_epoch = 0, u32 turn = 0) {
+    state<T> made;
+    made.banks.resize(std::size_t{1} << p.head.bank_bits);
+    for (bank<T>& b : made.banks) {
+        detail::grow(b.counters, p.counters.size());
+        detail::grow(b.expected, p.inlets.size());
+        detail::grow(b.filled, p.slots.size());
+        detail::grow(b.next, p.counters.size());
+        detail::grow(b.memory, std::size_t{p.head.elements} + 1); // one more, so that there is always an address
+    }
+    start(p, made, first_epoch, turn);
+    return made;
+}
+
+// The least room that all of these fit.
+constexpr limits limits_of(std::span<const program> programs) {
+    limits l;
+    for (const program& p : programs) {
+        l.steps = std::max(l.steps, u32{p.head.steps});
+        l.slots = std::max(l.slots, u32{p.head.slots});
+        l.counters = std::max(l.counters, u32{p.head.counters});
+        l.inlets = std::max(l.inlets, u32{p.head.inlets});
+        l.banks = std::max(l.banks, u32{1} << p.head.bank_bits);
+        l.elements = std::max(l.elements, p.head.elements);
+    }
+    return l;
+}
+
+// Pre: p fits L.
+template <limits L>
+constexpr fixed_program<L> fix(const program& p) {
+    BOUGH_EXPECTS(p.steps.size() <= L.steps && p.slots.size() <= L.slots && p.counters.size() <= L.counters &&
+                      p.inlets.size() <= L.inlets,
+                  "limits: the program does not fit them");
+    fixed_program<L> f;
+    f.head = p.head;
+    for (u32 i = 0; i != p.head.steps; ++i) f.steps[i] = p.steps[i];
+    for (u32 i = 0; i != p.head.slots; ++i) f.slots[i] = p.slots[i];
+    for (u32 i = 0; i != p.head.counters; ++i) f.counters[i] = p.counters[i];
+    for (u32 i = 0; i != p.head.inlets; ++i) f.inlets[i] = p.inlets[i];
+    return f;
+}
+
+} // namespace bough::nic
+
+#endif

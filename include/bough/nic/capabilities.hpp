@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+// Capabilities: what a NIC is able to run, and what an op asks of it, as constants. And refusals: why it cannot.
+//
+//   constexpr auto& target = nic::capabilities_of<nic::xdp>;
+//   nic::assemble(plan, rank, nic::needs_of<bough::plus, long>, target)
+//
+// For a target of your own, write a struct with `static constexpr nic::capabilities limits`.
+#ifndef BOUGH_NIC_CAPABILITIES_HPP
+#define BOUGH_NIC_CAPABILITIES_HPP
+
+#include <bough/concepts/op.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/nic/machine.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/bitwise.hpp>
+#include <bough/op/min_max.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace bough::nic {
+
+// What an element is. `opaque`: any bytes, combined by a program of their own.
+enum class element : std::uint8_t { int32, uint32, int64, uint64, float32, float64, opaque };
+// Ops that atomic units have names for. `own`: everything else.
+enum class native : std::uint8_t { sum, min, max, bit_and, bit_or, bit_xor, own };
+
+// A set of values of one of the two.
+template <class E>
+struct set_of {
+    std::uint32_t bits = 0;
+    constexpr bool contains(E e) const noexcept { return (bits >> static_cast<unsigned>(e) & 1u) != 0; }
+    friend constexpr bool operator==(const set_of&, const set_of&) = default;
+};
+template <class E, class... Es>
+constexpr set_of<E> set(E first, Es... others) noexcept {
+    return {((1u << static_cast<unsigned>(first)) | ... | (1u << static_cast<unsigned>(others)))};
+}
+template <class E>
+inline constexpr set_of<E> all_of{~std::uint32_t{0}};
+
+struct capabilities {
+    const char* name = "";
+    bool shown = false; // does bough run programs on it? If not, the record is written from documents
+    std::uint32_t ranks = 0xfffe;
+    std::uint32_t steps = 0xfffe;
+    std::uint32_t slots = 0xfffe;
+    std::uint32_t counters = 0xfffe;
+    std::uint32_t inlets = 0xfffe;
+    std::uint32_t banks = 256;
+    std::uint32_t message_bytes = 0xffff'ffffu;
+    std::uint32_t memory_bytes = 0xffff'ffffu; // of all banks
+    std::uint32_t sends_per_arrival = 0xffff'ffffu;
+    bool multicast = true;
+    bool accumulates = true;    // can it combine a message with a slot as it lands?
+    bool floating_point = true; // else: only ops that need none
+    set_of<element> elements = all_of<element>;
+    set_of<native> ops = all_of<native>;
+    friend constexpr bool operator==(const capabilities&, const capabilities&) = default;
+};
+
+// What an op on elements of one type asks of the target that combines them.
+struct needs {
+    nic::element element = nic::element::opaque;
+    std::uint32_t element_bytes = 1;
+    nic::native op = nic::native::own;
+    bool commutative = false;
+    bool exact = false;
+    bool integer_only = false;
+    friend constexpr bool operator==(const needs&, const needs&) = default;
+};
+
+namespace detail {
+template <class T>
+constexpr element element_of() noexcept {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) == 4)
+        return std::is_signed_v<T> ? element::int32 : element::uint32;
+    else if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
+        return std::is_signed_v<T> ? element::int64 : element::uint64;
+    else if constexpr (std::is_same_v<T, float>)
+        return element::float32;
+    else if constexpr (std::is_same_v<T, double>)
+        return element::float64;
+    else
+        return element::opaque;
+}
+} // namespace detail
+
+// The name of an op in atomic units; specialise it for ops that are one of them bit for bit.
+template <class O>
+inline constexpr native native_of = native::own;
+template <>
+inline constexpr native native_of<bough::plus> = native::sum;
+template <>
+inline constexpr native native_of<bough::min> = native::min;
+template <>
+inline constexpr native native_of<bough::max> = native::max;
+template <>
+inline constexpr native native_of<bough::bit_and> = native::bit_and;
+template <>
+inline constexpr native native_of<bough::bit_or> = native::bit_or;
+template <>
+inline constexpr native native_of<bough::bit_xor> = native::bit_xor;
+
+// Atomic units differ from IEEE 754-2019 in the minimum and maximum of NaN and signed zeros, so those are ops of their own.
+template <class O, class T>
+inline constexpr needs needs_of{detail::element_of<T>(),
+                                sizeof(T),
+                                std::is_floating_point_v<T>&& native_of<O> != native::sum ? native::own : native_of<O>,
+                                is_commutative_v<O>,
+                                is_exact_v<O, T>,
+                                is_integer_only_v<O, T>};
+// Of a collective that combines nothing.
+template <class T>
+inline constexpr needs moves_of{detail::element_of<T>(), sizeof(T), native::own, true, true, true};
+
+// Why a target cannot run a program.
+enum class reason : std::uint8_t {
+    none,
+    wrong_plan, // sends and receives do not match, or the ranks wait for each other
+    ranks,      // more than the target, or 16 bits, can name
+    steps,      // and so on: more than the target has room for
+    slots,
+    counters,
+    inlets,
+    banks,          // not a power of two, or more than there may be
+    message,        // a message is longer than one frame
+    memory,         // the banks are larger than the target's memory
+    sends,          // one arrival sets more sends free than the target can emit
+    element,        // a type that the target cannot combine
+    op,             // the target knows a few ops by name, and this is none of them
+    floating_point, // the op needs it and the target has none
+    exact,          // the ranks would get different bits unless the op is exact, and it is not
+    accumulate,  // only an op that is exact and commutes may be combined in the order of arrival; or the target cannot
+    commutative, // the plan does not keep rank order, and the op does not commute
+    multicast,   // the target has none
+    multicast_plan, // a multicast makes an allreduce of a reduce; another plan was given
+    elements,       // a message has more elements than 16 bits can count
+};
+
+// A value: which limit, and by how much.
+struct refusal {
+    nic::reason reason = nic::reason::none;
+    rank_t rank = no_rank;
+    std::uint64_t needed = 0;
+    std::uint64_t limit = 0;
+    constexpr explicit operator bool() const noexcept { return reason != nic::reason::none; } // true: refused
+    friend constexpr bool operator==(const refusal&, const refusal&) = default;
+};
+
+// One sentence per reason.
+constexpr const char* describe(reason why) noexcept {
+    switch (why) {
+    case reason::none: return "it fits";
+    case reason::wrong_plan: return "the plan is wrong: verify it";
+    case reason::ranks: return "more ranks than the target can name";
+    case reason::steps: return "more steps than the target has room for";
+    case reason::slots: return "more slots than the target has room for";
+    case reason::counters: return "more counters than the target has";
+    case reason::inlets: return "more incoming messages than the target can tell apart";
+    case reason::banks: return "the number of banks is no power of two, or more than the target has";
+    case reason::message: return "a message is longer than the target can take: cut the vector into more blocks";
+    case reason::memory: return "the banks need more memory than the target has";
+    case reason::sends: return "one arrival sets more messages free than the target can send at once";
+    case reason::element: return "the target cannot combine elements of this type";
+    case reason::op: return "the target has a few ops, and this is none of them";
+    case reason::floating_point:
+        return "the op needs floating point, and the target has none: use an op of integers only";
+    case reason::exact: return "the ranks would get different bits, since the op is not exact on this type";
+    case reason::accumulate:
+        return "combining in the order of arrival needs a target that can, and an op that is exact and commutes";
+    case reason::commutative: return "the plan does not keep rank order, and the op does not commute";
+    case reason::multicast: return "the target has no multicast";
+    case reason::multicast_plan: return "a multicast makes an allreduce of a plan for a reduce, and this is none";
+    case reason::elements: return "a message has more than 65535 elements: cut the vector into more blocks";
+    }
+    return "";
+}
+
+// --- Targets --------------------------------------------------------------------------------------------------------
+
+// The machine in a process of the host: everything that 16-bit indices can say.
+struct host {
+    static constexpr capabilities limits{.name = "host", .shown = true};
+};
+// The machine in virtual time (bough/nic/run_simulated.hpp).
+struct simulated {
+    static constexpr capabilities limits{.name = "simulated", .shown = true};
+};
+// Linux, in the driver's receive path: a frame in, at most one frame out. No floating point in the kernel. Its memory and
+// tables are those of tools/xdp/layout.hpp.
+struct xdp {
+    static constexpr capabilities limits{.name = "xdp",
+                                         .shown = true,
+                                         .ranks = 4096,
+                                         .steps = 64,
+                                         .slots = 64,
+                                         .counters = 64,
+                                         .inlets = 64,
+                                         .banks = 4,
+                                         .message_bytes = 1400,
+                                         .memory_bytes = 32768,
+                                         .sends_per_arrival = 1,
+                                         .floating_point = false};
+};
+// Linux, traffic control at ingress: clones of the frame carry as many messages as steps send.
+struct tc {
+    static constexpr capabilities limits{.name = "tc",
+                                         .shown = true,
+                                         .ranks = 4096,
+                                         .steps = 64,
+                                         .slots = 64,
+                                         .counters = 64,
+                                         .inlets = 64,
+                                         .banks = 4,
+                                         .message_bytes = 1400,
+                                         .memory_bytes = 32768,
+                                         .sends_per_arrival = 64,
+                                         .floating_point = false};
+};
+// A core like those of programmable NICs: rv64imac or rv32imac, no FPU, a few hundred KiB of scratchpad.
+struct riscv {
+    static constexpr capabilities limits{
+        .name = "riscv", .shown = true, .message_bytes = 4096, .memory_bytes = 262144, .floating_point = false};
+};
+// libfabric deferred work: triggered writes and atomics. A combine is an atomic on the own memory.
+struct libfabric_deferred {
+    static constexpr capabilities limits{
+        .name = "libfabric_deferred",
+        .message_bytes = 4096,
+        .multicast = false,
+        .accumulates = false, // there is no "store the first, then add"
+        .elements =
+            set(element::int32, element::uint32, element::int64, element::uint64, element::float32, element::float64),
+        .ops = set(native::sum, native::min, native::max, native::bit_and, native::bit_or, native::bit_xor)};
+};
+// The same on Slingshot: as many pending ones as the provider's default pool leaves, 512 less 8 reserved.
+struct cxi {
+    static constexpr capabilities limits{
+        .name = "cxi",
+        .steps = 504,
+        .message_bytes = 4096,
+        .multicast = false,
+        .accumulates = false,
+        .elements =
+            set(element::int32, element::uint32, element::int64, element::uint64, element::float32, element::float64),
+        .ops = set(native::sum, native::min, native::max, native::bit_and, native::bit_or, native::bit_xor)};
+};
+// Portals 4: triggered puts and atomics. An atomic on the own memory is a combine.
+struct portals4 {
+    static constexpr capabilities limits{
+        .name = "portals4",
+        .message_bytes = 4096,
+        .multicast = false,
+        .accumulates = false,
+        .elements =
+            set(element::int32, element::uint32, element::int64, element::uint64, element::float32, element::float64),
+        .ops = set(native::sum, native::min, native::max, native::bit_and, native::bit_or, native::bit_xor)};
+};
+// BlueField-3's data-path accelerator: event handlers on RISC-V threads. Whether they may use floating point is not known
+// to us, so it is refused.
+struct dpa {
+    static constexpr capabilities limits{.name = "dpa", .message_bytes = 4096, .floating_point = false};
+};
+// sPIN handlers on the RV32 cores of PsPIN.
+struct pspin {
+    static constexpr capabilities limits{
+        .name = "pspin", .message_bytes = 2048, .memory_bytes = 262144, .multicast = false, .floating_point = false};
+};
+
+template <class Target>
+inline constexpr const capabilities& capabilities_of = Target::limits;
+
+} // namespace bough::nic
+
+#endif

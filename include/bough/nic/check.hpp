@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSL-1.0
+// check: proves that a set of programs, wherever they come from, obeys the rules of the machine. At compile time too.
+//
+//   static_assert(nic::check(programs));
+//   if (const auto v = nic::check(programs); !v) std::puts(nic::describe(v.fault));
+//
+// It looks at the tables only, not at the plan, so it is a second derivation of what nic::assemble takes care of:
+//   one counter, one condition   a step waits for all bumps that its counter gets in an instance, not for some of them
+//   forward                      a bump serves later steps only, and steps of one counter stand side by side
+//   one sender                   every inlet gets one message per instance, of its length, from the rank that it names
+//   no race                      two that touch the same elements, one of them writing, are ordered by counters
+//   the host's                   nothing writes what the host was given before it rings again
+//   progress                     no rank waits for itself round a corner
+//   room                         no message can come before its slot and its counter have served the turn before: there is a
+//                                credit, or what follows from the steps of all ranks (bough/nic/detail/network.hpp)
+// Time: O(steps x ranks / 64 + steps of a rank squared).
+#ifndef BOUGH_NIC_CHECK_HPP
+#define BOUGH_NIC_CHECK_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/nic/assembled.hpp>
+#include <bough/nic/detail/network.hpp>
+#include <bough/nic/program.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace bough::nic {
+
+enum class program_fault : std::uint8_t {
+    none,
+    table,          // a table by itself is broken: `table` says how
+    checksum,       // a table was changed
+    set,            // the programs are not one set: ranks, banks, stream, their order; or there are none
+    two_conditions, // a step waits for some of its counter's bumps, or a counter gets more or fewer than it says
+    backwards,      // a step bumps a counter that an earlier step, or itself, waits for
+    first_step,     // the steps that wait for a counter are not those that it names
+    lost_message,   // a send names an inlet that is not there, or not its own, or of another length
+    no_sender,      // nobody sends to an inlet
+    two_senders,    // or more than one
+    unheard,        // nothing waits for an inlet: an instance could end without it
+    race,           // two steps, or a message and a step, touch the same elements in no certain order
+    host_race,      // a step may write the host's result before it rings again
+    stuck,          // a step waits for ever
+    no_room,        // a message may come before its slot or counter is free
+};
+
+constexpr const char* describe(program_fault f) noexcept {
+    switch (f) {
+    case program_fault::none: return "the programs obey the rules";
+    case program_fault::table: return "a table by itself is broken";
+    case program_fault::checksum: return "a table does not have the checksum that it says";
+    case program_fault::set: return "the programs are not one set";
+    case program_fault::two_conditions:
+        return "a counter has another number of bumps than those who wait for it expect";
+    case program_fault::backwards: return "a step bumps a counter that an earlier step waits for";
+    case program_fault::first_step:
+        return "the steps that wait for a counter are not those that it names, side by side";
+    case program_fault::lost_message: return "a send names an inlet that does not take it";
+    case program_fault::no_sender: return "nobody sends to an inlet";
+    case program_fault::two_senders: return "an inlet gets more than one message in an instance";
+    case program_fault::unheard: return "nothing waits for an inlet";
+    case program_fault::race: return "two touch the same elements in no certain order";
+    case program_fault::host_race: return "the host's result may be overwritten before it rings again";
+    case program_fault::stuck: return "a step waits for ever";
+    case program_fault::no_room: return "a message may come before its slot or counter is free";
+    }
+    return "";
+}
+
+struct program_verdict {
+    program_fault fault = program_fault::none;
+    table_fault table = table_fault::none;
+    rank_t rank = no_rank;
+    std::uint32_t step = 0xffff'ffffu;  // of that rank
+    std::uint32_t inlet = 0xffff'ffffu; // of that rank
+    constexpr explicit operator bool() const noexcept { return fault == program_fault::none; }
+    friend constexpr bool operator==(const program_verdict&, const program_verdict&) = default;
+};
+
+namespace detail {
+
+class program_checker {
+public:
+    constexpr explicit program_checker(std::span<const program> programs) : all_(programs) {}
+
+    constexpr program_verdict run() {
+        if (all_.empty()) {
+            found_.fault = program_fault::set;
+            return found_;
+        }
+        for (rank_t r = 0; r != all_.size(); ++r)
+            if (!one_set(r)) return found_;
+        senders_.resize(all_.size());
+        for (rank_t r = 0; r != all_.size(); ++r) senders_[r].resize(all_[r].inlets.size(), sender{});
+        for (rank_t r = 0; r != all_.size(); ++r)
+            if (!counters(r) || !messages(r)) return found_;
+        for (rank_t r = 0; r != all_.size(); ++r)
+            if (!inlets(r) || !races(r)) return found_;
+        if (!progress()) return found_;
+        for (rank_t r = 0; r != all_.size(); ++r)
+            if (!room(r)) return found_;
+        return found_;
+    }
+
+private:
+    struct sender {
+        rank_t rank = no_rank;
+        std::uint32_t step = no_step;
+    };
+    constexpr bool fault(program_fault f, rank_t r, std::uint32_t s = no_step, std::uint32_t i = no_step) {
+        found_ = {f, table_fault::none, r, s, i};
+        return false;
+    }
+    static constexpr bool used(const program& p, std::size_t i) { return p.inlets[i].from != no_index; }
+    static constexpr bool is_credit(const inlet& in) { return (in.flags & inlet_credit) != 0; }
+
+    constexpr bool one_set(rank_t r) {
+        const program& p = all_[r];
+        if (p.steps.size() != p.head.steps || p.slots.size() != p.head.slots || p.counters.size() != p.head.counters ||
+            p.inlets.size() != p.head.inlets)
+            return fault(program_fault::table, r);
+        if (const table_fault t = sound(p); t != table_fault::none) {
+            fault(program_fault::table, r);
+            found_.table = t;
+            return false;
+        }
+        if (checksum_of(p) != p.head.checksum) return fault(program_fault::checksum, r);
+        const header& first = all_[0].head;
+        if (p.head.rank != r || p.head.ranks != all_.size() || p.head.bank_bits != first.bank_bits ||
+            p.head.stream != first.stream)
+            return fault(program_fault::set, r);
+        return true;
+    }
+
+    // Local order: nodes are the inlets, then the steps.
+    constexpr bool counters(rank_t r) {
+        const program& p = all_[r];
+        const std::size_t inlet_count = p.inlets.size(), nodes = inlet_count + p.steps.size();
+        std::vector<std::vector<std::uint32_t>> sources;
+        sources.resize(p.counters.size());
+        std::vector<std::uint32_t> credits;
+        credits.resize(p.counters.size(), 0);
+        for (std::uint32_t i = 0; i != inlet_count; ++i) {
+            if (!used(p, i)) continue;
+            sources[p.inlets[i].counter].push_back(i);
+            credits[p.inlets[i].counter] += is_credit(p.inlets[i]) ? 1 : 0;
+        }
+        std::vector<std::uint32_t> first;
+        first.resize(p.counters.size(), static_cast<std::uint32_t>(p.steps.size()));
+        std::vector<std::uint32_t> waiting;
+        waiting.resize(p.counters.size(), 0);
+        for (std::uint32_t s = static_cast<std::uint32_t>(p.steps.size()); s-- != 0;)
+            first[p.steps[s].wait] = s, ++waiting[p.steps[s].wait];
+        before_.emplace_back(nodes, nodes);
+        bit_rows& before = before_.back();
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s) {
+            const step& x = p.steps[s];
+            if (x.threshold != p.counters[x.wait].increment) return fault(program_fault::two_conditions, r, s);
+            if (x.bump != no_index) {
+                if (first[x.bump] <= s) return fault(program_fault::backwards, r, s);
+                sources[x.bump].push_back(static_cast<std::uint32_t>(inlet_count) + s);
+            }
+            for (const std::uint32_t b : sources[x.wait]) {
+                before.merge(inlet_count + s, b);
+                before.set(inlet_count + s, b);
+            }
+        }
+        for (std::size_t c = 0; c != p.counters.size(); ++c) {
+            if (first[c] == p.steps.size()) continue; // nobody cares
+            if (sources[c].size() != p.counters[c].increment || credits[c] != p.counters[c].primed)
+                return fault(program_fault::two_conditions, r, first[c]);
+        }
+        for (std::size_t c = 0; c != p.counters.size(); ++c)
+            if (p.counters[c].first_step != first[c] || p.counters[c].steps != waiting[c])
+                return fault(program_fault::first_step, r, first[c]);
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s)
+            if (s - first[p.steps[s].wait] >= waiting[p.steps[s].wait]) return fault(program_fault::first_step, r, s);
+        return true;
+    }
+    // Must node a of rank r be over before step s begins?
+    constexpr bool precedes(rank_t r, std::size_t a, std::size_t s) const {
+        return before_[r].test(all_[r].inlets.size() + s, a);
+    }
+    constexpr bool step_precedes(rank_t r, std::size_t a, std::size_t s) const {
+        return precedes(r, all_[r].inlets.size() + a, s);
+    }
+
+    constexpr bool messages(rank_t r) {
+        const program& p = all_[r];
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s) {
+            const step& x = p.steps[s];
+            if (x.what != kind::send) continue;
+            const rank_t first = x.peer == everyone ? 0 : x.peer;
+            const rank_t last = x.peer == everyone ? static_cast<rank_t>(all_.size()) : rank_t{x.peer} + 1;
+            for (rank_t to = first; to != last; ++to) {
+                if (x.peer == everyone && to == r) continue;
+                const program& q = all_[to];
+                if (x.out >= q.inlets.size() || x.out == bell_inlet) return fault(program_fault::lost_message, r, s);
+                const inlet& in = q.inlets[x.out];
+                const u32 takes = in.slot == no_index ? 0 : q.slots[in.slot].count;
+                const u32 brings = x.a == no_index ? 0 : p.slots[x.a].count;
+                if (in.from != r || takes != brings || is_credit(in) != (x.a == no_index))
+                    return fault(program_fault::lost_message, r, s);
+                if (senders_[to][x.out].rank != no_rank) return fault(program_fault::two_senders, to, no_step, x.out);
+                senders_[to][x.out] = {r, s};
+            }
+        }
+        return true;
+    }
+    constexpr bool inlets(rank_t r) {
+        const program& p = all_[r];
+        for (std::uint32_t i = 0; i != p.inlets.size(); ++i) {
+            if (!used(p, i)) continue;
+            if (i != bell_inlet && senders_[r][i].rank == no_rank)
+                return fault(program_fault::no_sender, r, no_step, i);
+            if (p.counters[p.inlets[i].counter].first_step == p.steps.size())
+                return fault(program_fault::unheard, r, no_step, i);
+        }
+        return true;
+    }
+
+    static constexpr bool overlap(const program& p, u16 a, u16 b) {
+        if (a == no_index || b == no_index) return false;
+        const slot &x = p.slots[a], &y = p.slots[b];
+        return x.count != 0 && y.count != 0 && x.first < y.first + y.count && y.first < x.first + x.count;
+    }
+    static constexpr u16 written(const step& s) {
+        return s.what == kind::combine || s.what == kind::copy ? s.out : no_index;
+    }
+    static constexpr bool touches(const program& p, const step& s, u16 other) {
+        return overlap(p, s.a, other) || overlap(p, s.b, other) || overlap(p, written(s), other);
+    }
+    constexpr bool races(rank_t r) {
+        const program& p = all_[r];
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s) {
+            const step& x = p.steps[s];
+            for (std::uint32_t i = 0; i != p.inlets.size(); ++i)
+                if (used(p, i) && touches(p, x, p.inlets[i].slot) && !precedes(r, i, s))
+                    return fault(program_fault::race, r, s, i);
+            if (written(x) == no_index) continue;
+            for (std::uint32_t t = 0; t != p.steps.size(); ++t) {
+                const step& y = p.steps[t];
+                if (t != s && touches(p, y, written(x)) && !step_precedes(r, s, t) && !step_precedes(r, t, s))
+                    return fault(program_fault::race, r, s);
+                if (y.what == kind::notify && overlap(p, y.a, written(x)) && !precedes(r, bell_inlet, s))
+                    return fault(program_fault::host_race, r, s);
+            }
+        }
+        for (std::uint32_t i = 0; i != p.inlets.size(); ++i)
+            for (std::uint32_t j = i + 1; j < p.inlets.size(); ++j) {
+                const inlet &x = p.inlets[i], &y = p.inlets[j];
+                const bool both = (x.flags & y.flags & inlet_accumulates) != 0 && x.slot == y.slot;
+                if (used(p, i) && used(p, j) && overlap(p, x.slot, y.slot) && !both)
+                    return fault(program_fault::race, r, no_step, j);
+            }
+        return true;
+    }
+
+    // The order of all steps of one instance, and which ranks must run something before and after each.
+    constexpr bool progress() {
+        std::uint32_t count = 0;
+        for (const program& p : all_) {
+            base_.push_back(count);
+            count += static_cast<std::uint32_t>(p.inlets.size() + p.steps.size());
+        }
+        ran_ = bit_rows(count, all_.size());
+        runs_ = bit_rows(count, all_.size());
+        std::vector<std::vector<std::uint32_t>> after;
+        std::vector<std::uint32_t> left;
+        after.resize(count);
+        left.resize(count, 0);
+        const auto edge = [&](std::uint32_t a, std::uint32_t b) { after[a].push_back(b), ++left[b]; };
+        for (rank_t r = 0; r != all_.size(); ++r) {
+            const program& p = all_[r];
+            std::vector<std::vector<std::uint32_t>> waiting;
+            waiting.resize(p.counters.size());
+            for (std::uint32_t s = 0; s != p.steps.size(); ++s) waiting[p.steps[s].wait].push_back(step_node(r, s));
+            for (std::uint32_t i = 0; i != p.inlets.size(); ++i) {
+                if (!used(p, i)) continue;
+                for (const std::uint32_t w : waiting[p.inlets[i].counter]) edge(base_[r] + i, w);
+                // A credit comes from the instance before.
+                if (i != bell_inlet && !is_credit(p.inlets[i]))
+                    edge(step_node(senders_[r][i].rank, senders_[r][i].step), base_[r] + i);
+                if (i == bell_inlet) ran_.set(base_[r], r), runs_.set(base_[r], r);
+            }
+            for (std::uint32_t s = 0; s != p.steps.size(); ++s) {
+                ran_.set(step_node(r, s), r), runs_.set(step_node(r, s), r);
+                if (p.steps[s].bump == no_index) continue;
+                for (const std::uint32_t w : waiting[p.steps[s].bump]) edge(step_node(r, s), w);
+            }
+        }
+        std::vector<std::uint32_t> sorted;
+        for (std::uint32_t g = 0; g != count; ++g)
+            if (left[g] == 0) sorted.push_back(g);
+        for (std::size_t i = 0; i != sorted.size(); ++i)
+            for (const std::uint32_t a : after[sorted[i]]) {
+                ran_.merge(a, sorted[i]);
+                if (--left[a] == 0) sorted.push_back(a);
+            }
+        for (rank_t r = 0; r != all_.size(); ++r)
+            for (std::uint32_t s = 0; s != all_[r].steps.size(); ++s)
+                if (left[step_node(r, s)] != 0) return fault(program_fault::stuck, r, s);
+        for (std::size_t i = sorted.size(); i-- != 0;)
+            for (const std::uint32_t a : after[sorted[i]]) runs_.merge(sorted[i], a);
+        return true;
+    }
+    constexpr std::uint32_t step_node(rank_t r, std::uint32_t s) const {
+        return base_[r] + static_cast<std::uint32_t>(all_[r].inlets.size()) + s;
+    }
+
+    constexpr bool room(rank_t r) {
+        const program& p = all_[r];
+        for (std::uint32_t i = 1; i != p.inlets.size(); ++i) {
+            if (!used(p, i)) continue;
+            const inlet& in = p.inlets[i];
+            const sender& from = senders_[r][i];
+            for (std::uint32_t s = 0; s != p.steps.size(); ++s) {
+                const bool user = p.steps[s].wait == in.counter || touches(p, p.steps[s], in.slot);
+                if (!user) continue;
+                const bool safe = is_credit(in) ? answered(r, s, from)
+                                                : ran_.meet(step_node(from.rank, from.step), runs_, step_node(r, s)) ||
+                                                      credited(r, s, from);
+                if (!safe) return fault(program_fault::no_room, r, s, i);
+            }
+        }
+        return true;
+    }
+    // Does the sender wait for a credit of rank r that is sent after step s?
+    constexpr bool credited(rank_t r, std::uint32_t s, const sender& from) const {
+        const program& q = all_[from.rank];
+        for (std::uint32_t k = 1; k != q.inlets.size(); ++k) {
+            if (!used(q, k) || !is_credit(q.inlets[k]) || q.inlets[k].from != r || !precedes(from.rank, k, from.step))
+                continue;
+            if (step_precedes(r, s, senders_[from.rank][k].step)) return true;
+        }
+        return false;
+    }
+    // Is the next credit sent only after a message that rank r sends when step s has run, or as step s?
+    constexpr bool answered(rank_t r, std::uint32_t s, const sender& grant) const {
+        const program& q = all_[grant.rank];
+        for (std::uint32_t k = 1; k != q.inlets.size(); ++k) {
+            if (!used(q, k) || is_credit(q.inlets[k]) || q.inlets[k].from != r || !precedes(grant.rank, k, grant.step))
+                continue;
+            const std::uint32_t sent = senders_[grant.rank][k].step;
+            if (sent == s || step_precedes(r, s, sent)) return true;
+        }
+        return false;
+    }
+
+    std::span<const program> all_;
+    program_verdict found_{};
+    std::vector<std::vector<sender>> senders_{};
+    std::vector<bit_rows> before_{};
+    std::vector<std::uint32_t> base_{};
+    bit_rows ran_{}, runs_{};
+};
+
+} // namespace detail
+
+constexpr program_verdict check(std::span<const program> programs) { return detail::program_checker(programs).run(); }
+
+} // namespace bough::nic
+
+#endif

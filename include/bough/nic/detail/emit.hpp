@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSL-1.0
+// One rank's nodes as a program: counters for conditions, slots for slices, steps in an order in which bumps go forward.
+//
+// A *condition* is a set of events (messages that come, steps that have run) that a step waits for; steps that wait for the
+// same have one counter, full when all of it has happened. An event that belongs to one condition bumps its counter. One
+// that belongs to several bumps a counter of its own, and a step `count` hands it on to each of the others.
+#ifndef BOUGH_NIC_DETAIL_EMIT_HPP
+#define BOUGH_NIC_DETAIL_EMIT_HPP
+
+#include <bough/core/slice.hpp>
+#include <bough/nic/assembled.hpp>
+#include <bough/nic/capabilities.hpp>
+#include <bough/nic/detail/network.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bough::nic::detail {
+
+// Where blocks begin, in elements: the first (elements mod blocks) have one more.
+class element_offsets {
+public:
+    constexpr element_offsets(std::uint32_t elements, block_t blocks)
+        : share_(elements / blocks), longer_(elements % blocks) {}
+    constexpr std::uint32_t of(block_t b) const noexcept { return b * share_ + std::min<std::uint32_t>(b, longer_); }
+    constexpr std::uint32_t in(block_t first, block_t last) const noexcept { return of(last) - of(first); }
+
+private:
+    std::uint32_t share_, longer_;
+};
+
+// The inlets of a rank: the bell, the multicast, other messages in program order, credits.
+constexpr std::vector<std::uint32_t> inlets_of(const rank_nodes& r, bool multicast) {
+    std::vector<std::uint32_t> number;
+    std::uint32_t next = multicast ? 2 : 1;
+    for (const node& n : r.nodes) {
+        if (!n.arrival)
+            number.push_back(no_step);
+        else if (number.empty())
+            number.push_back(bell_inlet);
+        else
+            number.push_back(n.multicast ? std::uint32_t{multicast_inlet} : next++);
+    }
+    return number;
+}
+
+class emitter {
+public:
+    constexpr emitter(const rank_nodes& r, bool in_place, bool multicast, const element_offsets& offsets)
+        : r_(r), in_place_(in_place), multicast_(multicast), offsets_(offsets) {}
+
+    std::uint64_t most_sends = 0; // that one arrival can set free
+    std::uint64_t longest = 0;    // message, in elements
+    std::uint64_t counters = 0, slots = 0, steps = 0, elements = 0, inlets = 0;
+    bool combines = false;
+
+    // `remote[i]`: the inlet at the peer, of a send. The counts above say what was needed; if one exceeds 16 bits, the
+    // program is of no use.
+    constexpr program run(const header& head, const std::vector<std::uint32_t>& remote) {
+        out_ = program{};
+        out_.head = head;
+        lay_out();
+        reduce();
+        find_conditions();
+        const std::vector<std::uint32_t> inlet_numbers = inlets_of(r_, multicast_);
+        inlets = 1;
+        for (const std::uint32_t i : inlet_numbers)
+            if (i != no_step) inlets = std::max<std::uint64_t>(inlets, std::uint64_t{i} + 1);
+        out_.inlets.resize(inlets, inlet{});
+        for (std::uint32_t i = 0; i != r_.nodes.size(); ++i)
+            if (r_.nodes[i].arrival) put_inlet(i, inlet_numbers[i]);
+        for (std::uint32_t i = 0; i != r_.nodes.size(); ++i)
+            if (r_.nodes[i].arrival) put_counts(i);
+        for (std::uint32_t i = 0; i != r_.nodes.size(); ++i)
+            if (!r_.nodes[i].arrival) put_step(i, remote[i]), put_counts(i);
+        finish();
+        return out_;
+    }
+
+private:
+    static constexpr u16 narrow(std::uint64_t n) noexcept { return static_cast<u16>(n); }
+    constexpr std::size_t place(buffer b) const noexcept { return in_place_ ? storage_of(b) : b.index; }
+    constexpr slice landing_of(std::uint32_t i) const {
+        if (i == 0) return r_.bell;
+        const slice& own = r_.nodes[i].s.out;
+        return {r_.nodes[r_.nodes[i].lands_with].s.out.buffer, own.first, own.count};
+    }
+
+    // Memory: for each buffer the range of blocks that is touched.
+    constexpr void lay_out() {
+        const auto touch = [&](const slice& s) {
+            if (s.count == 0) return;
+            if (regions_.size() <= place(s.buffer)) regions_.resize(place(s.buffer) + 1, region{});
+            regions_[place(s.buffer)].blocks.add(s.first);
+            regions_[place(s.buffer)].blocks.add(s.last() - 1);
+        };
+        for (std::uint32_t i = 0; i != r_.nodes.size(); ++i) {
+            const node& n = r_.nodes[i];
+            if (n.arrival) {
+                touch(landing_of(i));
+                continue;
+            }
+            touch(n.s.a);
+            if (n.s.reads_b()) touch(n.s.b);
+            if (n.s.writes()) touch(n.s.out);
+        }
+        for (region& x : regions_) {
+            x.base = elements;
+            elements += offsets_.in(x.blocks.first, x.blocks.last);
+        }
+        out_.head.elements = static_cast<std::uint32_t>(elements);
+    }
+    constexpr u16 slot_of(const slice& s) {
+        slot made;
+        if (s.count != 0) {
+            const region& x = regions_[place(s.buffer)];
+            made.count = offsets_.in(s.first, s.last());
+            made.first = static_cast<std::uint32_t>(x.base) + offsets_.in(x.blocks.first, s.first);
+        }
+        if (made.count == 0) made.first = 0;
+        std::size_t i = 0;
+        while (i != out_.slots.size() && out_.slots[i] != made) ++i;
+        if (i == out_.slots.size()) out_.slots.push_back(made);
+        slots = out_.slots.size();
+        return narrow(i);
+    }
+
+    // Leaves of each step's prerequisites those that no other one implies. Counts the sends behind each arrival.
+    constexpr void reduce() {
+        const auto n = static_cast<std::uint32_t>(r_.nodes.size());
+        bit_rows behind(n, n);
+        before_.resize(n);
+        for (std::uint32_t i = 0; i != n; ++i) {
+            const node& x = r_.nodes[i];
+            if (x.arrival) continue;
+            std::vector<std::uint32_t> all = x.before;
+            std::sort(all.begin(), all.end());
+            all.erase(std::unique(all.begin(), all.end()), all.end());
+            for (const std::uint32_t b : all) {
+                bool implied = false;
+                for (const std::uint32_t other : all) implied = implied || (other != b && behind.test(other, b));
+                if (!implied) before_[i].push_back(b);
+                behind.merge(i, b);
+                behind.set(i, b);
+            }
+        }
+        std::uint64_t unrung =
+            0; // sends that need not wait for the host: they may follow the end of the instance before
+        const auto sends = [&](std::uint32_t i) { return r_.nodes[i].s.verb == verb::send && !r_.nodes[i].notice; };
+        for (std::uint32_t i = 0; i != n; ++i) unrung += !r_.nodes[i].arrival && sends(i) && !behind.test(i, 0) ? 1 : 0;
+        for (std::uint32_t e = 0; e != n; ++e) {
+            if (!r_.nodes[e].arrival) continue;
+            std::uint64_t freed = unrung;
+            for (std::uint32_t i = 0; i != n; ++i)
+                if (!r_.nodes[i].arrival && sends(i) && behind.test(i, e)) freed += 1;
+            most_sends = std::max(most_sends, freed);
+        }
+    }
+
+    constexpr void find_conditions() {
+        const auto n = static_cast<std::uint32_t>(r_.nodes.size());
+        condition_of_.resize(n, std::uint32_t{no_step});
+        std::vector<std::vector<std::uint32_t>> starting; // conditions by their first event
+        starting.resize(n);
+        const auto find = [&](const std::vector<std::uint32_t>& events) {
+            for (const std::uint32_t c : starting[events.front()])
+                if (conditions_[c] == events) return c;
+            const auto c = static_cast<std::uint32_t>(conditions_.size());
+            starting[events.front()].push_back(c);
+            conditions_.push_back(events);
+            return c;
+        };
+        for (std::uint32_t i = 0; i != n; ++i)
+            if (!r_.nodes[i].arrival) condition_of_[i] = find(before_[i]);
+        fed_by_.resize(n);
+        for (std::uint32_t c = 0; c != conditions_.size(); ++c)
+            for (const std::uint32_t e : conditions_[c]) fed_by_[e].push_back(c);
+        bumped_by_.resize(n, std::uint32_t{no_step});
+        for (std::uint32_t e = 0; e != n; ++e) {
+            if (fed_by_[e].size() == 1) bumped_by_[e] = fed_by_[e].front();
+            if (fed_by_[e].size() > 1) bumped_by_[e] = find(std::vector<std::uint32_t>{e});
+        }
+        counters = conditions_.size();
+        for (const auto& events : conditions_) out_.counters.push_back({narrow(events.size()), 0, 0, 0});
+    }
+
+    constexpr void put_inlet(std::uint32_t i, std::uint32_t number) {
+        const node& n = r_.nodes[i];
+        inlet& in = out_.inlets[number];
+        in.from = narrow(n.s.peer);
+        in.counter = narrow(bumped_by_[i]);
+        if (n.credit) {
+            in.flags = inlet_credit;
+            ++out_.counters[in.counter].primed;
+            return;
+        }
+        const slice lands = landing_of(i);
+        if (lands.count != 0)
+            in.slot = slot_of(lands), longest = std::max<std::uint64_t>(longest, out_.slots[in.slot].count);
+        for (std::uint32_t j = 0; j != r_.nodes.size() && i != 0; ++j)
+            if (j != i && r_.nodes[j].arrival && j != 0 && r_.nodes[j].lands_with == n.lands_with)
+                in.flags = inlet_accumulates, combines = true;
+    }
+    constexpr void put_counts(std::uint32_t e) {
+        if (fed_by_[e].size() < 2) return;
+        for (const std::uint32_t c : fed_by_[e]) {
+            if (c == bumped_by_[e]) continue;
+            step s;
+            s.what = kind::count;
+            s.wait = narrow(bumped_by_[e]);
+            s.threshold = 1;
+            s.bump = narrow(c);
+            out_.steps.push_back(s);
+        }
+    }
+    constexpr void put_step(std::uint32_t i, std::uint32_t remote) {
+        const node& n = r_.nodes[i];
+        step s;
+        s.wait = narrow(condition_of_[i]);
+        s.threshold = out_.counters[s.wait].increment;
+        if (bumped_by_[i] != no_step) s.bump = narrow(bumped_by_[i]);
+        if (n.notice) {
+            s.what = kind::notify;
+            if (n.s.a.count != 0) s.a = slot_of(n.s.a);
+        } else if (n.s.verb == verb::send) {
+            s.what = kind::send;
+            s.peer = n.s.peer == no_rank ? everyone : narrow(n.s.peer);
+            s.out = narrow(remote);
+            if (!n.credit) // one without a slot would be a credit
+                s.a = slot_of(n.s.a), longest = std::max<std::uint64_t>(longest, out_.slots[s.a].count);
+        } else {
+            s.what = n.s.verb == verb::combine ? kind::combine : kind::copy;
+            s.a = slot_of(n.s.a);
+            if (n.s.verb == verb::combine) s.b = slot_of(n.s.b), combines = true;
+            s.out = slot_of(n.s.out);
+        }
+        out_.steps.push_back(s);
+    }
+    // Steps that wait for the same counter come together, in the order of their first ones: a bump goes to a counter whose
+    // first step is further down than the one that bumps, so bumps still go forward.
+    constexpr void finish() {
+        steps = out_.steps.size();
+        std::vector<std::vector<step>> waiting;
+        waiting.resize(out_.counters.size());
+        std::vector<u16> order;
+        for (const step& s : out_.steps) {
+            if (waiting[s.wait].empty()) order.push_back(s.wait);
+            waiting[s.wait].push_back(s);
+        }
+        out_.steps.clear();
+        for (counter& c : out_.counters) c.first_step = narrow(steps);
+        for (const u16 c : order) {
+            out_.counters[c].first_step = narrow(out_.steps.size());
+            out_.counters[c].steps = narrow(waiting[c].size());
+            for (const step& s : waiting[c]) out_.steps.push_back(s);
+        }
+        out_.head.steps = narrow(steps);
+        out_.head.slots = narrow(slots);
+        out_.head.counters = narrow(counters);
+        out_.head.inlets = narrow(inlets);
+    }
+
+    struct region {
+        block_range blocks{};
+        std::uint64_t base = 0;
+    };
+    const rank_nodes& r_;
+    bool in_place_, multicast_;
+    element_offsets offsets_;
+    program out_{};
+    std::vector<region> regions_{};
+    std::vector<std::vector<std::uint32_t>> before_{}, conditions_{}, fed_by_{};
+    std::vector<std::uint32_t> condition_of_{}, bumped_by_{};
+};
+
+} // namespace bough::nic::detail
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSL-1.0
+// Renaming: a rank's schedule with a place of its own for every message.
+//
+// In a schedule a receive writes where the algorithm wants the data, and a plane of scratch serves many messages in turn. On
+// a NIC messages come when they come, so each lands in a plane of its own; steps that want just that message read it there,
+// and only where something else is mixed with it, or the host wants it, a copy puts it in its place. The first step of the
+// result is the bell (a receive from the rank itself, which writes the whole vector), the last the notice (a send to itself
+// of the rank's result). Dependence is then inferred as for every schedule (bough/schedule/dependence.hpp).
+#ifndef BOUGH_NIC_DETAIL_RENAME_HPP
+#define BOUGH_NIC_DETAIL_RENAME_HPP
+
+#include <bough/concepts/plan.hpp>
+#include <bough/core/step.hpp>
+#include <bough/schedule/dependence.hpp>
+#include <bough/schedule/goal.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::nic::detail {
+
+// Blocks [first, last) that hold something; empty: none.
+struct block_range {
+    block_t first = 0, last = 0;
+    constexpr void add(block_t b) noexcept {
+        if (first == last) first = b;
+        first = std::min(first, b);
+        last = std::max(last, b + 1);
+    }
+    constexpr slice of(buffer where) const noexcept { return {where, first, last - first}; }
+};
+template <class Goal>
+constexpr block_range held_by(const Goal& goal, const dimensions& at, rank_t rank) {
+    block_range range;
+    for (block_t b = 0; b != at.blocks; ++b)
+        if (goal.holds(at, rank, b)) range.add(b);
+    return range;
+}
+template <class Goal>
+constexpr block_range results_of(const Goal& goal, const dimensions& at, rank_t rank) {
+    block_range range;
+    for (block_t b = 0; b != at.blocks; ++b)
+        if (!goal.result(at, rank, b).empty()) range.add(b);
+    return range;
+}
+
+struct renamed {
+    std::vector<bough::step> steps{};
+    std::vector<std::vector<std::uint32_t>> before{}; // of each step, the steps that it waits for; of receives, none
+    std::vector<std::uint32_t> lands_with{};          // of a receive: the first of those that accumulate in one place
+};
+
+class renamer {
+public:
+    // `result`: what the host is to be given.
+    constexpr renamer(std::span<const bough::step> steps, const dimensions& at, rank_t rank, bool in_place,
+                      slice result)
+        : from_(steps), rank_(rank), in_place_(in_place), result_(result) {
+        bough::detail::step_extent extent;
+        for (const bough::step& s : steps) extent.add(s);
+        blocks_ = std::max<std::size_t>(extent.blocks, at.blocks);
+        landing_ = static_cast<std::uint32_t>(extent.storages) - 1;
+        vector_ = {input, 0, at.blocks};
+        copied_.resize(steps.size(), 0);
+        walk(false);
+        for (block_t b = result.first; b != result.last(); ++b) {
+            const std::uint32_t by = writer_[place(output) * blocks_ + b];
+            if (by != no_step) copied_[by] = 1;
+        }
+        walk(true);
+    }
+    constexpr std::vector<bough::step>&& take() { return std::move(made_); }
+    // The first plane that messages land in.
+    constexpr std::uint32_t landing() const noexcept { return landing_; }
+
+private:
+    constexpr std::size_t place(buffer b) const noexcept { return in_place_ ? storage_of(b) : b.index; }
+    constexpr bool copies_itself(const bough::step& s) const noexcept {
+        return s.verb == verb::copy && place(s.a.buffer) == place(s.out.buffer) && s.a.first == s.out.first;
+    }
+    // The one receive that wrote all of it last. A message that is mixed with something else is copied.
+    constexpr std::uint32_t source(const slice& s) {
+        const std::uint32_t* const by = writer_.data() + place(s.buffer) * blocks_;
+        if (s.count == 0) return no_step;
+        bool one = by[s.first] != no_step;
+        for (block_t b = s.first; b != s.last(); ++b) one = one && by[b] == by[s.first];
+        if (one) return by[s.first];
+        for (block_t b = s.first; b != s.last(); ++b)
+            if (by[b] != no_step) copied_[by[b]] = 1;
+        return no_step;
+    }
+    constexpr slice read(const slice& s) {
+        const std::uint32_t by = source(s);
+        return by == no_step ? s : slice{scratch(plane_of_[by]), s.first, s.count};
+    }
+    constexpr void wrote(const slice& s, std::uint32_t by) {
+        for (block_t b = s.first; b != s.last(); ++b) writer_[place(s.buffer) * blocks_ + b] = by;
+    }
+    constexpr void walk(bool emit) {
+        writer_.clear();
+        writer_.resize((std::size_t{landing_} + 2) * blocks_, std::uint32_t{no_step});
+        plane_of_.clear();
+        plane_of_.resize(from_.size(), std::uint32_t{no_step});
+        std::uint32_t plane = landing_;
+        made_.clear();
+        made_.push_back(receive_step(rank_, vector_));
+        for (std::uint32_t i = 0; i != from_.size(); ++i) {
+            bough::step s = from_[i];
+            if (copies_itself(s)) continue;
+            s.more = false;
+            if (s.reads_a()) s.a = read(s.a);
+            if (s.reads_b()) s.b = read(s.b);
+            if (s.verb == verb::receive) {
+                plane_of_[i] = plane++;
+                const slice target = s.out;
+                s.out.buffer = scratch(plane_of_[i]);
+                made_.push_back(s);
+                if (copied_[i] != 0) made_.push_back(copy_step(s.out, target));
+                wrote(target, i);
+                continue;
+            }
+            if (s.writes()) wrote(s.out, no_step);
+            made_.push_back(s);
+        }
+        made_.push_back(send_step(rank_, result_));
+        if (!emit) made_.clear();
+    }
+
+    std::span<const bough::step> from_;
+    rank_t rank_;
+    bool in_place_;
+    slice result_;
+    slice vector_{};
+    std::size_t blocks_ = 0;
+    std::uint32_t landing_ = 0;
+    std::vector<std::uint32_t> writer_{}, plane_of_{};
+    std::vector<std::uint8_t> copied_{};
+    std::vector<bough::step> made_{};
+};
+
+// Chains of combines that fold messages into one slice, each read by nothing but the next, become one combine of what has
+// accumulated in the landing place of the first message. Only for ops that are exact and commute.
+class accumulator {
+public:
+    constexpr accumulator(renamed& r, std::uint32_t landing, bool in_place)
+        : r_(r), landing_(landing), in_place_(in_place) {
+        const std::size_t n = r.steps.size();
+        readers_.resize(n, 0);
+        reader_.resize(n, std::uint32_t{no_step});
+        for (std::uint32_t i = 0; i != n; ++i)
+            for (const std::uint32_t b : r.before[i]) ++readers_[b], reader_[b] = i;
+        for (std::uint32_t i = 0; i != n; ++i)
+            if (r.steps[i].verb == verb::receive && i != 0) receive_of_.push_back(i); // in the order of their planes
+    }
+    // True: something was changed, and `dropped` says which steps are now without purpose.
+    constexpr bool run(std::vector<std::uint8_t>& dropped) {
+        const auto n = static_cast<std::uint32_t>(r_.steps.size());
+        dropped.clear();
+        dropped.resize(n, 0);
+        std::vector<std::uint8_t> seen;
+        seen.resize(n, 0);
+        bool changed = false;
+        for (std::uint32_t i = 0; i != n; ++i) {
+            if (seen[i] != 0 || message_of(i) == no_step) continue;
+            std::vector<std::uint32_t> chain;
+            for (std::uint32_t c = i; c != no_step; c = next(c)) chain.push_back(c), seen[c] = 1;
+            if (chain.size() < 2) continue;
+            changed = true;
+            const std::uint32_t last = chain.back();
+            const std::uint32_t first_message = message_of(i);
+            for (const std::uint32_t c : chain) {
+                const std::uint32_t message = message_of(c);
+                r_.lands_with[message] = first_message;
+                if (c == last) continue;
+                dropped[c] = 1;
+                for (const std::uint32_t b : r_.before[c])
+                    if (b != last) r_.before[last].push_back(b);
+            }
+            std::erase_if(r_.before[last], [&](std::uint32_t b) { return dropped[b] != 0; });
+            const slice target = r_.steps[last].out;
+            r_.steps[last] = combine_step(target, r_.steps[first_message].out, target);
+        }
+        return changed;
+    }
+
+private:
+    constexpr bool same_place(const slice& x, const slice& y) const noexcept {
+        const bool buffers = in_place_ ? storage_of(x.buffer) == storage_of(y.buffer) : x.buffer == y.buffer;
+        return buffers && x.first == y.first && x.count == y.count;
+    }
+    // The message that a combine folds into the place that it writes, if that is what it does.
+    constexpr std::uint32_t message_of(std::uint32_t c) const {
+        const bough::step& s = r_.steps[c];
+        if (s.verb != verb::combine) return no_step;
+        const bool upper = same_place(s.a, s.out), lower = same_place(s.b, s.out);
+        if (upper == lower) return no_step;
+        const slice& from = upper ? s.b : s.a;
+        if (!is_scratch(from.buffer) || scratch_plane(from.buffer) < landing_) return no_step;
+        const std::uint32_t message = receive_of_[scratch_plane(from.buffer) - landing_];
+        return readers_[message] == 1 && r_.steps[message].out == from ? message : no_step;
+    }
+    constexpr std::uint32_t next(std::uint32_t c) const {
+        if (readers_[c] != 1) return no_step;
+        const std::uint32_t d = reader_[c];
+        return message_of(d) != no_step && same_place(r_.steps[c].out, r_.steps[d].out) ? d : no_step;
+    }
+
+    renamed& r_;
+    std::uint32_t landing_;
+    bool in_place_;
+    std::vector<std::uint32_t> readers_{}, reader_{}, receive_of_{};
+};
+
+// Pre: `steps` are those of `rank` in a plan that verify accepts.
+constexpr renamed rename(std::span<const bough::step> steps, const dimensions& at, rank_t rank, bool in_place,
+                         slice result, bool accumulate) {
+    renamer by(steps, at, rank, in_place, result);
+    renamed r;
+    r.steps = by.take();
+    const dependences waits = infer_dependences(r.steps);
+    const auto n = static_cast<std::uint32_t>(r.steps.size());
+    for (std::uint32_t i = 0; i != n; ++i) {
+        r.before.emplace_back();
+        if (r.steps[i].verb != verb::receive)
+            for (const std::uint32_t b : waits.of(i)) r.before.back().push_back(b);
+        r.lands_with.push_back(i);
+    }
+    std::vector<std::uint8_t> dropped;
+    if (!accumulate || !accumulator(r, by.landing(), in_place).run(dropped)) return r;
+    renamed kept;
+    std::vector<std::uint32_t> number;
+    for (std::uint32_t i = 0; i != n; ++i) {
+        number.push_back(static_cast<std::uint32_t>(kept.steps.size()));
+        if (dropped[i] != 0) continue;
+        kept.steps.push_back(r.steps[i]);
+        kept.before.emplace_back();
+        for (const std::uint32_t b : r.before[i])
+            if (dropped[b] == 0) kept.before.back().push_back(number[b]);
+        kept.lands_with.push_back(number[r.lands_with[i]]);
+    }
+    return kept;
+}
+
+} // namespace bough::nic::detail
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// bough nic: prints NIC programs, what targets are able to do, and why one refuses.
+#include "catalogue.hpp"
+#include "commands.hpp"
+#include "parse.hpp"
+#include <bough/nic/assemble.hpp>
+#include <bough/nic/check.hpp>
+#include <bough/nic/listing.hpp>
+
+#include <array>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+namespace nics = bough::nic;
+
+constexpr std::array<const nics::capabilities*, 10> targets{&nics::host::limits,  &nics::simulated::limits,
+                                                            &nics::xdp::limits,   &nics::tc::limits,
+                                                            &nics::riscv::limits, &nics::libfabric_deferred::limits,
+                                                            &nics::cxi::limits,   &nics::portals4::limits,
+                                                            &nics::dpa::limits,   &nics::pspin::limits};
+
+constexpr std::array<std::pair<std::string_view, nics::native>, 7> ops{
+    std::pair{"sum", nics::native::sum}, {"min", nics::native::min},       {"max", nics::native::max},
+    {"bit_and", nics::native::bit_and},  {"bit_or", nics::native::bit_or}, {"bit_xor", nics::native::bit_xor},
+    {"own", nics::native::own}};
+
+struct element_type {
+    std::string_view name;
+    nics::element element;
+    std::uint32_t bytes;
+    bool floating;
+};
+constexpr std::array<element_type, 6> types{element_type{"int32", nics::element::int32, 4, false},
+                                            {"uint32", nics::element::uint32, 4, false},
+                                            {"int64", nics::element::int64, 8, false},
+                                            {"uint64", nics::element::uint64, 8, false},
+                                            {"float32", nics::element::float32, 4, true},
+                                            {"float64", nics::element::float64, 8, true}};
+
+template <class All, class Name>
+const auto& find(const char* argument, const All& all, std::string_view wanted, Name&& name) {
+    std::string known;
+    for (const auto& one : all) {
+        if (name(one) == wanted) return one;
+        known += (known.empty() ? "" : ", ") + std::string(name(one));
+    }
+    throw usage_error(argument, "there is no '" + std::string(wanted) + "'; known are " + known);
+}
+
+std::string figure(std::uint32_t n) { return n == 0xffff'ffffu ? "any" : std::to_string(n); }
+
+int print_targets() {
+    std::cout << std::left << std::setw(20) << "target" << std::right << std::setw(7) << "steps" << std::setw(7)
+              << "slots" << std::setw(9) << "counters" << std::setw(7) << "banks" << std::setw(9) << "message"
+              << std::setw(9) << "memory" << std::setw(7) << "sends"
+              << "  multicast accumulates floating ops\n";
+    for (const nics::capabilities* t : targets)
+        std::cout << std::left << std::setw(20) << t->name << std::right << std::setw(7) << figure(t->steps)
+                  << std::setw(7) << figure(t->slots) << std::setw(9) << figure(t->counters) << std::setw(7)
+                  << figure(t->banks) << std::setw(9) << figure(t->message_bytes) << std::setw(9)
+                  << figure(t->memory_bytes) << std::setw(7) << figure(t->sends_per_arrival) << "  " << std::left
+                  << std::setw(10) << (t->multicast ? "yes" : "no") << std::setw(12) << (t->accumulates ? "yes" : "no")
+                  << std::setw(9) << (t->floating_point ? "yes" : "no")
+                  << (t->ops == nics::all_of<nics::native> ? "any" : "atomics")
+                  << (t->shown ? "" : "; by its documents") << '\n';
+    return 0;
+}
+
+void print_hex(std::ostream& out, const nics::program& p) {
+    const char* const digits = "0123456789abcdef";
+    std::size_t column = 0;
+    for (const std::uint8_t byte : nics::encoded(p)) {
+        out << digits[byte >> 4] << digits[byte & 15];
+        if (++column % 32 == 0) out << '\n';
+    }
+    if (column % 32 != 0) out << '\n';
+}
+
+} // namespace
+
+int nic(const nic_arguments& typed) {
+    if (typed.targets) return print_targets();
+    if (typed.plan.collective.empty() || typed.plan.algorithm.empty() || typed.plan.ranks.empty())
+        throw usage_error("COLLECTIVE", "say which, an ALGORITHM, and --ranks; or --targets");
+    const auto& target = *find("--target", targets, typed.target, [](auto* t) { return std::string_view(t->name); });
+    const nics::native op = find("--op", ops, typed.op, [](const auto& o) { return o.first; }).second;
+    const element_type& type = find("--type", types, typed.type, [](const auto& t) { return t.name; });
+    const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));
+    check_affordable(what, std::nullopt);
+    const auto rank = typed.rank.empty()
+                          ? bough::no_rank
+                          : static_cast<bough::rank_t>(parse_number("--rank", typed.rank, 0, what.at.size - 1));
+
+    const bool own = op == nics::native::own || (type.floating && op != nics::native::sum);
+    const nics::needs needs{.element = type.element,
+                            .element_bytes = type.bytes,
+                            .op = own ? nics::native::own : op,
+                            .commutative = op != nics::native::own,
+                            .exact = op != nics::native::own && (!type.floating || op != nics::native::sum),
+                            .integer_only = !type.floating};
+    return with_plan(what, [&](const auto& plan) {
+        nics::assemble_options options{.elements = what.collective == collective::barrier ? 0 : plan.blocks(),
+                                       .accumulate = typed.accumulate,
+                                       .multicast = typed.multicast,
+                                       .credits = !typed.without_credits};
+        if (!typed.elements.empty())
+            options.elements = static_cast<std::uint32_t>(parse_number("--elements", typed.elements, 0, 0xffff'ffffu));
+        options.banks = static_cast<std::uint32_t>(parse_number("--banks", typed.banks, 1, 0xffff'ffffu));
+        const nics::assembled_all made = nics::assemble_all(plan, needs, target, options);
+        if (!made) {
+            std::cout << target.name << " refuses: " << nics::to_string(made.why) << '\n';
+            return 1;
+        }
+        for (const nics::program& p : made.programs) {
+            if (rank != bough::no_rank && p.head.rank != rank) continue;
+            if (typed.plan.format == "hex")
+                print_hex(std::cout, p);
+            else
+                std::cout << nics::listing(p);
+        }
+        const nics::program_verdict verdict = nics::check(made.programs);
+        const bool promised = verdict.fault == nics::program_fault::no_room && typed.without_credits;
+        if (typed.plan.format == "text")
+            std::cout << (promised ? std::string("checked, but for what hosts promise") : nics::to_string(verdict))
+                      << '\n';
+        return verdict || promised ? 0 : 1;
+    });
+}
+
+} // namespace cli

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "consistency.hpp"
+
+#include "nic.hpp"
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/nic/assemble.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/soft_ops.hpp>
+#include <bough/tree/fnomial.hpp>
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <netinet/in.h>
+#include <new>
+#include <numeric>
+#include <sched.h>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace xdp {
+
+namespace {
+
+using bough::rank_t;
+
+word now_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<word>(t.tv_sec) * 1'000'000'000 + static_cast<word>(t.tv_nsec);
+}
+
+int checked(long result, const char* what) {
+    if (result < 0) throw std::system_error(errno, std::generic_category(), what);
+    return static_cast<int>(result);
+}
+
+// A child that ends when its parent does, however that ends.
+class child {
+public:
+    template <class F>
+    explicit child(F&& f) {
+        const pid_t parent = getpid();
+        id_ = checked(fork(), "fork");
+        if (id_ != 0) return;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent) f();
+        _exit(0);
+    }
+    child(child&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
+    child& operator=(child&&) = delete;
+    ~child() {
+        if (id_ == 0) return;
+        kill(id_, SIGKILL);
+        waitpid(id_, nullptr, 0);
+    }
+
+private:
+    pid_t id_ = 0;
+};
+
+std::vector<bough::nic::program> reduction(const bough::nic::needs& op, const bough::nic::capabilities& target) {
+    // Hosts keep pace: nobody enters before the root has the last result.
+    auto made = bough::nic::assemble_all(bough::plan_reduce(bough::fnomial{.degree = 4}, {.size = most_ranks}), op,
+                                         target, {.banks = 4, .credits = false});
+    if (!made) throw std::runtime_error("no programs");
+    return made.programs;
+}
+
+// --- Ranks that are processes ----------------------------------------------------------------------------------------
+
+struct datagram {
+    bough::nic::message head;
+    double payload;
+};
+
+// The same tables in the same machine, one process per rank, over UDP. Each blocks until a message comes; the bell is one.
+class processes {
+public:
+    processes(std::span<const bough::nic::program> programs, bool real_time) : ranks_(programs.size()) {
+        void* memory = mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+        seen_ = new (memory) shared{};
+        for (std::size_t r = 0; r != ranks_; ++r) {
+            sockets_.emplace_back(checked(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket"));
+            sockaddr_in any{};
+            any.sin_family = AF_INET;
+            any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            checked(bind(sockets_[r].get(), reinterpret_cast<sockaddr*>(&any), sizeof any), "bind");
+            socklen_t size = sizeof any;
+            checked(getsockname(sockets_[r].get(), reinterpret_cast<sockaddr*>(&any), &size), "getsockname");
+            addresses_.push_back(any);
+        }
+        for (std::size_t r = 0; r != ranks_; ++r) children_.emplace_back([&, r] { serve(programs[r], r, real_time); });
+    }
+    ~processes() {
+        children_.clear();
+        munmap(seen_, sizeof(shared));
+    }
+    processes(const processes&) = delete;
+    processes& operator=(const processes&) = delete;
+
+    void ring(rank_t rank, std::uint32_t epoch, double mine) const {
+        const auto r = static_cast<std::uint16_t>(rank);
+        post(rank, {{0, epoch, r, r, bough::nic::bell_inlet, 1}, mine});
+    }
+    std::uint64_t told() const noexcept { return seen_->told.load(std::memory_order_acquire); }
+    std::uint64_t told_by(rank_t rank) const noexcept { return seen_->by_rank[rank].load(std::memory_order_acquire); }
+    word stamp_ns() const noexcept { return seen_->stamp_ns; }
+    double result() const noexcept { return seen_->result; }
+
+private:
+    struct shared {
+        std::atomic<std::uint64_t> told{0};
+        std::array<std::atomic<std::uint64_t>, most_ranks> by_rank{};
+        word stamp_ns = 0;
+        double result = 0;
+    };
+    struct port {
+        const processes& all;
+        std::size_t rank;
+        void send(const bough::nic::message& m, const double* payload) { all.post(m.to, {m, *payload}); }
+        void notify(std::uint32_t, const double* result, std::uint32_t) {
+            if (rank == 0) {
+                all.seen_->stamp_ns = now_ns();
+                all.seen_->result = *result;
+                all.seen_->told.fetch_add(1, std::memory_order_release);
+            }
+            all.seen_->by_rank[rank].fetch_add(1, std::memory_order_release);
+        }
+    };
+    void post(rank_t to, const datagram& d) const {
+        const auto& address = addresses_[to];
+        checked(
+            sendto(sockets_[to].get(), &d, sizeof d, 0, reinterpret_cast<const sockaddr*>(&address), sizeof address),
+            "sendto");
+    }
+    void serve(const bough::nic::program& program, std::size_t rank, bool real_time) const {
+        const sched_param priority{.sched_priority = 10};
+        if (real_time) checked(sched_setscheduler(0, SCHED_FIFO, &priority), "SCHED_FIFO");
+        auto memory = bough::nic::make_state<double>(program);
+        port out{*this, rank};
+        datagram d{};
+        while (recv(sockets_[rank].get(), &d, sizeof d, 0) == sizeof d)
+            bough::nic::deliver(program, memory, d.head, &d.payload, bough::plus{}, out);
+    }
+
+    std::size_t ranks_;
+    shared* seen_ = nullptr;
+    std::vector<descriptor> sockets_{};
+    std::vector<sockaddr_in> addresses_{};
+    std::vector<child> children_{};
+};
+
+// --- Samples ---------------------------------------------------------------------------------------------------------
+
+// Between two reductions the cores get to do what they have to, as between two of an application.
+void rest() { std::this_thread::sleep_for(std::chrono::microseconds(100)); }
+
+template <class Done>
+void wait_until(Done&& done) {
+    const word deadline = now_ns() + 10'000'000'000;
+    while (!done()) {
+        sched_yield();
+        if (now_ns() > deadline) throw std::runtime_error("a reduction did not end");
+    }
+}
+void expect(double result) {
+    if (result != most_ranks * (most_ranks + 1) / 2) throw std::runtime_error("a wrong result");
+}
+
+std::vector<double> on_nics(nic& on, unsigned samples) {
+    const auto programs = reduction(bough::nic::needs_of<bough::soft_plus<bough::f64_bits>, double>,
+                                    bough::nic::capabilities_of<bough::nic::xdp>);
+    on.install(programs);
+    std::vector<double> us;
+    for (std::uint32_t e = 0; e != samples; ++e) {
+        word begin = 0;
+        for (rank_t r = 0; r != most_ranks; ++r) {
+            const word mine = std::bit_cast<word>(r + 1.0);
+            begin = now_ns();
+            on.ring(r, e, std::span(&mine, 1));
+        }
+        wait_until([&] {
+            for (rank_t r = 0; r != most_ranks; ++r)
+                if (on.completion_of(r).told != e + 1) return false;
+            return true;
+        });
+        expect(std::bit_cast<double>(word{on.completion_of(0).result[e & 3][0]}));
+        us.push_back(static_cast<double>(on.completion_of(0).stamp_ns[e & 3] - begin) / 1000);
+        rest();
+    }
+    return us;
+}
+
+std::vector<double> on_processes(bool real_time, unsigned samples) {
+    const auto programs =
+        reduction(bough::nic::needs_of<bough::plus, double>, bough::nic::capabilities_of<bough::nic::host>);
+    const processes all(programs, real_time);
+    std::vector<double> us;
+    for (std::uint32_t e = 0; e != samples; ++e) {
+        word begin = 0;
+        for (rank_t r = 0; r != most_ranks; ++r) {
+            begin = now_ns();
+            all.ring(r, e, r + 1.0);
+        }
+        wait_until([&] {
+            for (rank_t r = 0; r != most_ranks; ++r)
+                if (all.told_by(r) != e + 1) return false;
+            return true;
+        });
+        expect(all.result());
+        us.push_back(static_cast<double>(all.stamp_ns() - begin) / 1000);
+        rest();
+    }
+    return us;
+}
+
+struct spread {
+    double mean = 0, deviation = 0;
+};
+spread spread_of(std::span<const double> sorted) {
+    const double n = static_cast<double>(sorted.size());
+    const double mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / n;
+    double squares = 0;
+    for (const double x : sorted) squares += (x - mean) * (x - mean);
+    return {mean, std::sqrt(squares / (n - 1))};
+}
+
+void print(const char* what, const char* cores, std::vector<double> us) {
+    std::sort(us.begin(), us.end());
+    const std::span<const double> all(us);
+    const spread whole = spread_of(all), trimmed = spread_of(all.first(us.size() * 99 / 100));
+    const auto at = [&](std::size_t percent) { return us[us.size() * percent / 100]; };
+    std::printf("%-24s %-5s %9.1f %9.2f | %9.1f %9.2f %9.1f %9.1f %9.1f\n", what, cores, trimmed.mean,
+                trimmed.deviation, whole.mean, whole.deviation, at(50), at(99), us.back());
+    std::fflush(stdout);
+}
+
+} // namespace
+
+void print_consistency(const std::string& object, const network& net, unsigned samples) {
+    std::printf("16 ranks, 4-nomial tree, one double, %u reductions; us\n%-24s %-5s %9s %9s | %9s %9s %9s %9s %9s\n",
+                samples, "", "cores", "mean 99%", "sd 99%", "mean", "sd", "p50", "p99", "max");
+    for (const bool busy : {false, true}) {
+        std::vector<child> loops;
+        const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+        for (unsigned i = 0; busy && i != 2 * cores; ++i)
+            loops.emplace_back([] {
+                for (volatile unsigned spin = 0;;) spin = spin + 1;
+            });
+        const char* load = busy ? "busy" : "idle";
+        {
+            nic on(object, "nic_xdp_f64x1", net);
+            print("NICs (XDP)", load, on_nics(on, samples));
+        }
+        print("processes (UDP)", load, on_processes(false, samples));
+        print("processes, real time", load, on_processes(true, samples));
+    }
+}
+
+} // namespace xdp
