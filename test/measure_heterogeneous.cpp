@@ -3,11 +3,13 @@
 #include "support/catch.hpp"
 #include <bough/measure_heterogeneous.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/testing/slowed.hpp>
+#include <bough/transport/emulated.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnf.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -46,13 +48,49 @@ TEST_CASE("in the model, a burst costs its sends beside the round trip, and a ro
     CHECK(walked(last, 8) - back == Approx(4 * m.send_ns(0, 1, 8) + m.latency_ns(0, 1, 8) + m.receive_ns(0, 1, 8)));
 }
 
+namespace {
+
+// A rank whose combines take `element_ns` for each element, busy.
+struct slow_plus {
+    std::uint64_t element_ns = 0;
+    double operator()(double a, double b) const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(element_ns);
+        while (std::chrono::steady_clock::now() < end) {
+        }
+        return a + b;
+    }
+};
+
+} // namespace
+
+TEST_CASE("combine costs are each rank's own, per element, and do not hang on what its messages cost") {
+    constexpr std::uint64_t element_ns[] = {0, 10'000, 2'000};
+    heterogeneous_measurement found;
+    in_process{3}.run([&](auto transport) {
+        const slow_plus op{element_ns[transport.rank()]};
+        communicator comm{emulated{std::move(transport), emulation{.send = {3, {50'000, 0}}}}};
+        const auto mine =
+            measure_heterogeneous(comm, {.long_bytes = 64, .burst = 1, .repetitions = 9}, make_any_op<double>(op));
+        if (comm.rank() == 0) found = mine;
+    });
+    REQUIRE(found.costs.combine.size() == 3);
+    for (rank_t r = 0; r != 3; ++r)
+        for (const std::uint64_t elements : {1u, 8u}) {
+            CAPTURE(r, elements);
+            const auto least = static_cast<double>(element_ns[r] * elements);
+            CHECK(found.costs.combine_ns(r, 8 * elements) >= 0.99 * least);
+            CHECK(found.costs.combine_ns(r, 8 * elements) <= 4 * least + 100'000); // others want the cores too
+        }
+    CHECK(found.costs.combine_ns(1, 64) > 1.5 * found.costs.combine_ns(2, 64));
+}
+
 TEST_CASE("every rank gets the same costs, one for each rank, not negative; two ranks are too few") {
     for (const rank_t ranks : {3u, 5u}) {
         std::mutex one;
         std::vector<heterogeneous_measurement> all;
         std::vector<double> latencies;
         in_process{ranks}.run([&](auto transport) {
-            communicator comm{testing::slowed{std::move(transport), {.send = {200'000, 0}, .receive = {}}}};
+            communicator comm{emulated{std::move(transport), emulation{.send = {ranks, {200'000, 0}}}}};
             const auto found = measure_heterogeneous(comm, {.burst = 2, .repetitions = 2});
             const auto send = found.send_ns(8);
             const double ns = broadcast_latency_ns(comm, fnf_tree(std::span(send), 1), root{1}, 8, found.costs, 1);
@@ -67,9 +105,12 @@ TEST_CASE("every rank gets the same costs, one for each rank, not negative; two 
         }
         CHECK(all[0].costs.send.size() == ranks);
         CHECK(all[0].costs.receive.size() == ranks);
+        CHECK(all[0].costs.combine.size() == ranks);
+        CHECK(all[0].combine_ns(8).size() == ranks);
         for (rank_t r = 0; r != ranks; ++r) {
             CHECK(all[0].costs.send_ns(r, r, 8) >= 0);
             CHECK(all[0].costs.receive_ns(r, r, 8) >= 0);
+            CHECK(all[0].costs.combine_ns(r, 8) >= 0);
         }
     }
     in_process{2}.run([](auto transport) {

@@ -35,6 +35,51 @@ TEST_CASE("a round to and fro is two messages one way, a round of both at once i
         }
 }
 
+TEST_CASE("a round of a fan costs what its narrow end takes of all its messages") {
+    using rounds_plan = bough::plan<bough::goal::broadcast, bough::detail::transfer_rounds>;
+    // To send takes 300 + 0.25 n, to receive 100 + 0.5 n.
+    constexpr bough::model::alpha_beta_gamma uneven{.alpha_ns = 1000,
+                                                    .beta_ns_per_byte = 1,
+                                                    .early = true,
+                                                    .held_alpha = 0.1,
+                                                    .held_beta = 0.25,
+                                                    .send_alpha = 0.3,
+                                                    .receive_beta = 0.5};
+    const auto rank_0_ns = [&](bough::rank_t peers, std::uint32_t rounds, transfer_kind kind, std::uint64_t bytes) {
+        return finish_times(rounds_plan({rounds, kind, peers}, {.size = peers + 2}), uneven, bytes)[0];
+    };
+    for (const bough::rank_t peers : {4u, 8u}) {
+        const auto message_ns = [&](transfer_kind kind, std::uint64_t bytes) {
+            return (rank_0_ns(peers, 9, kind, bytes) - rank_0_ns(peers, 1, kind, bytes)) / 8 / peers;
+        };
+        CHECK(message_ns(transfer_kind::fan_in, 8) == Approx(100).epsilon(0.05));
+        CHECK(message_ns(transfer_kind::fan_out, 8) == Approx(300).epsilon(0.05));
+        CHECK(message_ns(transfer_kind::fan_in, 1 << 20) == Approx(0.5 * (1 << 20)).epsilon(0.01));
+        CHECK(message_ns(transfer_kind::fan_out, 1 << 20) == Approx(0.25 * (1 << 20)).epsilon(0.01));
+    }
+}
+
+TEST_CASE("fans are measured where ranks have cores of their own, and only there") {
+    for (const std::uint32_t cores : {4u, 2u}) {
+        bough::in_process world{4, {.cores = cores}}; // what it is told
+        world.run([&](auto transport) {
+            bough::communicator comm{std::move(transport)};
+            const auto found =
+                bough::measure_transfers(comm, {.bytes = {8, 2048}, .repetitions = 2, .budget_ns = 20'000'000});
+            if (comm.rank() != 0) return;
+            int in = 0, out = 0;
+            for (const auto& s : found.samples) {
+                in += s.kind == transfer_kind::fan_in && s.peers == 3;
+                out += s.kind == transfer_kind::fan_out && s.peers == 3;
+            }
+            CHECK(in == (cores == 4 ? 2 : 0));
+            CHECK(out == in);
+            CHECK_FALSE(found.fit.error);
+            CHECK(found.fit.model.held_alpha + found.fit.model.send_alpha + found.fit.model.receive_alpha <= 1 + 1e-9);
+        });
+    }
+}
+
 TEST_CASE("every rank gets the same model, whose costs are not negative") {
     for (const bough::rank_t ranks : {2u, 3u}) {
         bough::in_process world{ranks};

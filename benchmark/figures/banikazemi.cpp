@@ -62,8 +62,7 @@ double simulated_us(const setting& s, const bough::network& network, std::span<c
     bough::model::heterogeneous model;
     for (const double ns : send) model.send.push_back({ns, 0});
     const auto sources = static_cast<bough::block_t>(wanted.size());
-    const bough::plan<bough::goal::broadcast, bough::ordered_multicasts> plan({wanted, order},
-                                                                              {.size = nodes, .blocks = sources});
+    const auto plan = bough::plan_multicasts(wanted, order, {.size = nodes});
     const auto run = bough::simulate(
         plan, model, {.bytes = s.bytes * sources, .order = bough::step_order::dependence, .network = &network});
     figures::expect(!run.deadlock() && run.messages == order.size(), "every message arrives");

@@ -29,8 +29,10 @@
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/chain.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -43,16 +45,20 @@ using namespace bough;
 template <CostModel M>
 model::alpha_beta_gamma fitted_to(const M& network) {
     std::vector<model::transfer_sample> samples;
-    const auto chain_ns = [&](std::uint64_t bytes, std::uint32_t rounds, model::transfer_kind kind) {
-        const plan<goal::broadcast, detail::transfer_rounds> timed({rounds, kind}, {.size = 2});
-        return model::walk(timed, network, bytes).makespan_ns;
+    const auto sample_ns = [&](std::uint64_t bytes, model::transfer_kind kind, rank_t peers, double messages) {
+        const auto rank_0_ns = [&](std::uint32_t rounds) {
+            const plan<goal::broadcast, detail::transfer_rounds> timed({rounds, kind, peers}, {.size = peers + 1});
+            return model::finish_times(timed, network, bytes)[0];
+        };
+        return (rank_0_ns(9) - rank_0_ns(1)) / 8 / messages;
     };
     for (const std::uint64_t bytes : transfer_options{}.bytes) {
-        for (const auto kind :
-             {model::transfer_kind::one_way, model::transfer_kind::exchange, model::transfer_kind::burst}) {
-            const double round_ns = (chain_ns(bytes, 9, kind) - chain_ns(bytes, 1, kind)) / 8;
-            samples.push_back({kind, bytes, kind == model::transfer_kind::one_way ? round_ns / 2 : round_ns});
-        }
+        samples.push_back(
+            {model::transfer_kind::one_way, bytes, sample_ns(bytes, model::transfer_kind::one_way, 1, 2)});
+        for (const auto kind : {model::transfer_kind::exchange, model::transfer_kind::burst})
+            samples.push_back({kind, bytes, sample_ns(bytes, kind, 1, 1)});
+        for (const auto kind : {model::transfer_kind::fan_in, model::transfer_kind::fan_out})
+            samples.push_back({kind, bytes, sample_ns(bytes, kind, 8, 8), 8});
         samples.push_back({model::transfer_kind::combine, bytes, network.combine_ns(0, bytes)});
     }
     model::alpha_beta_gamma found = model::fit_alpha_beta_gamma(samples).model;
@@ -123,9 +129,24 @@ choice_point choose_on(const M& network, const model::alpha_beta_gamma& fitted, 
     return point;
 }
 
-// Calls f(name, model) for the networks: none is of the chooser's kind, or has parameters that it was told.
+// Where choices are counted. What the standard candidates are was settled by looking at the known ones; nobody looks at the
+// others: their networks have random parameters, and their numbers of ranks and sizes are not among the known.
+struct choice_points {
+    std::vector<rank_t> ranks;
+    std::uint64_t first_bytes = 0, last_bytes = 0; // each four times the one before
+
+    template <class F>
+    void for_each(F&& f) const {
+        for (const rank_t p : ranks)
+            for (std::uint64_t bytes = first_bytes; bytes <= last_bytes; bytes *= 4) f(p, bytes);
+    }
+};
+inline const choice_points known_points{{2, 3, 4, 5, 7, 8, 12, 13, 16, 24, 32, 48, 64}, 8, std::uint64_t{1} << 25};
+inline const choice_points held_out_points{{6, 9, 11, 15, 20, 27, 40, 57}, 24, std::uint64_t{24} << 20};
+
+// Calls f(name, model) for the known networks: none is of the chooser's kind, or has parameters that it was told.
 template <class F>
-void for_each_network(F&& f) {
+void for_each_known_network(F&& f) {
     // A cluster of today: 1.6 us, 10 GB/s, messages land while the processor works.
     f("loggops, fast", model::loggops{.message_latency_ns = 1200,
                                       .overhead = {200, 0.0},
@@ -146,8 +167,7 @@ void for_each_network(F&& f) {
                           .transmit_ns_per_byte = 10,
                           .operation_ns_per_byte = 4,
                           .copy_ns_per_byte = 2.7});
-    // A message costs its receiver only: to send is free, also to many at once. What two ranks can measure does not show that,
-    // so broadcasts are left out (for_each_choice_goal).
+    // A message costs its receiver only: to send is free, also to many at once.
     f("lrc", model::lrc{.message_latency_ns = 2000,
                         .receive = {400, 1.0},
                         .combine = {100, 0.5},
@@ -162,12 +182,58 @@ void for_each_network(F&& f) {
                                                     .early = true});
 }
 
-// Calls f(goal, name) for the collectives to be counted on a network.
-template <CostModel M, class F>
-void for_each_choice_goal(const M&, F&& f) {
+// Calls f(name, model) for networks of random parameters, always the same ones: of every kind as many.
+template <class F>
+void for_each_held_out_network(F&& f, int of_each_kind = 3) {
+    std::mt19937_64 random(20041107);
+    // Between two bounds, each power of two as often; of two digits, so that every machine has the same.
+    const auto between = [&](double low, double high) {
+        const double share = static_cast<double>(random() >> 11) * 0x1p-53;
+        const double drawn = low * std::pow(high / low, share);
+        const double digit = std::pow(10, std::floor(std::log10(drawn)) - 1);
+        return std::round(drawn / digit) * digit;
+    };
+    for (int i = 1; i <= of_each_kind; ++i) {
+        const std::string number = ' ' + std::to_string(i);
+        const double message_ns = between(500, 30000), byte_ns = between(0.05, 2);
+        const model::cost_per_size combine{between(20, 200), byte_ns * between(0.2, 2)},
+            copy{between(10, 100), between(0.02, 0.2)};
+        f("loggops" + number,
+          model::loggops{.message_latency_ns = message_ns,
+                         .overhead = {message_ns * between(0.05, 0.5), byte_ns * between(0.01, 0.5)},
+                         .gap = {message_ns * between(0.05, 0.5), byte_ns},
+                         .combine = combine,
+                         .copy = copy});
+        f("rdma" + number, model::rdma{.mpi_ns = message_ns * between(0.1, 0.5),
+                                       .descriptor_ns = message_ns * between(0.05, 0.2),
+                                       .dma_startup_ns = message_ns * between(0.1, 0.5),
+                                       .nic_ns = message_ns * between(0.1, 0.5),
+                                       .transmit_ns_per_byte = byte_ns,
+                                       .operation_ns_per_byte = combine.per_byte_ns,
+                                       .copy_ns_per_byte = copy.per_byte_ns});
+        f("lrc" + number, model::lrc{.message_latency_ns = message_ns,
+                                     .receive = {message_ns * between(0.05, 1), byte_ns},
+                                     .combine = combine,
+                                     .startup_ns = between(50, 500),
+                                     .copy = copy});
+        // The chooser's own kind, but for how many directions at once the network carries.
+        f("half duplex" + number, model::alpha_beta_gamma{.alpha_ns = message_ns,
+                                                          .beta_ns_per_byte = byte_ns,
+                                                          .gamma_ns_per_byte = combine.per_byte_ns,
+                                                          .f_alpha = between(0.5, 1),
+                                                          .f_beta = between(0.5, 1),
+                                                          .early = i % 2 == 0,
+                                                          .held_alpha = between(0.1, 1),
+                                                          .held_beta = between(0.5, 1)});
+    }
+}
+
+// Calls f(goal, name) for the collectives to be counted.
+template <class F>
+void for_each_choice_goal(F&& f) {
     f(goal::allreduce{}, "allreduce");
     f(goal::reduce{}, "reduce");
-    if constexpr (!std::is_same_v<M, model::lrc>) f(goal::broadcast{}, "broadcast");
+    f(goal::broadcast{}, "broadcast");
     f(goal::reduce_scatter{}, "reduce_scatter");
     f(goal::allgather{}, "allgather");
 }

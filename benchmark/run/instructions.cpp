@@ -26,7 +26,7 @@ using session = bough::session<bough::in_process::endpoint>;
 struct rank_work {
     std::unique_ptr<session> group;
     std::unique_ptr<bough::prepared> work;
-    bough::operation op;
+    bough::session_operation op;
     double value = 0;
 };
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Events per second of the simulator's engines, beside the walk of the same plan.
 //
-// An event is a message sent, a message received, a combine or a copy that was done.
+// An event is a message sent, a message received, a combine or a copy that was done. Instructions of an event, in one pass:
+//
+//   valgrind --tool=callgrind --toggle-collect='*measured*' bench-simulate instructions 4096       (ranks)
+//
+// prints the events of recursive doubling, by which to divide; with a third word, of a dissemination.
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
@@ -13,6 +17,9 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 namespace {
 
@@ -69,4 +76,24 @@ BENCHMARK(one_pass_reduce)->Unit(benchmark::kMillisecond);
 
 } // namespace
 
-BENCHMARK_MAIN();
+// Not in the unnamed namespace and not inlined: callgrind finds it by name.
+template <class Plan>
+[[gnu::noinline]] std::uint64_t measured(const Plan& plan) {
+    return bough::simulate(plan, network, {}).events;
+}
+
+int main(int argc, char** argv) {
+    if (argc > 2 && std::string_view(argv[1]) == "instructions") {
+        const auto ranks = static_cast<bough::rank_t>(std::atoi(argv[2]));
+        if (ranks < 1) return std::fputs("ranks: at least 1\n", stderr), 2;
+        const std::uint64_t events =
+            argc > 3 ? measured(bough::plan_barrier(bough::dissemination{}, {.size = ranks}))
+                     : measured(bough::plan_allreduce(bough::recursive_doubling{}, {.size = ranks}));
+        std::printf("%llu events\n", static_cast<unsigned long long>(events));
+        return 0;
+    }
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+    benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
+}

@@ -25,8 +25,8 @@ namespace bough {
 namespace detail {
 
 // `own`: this rank's block; `whole`: all blocks.
-template <class X, class T, class Choice>
-status allgather_blocks(communicator<X>& comm, std::span<const T> own, std::span<T> whole, const rank_blocks& blocks,
+template <class T, class Comm, class Choice>
+status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, const rank_blocks& blocks,
                         const Choice& choice) {
     static_assert(explain_wire<T>() && explain_choice<goal::allgather, Choice>());
     if (const status bad = check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(), true,
@@ -47,36 +47,35 @@ status allgather_blocks(communicator<X>& comm, std::span<const T> own, std::span
         return run_cut<goal::allgather>(comm, typed, comm.size(), choice);
 }
 
-template <class X, class T, class Choice>
-status allgather(communicator<X>& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status allgather(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
-        return allgather_blocks<X, T>(comm, in, out, blocks, choice);
+        return allgather_blocks<T>(comm, in, out, blocks, choice);
     });
 }
-template <class X, class T, class Choice>
-status allgatherv(communicator<X>& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
+template <class T, class Comm, class Choice>
+status allgatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
                   const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        return allgather_blocks<X, T>(comm, in, out, blocks, choice);
+        return allgather_blocks<T>(comm, in, out, blocks, choice);
     });
 }
-template <class X, class T, class Choice>
-status allgather_in_place(communicator<X>& comm, std::span<T> data, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status allgather_in_place(Comm& comm, std::span<T> data, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         if (const status bad = check_equal_cut(data.size(), comm.size())) return comm.refuse(bad);
         const auto blocks = rank_blocks::equal(comm.size(), data.size() / comm.size(), block_element_bytes<T>);
-        return allgather_blocks<X, T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
+        return allgather_blocks<T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
     });
 }
-template <class X, class T, class Choice>
-status allgatherv_in_place(communicator<X>& comm, std::span<T> data, std::span<const std::size_t> counts,
-                           const Choice& choice) {
+template <class T, class Comm, class Choice>
+status allgatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         if (const status bad = check_sum(data.size(), blocks)) return comm.refuse(bad);
-        return allgather_blocks<X, T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
+        return allgather_blocks<T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
     });
 }
 
@@ -85,66 +84,76 @@ status allgatherv_in_place(communicator<X>& comm, std::span<T> data, std::span<c
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-    detail::throw_if(detail::allgather<X, T>(comm, in, out, choice));
+    detail::throw_if(detail::allgather<T>(comm, in, out, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, E& ec) {
-    detail::report(detail::allgather<X, T>(comm, in, out, automatic{}), ec);
+    detail::report(detail::allgather<T>(comm, in, out, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice, E& ec) {
-    detail::report(detail::allgather<X, T>(comm, in, out, choice), ec);
+    detail::report(detail::allgather<T>(comm, in, out, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
 void allgather(communicator<X>& comm, std::span<T, N> data, const Choice& choice = {}) {
-    detail::throw_if(detail::allgather_in_place<X, T>(comm, data, choice));
+    detail::throw_if(detail::allgather_in_place<T>(comm, data, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void allgather(communicator<X>& comm, std::span<T, N> data, E& ec) {
-    detail::report(detail::allgather_in_place<X, T>(comm, data, automatic{}), ec);
+    detail::report(detail::allgather_in_place<T>(comm, data, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void allgather(communicator<X>& comm, std::span<T, N> data, const Choice& choice, E& ec) {
-    detail::report(detail::allgather_in_place<X, T>(comm, data, choice), ec);
+    detail::report(detail::allgather_in_place<T>(comm, data, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
                 const Choice& choice = {}) {
-    detail::throw_if(detail::allgatherv<X, T>(comm, in, out, counts, choice));
+    detail::throw_if(detail::allgatherv<T>(comm, in, out, counts, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
                 E& ec) {
-    detail::report(detail::allgatherv<X, T>(comm, in, out, counts, automatic{}), ec);
+    detail::report(detail::allgatherv<T>(comm, in, out, counts, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
                 const Choice& choice, E& ec) {
-    detail::report(detail::allgatherv<X, T>(comm, in, out, counts, choice), ec);
+    detail::report(detail::allgatherv<T>(comm, in, out, counts, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
 requires detail::NotCounts<Choice>
 void allgatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts,
                 const Choice& choice = {}) {
-    detail::throw_if(detail::allgatherv_in_place<X, T>(comm, data, counts, choice));
+    detail::throw_if(detail::allgatherv_in_place<T>(comm, data, counts, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void allgatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, E& ec) {
-    detail::report(detail::allgatherv_in_place<X, T>(comm, data, counts, automatic{}), ec);
+    detail::report(detail::allgatherv_in_place<T>(comm, data, counts, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 requires detail::NotCounts<Choice>
 void allgatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const Choice& choice,
                 E& ec) {
-    detail::report(detail::allgatherv_in_place<X, T>(comm, data, counts, choice), ec);
+    detail::report(detail::allgatherv_in_place<T>(comm, data, counts, choice), ec);
+}
+
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void allgather(communicator<X>& comm, A&&... arguments) {
+    allgather(comm, detail::as_span(std::forward<A>(arguments))...);
+}
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void allgatherv(communicator<X>& comm, A&&... arguments) {
+    allgatherv(comm, detail::as_span(std::forward<A>(arguments))...);
 }
 
 } // namespace bough

@@ -19,16 +19,20 @@ namespace bough {
 
 namespace detail {
 
-template <class X, class T, class O, class Choice>
-status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+status allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::allreduce, Choice, true>());
         static_assert(explain_exact<Choice, O, T>());
         if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
-        typed_call<T> typed{
-            {.size = comm.size()},           in.data(), out.data(), in.size(), make_any_op<T>(op), is_commutative_v<O>,
-            signature_of<T, O>(in.size(), 0)};
+        typed_call<T> typed{{.size = comm.size()},
+                            in.data(),
+                            out.data(),
+                            in.size(),
+                            make_any_op<T>(comm.hold(op)),
+                            is_commutative_v<O>,
+                            signature_of<T, O>(in.size(), 0)};
         typed.exact = is_exact_v<O, T>;
         const auto wrap = []<class C>(const C& c) {
             if constexpr (TreeSource<C>)
@@ -45,12 +49,12 @@ status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out,
 }
 
 // An op that combines states, as exact_sum.
-template <class X, class T, class O, class Choice>
-requires LiftedOp<O, T> status allreduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
+template <class T, class Comm, class O, class Choice>
+requires LiftedOp<O, T> status allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                          const Choice& choice) {
     if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
-    return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states) {
-        return detail::allreduce<X, S>(comm, states, states, op, choice);
+    return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
+        return detail::allreduce<S>(comm, states, states, held, choice);
     });
 }
 
@@ -58,32 +62,38 @@ requires LiftedOp<O, T> status allreduce(communicator<X>& comm, std::span<const 
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
 void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::allreduce<X, T>(comm, data, data, op, choice));
+    detail::throw_if(detail::allreduce<T>(comm, data, data, op, choice));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
-    detail::report(detail::allreduce<X, T>(comm, data, data, op, automatic{}), ec);
+    detail::report(detail::allreduce<T>(comm, data, data, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
 void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::allreduce<X, T>(comm, data, data, op, choice), ec);
+    detail::report(detail::allreduce<T>(comm, data, data, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::allreduce<X, T>(comm, in, out, op, choice));
+    detail::throw_if(detail::allreduce<T>(comm, in, out, op, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::allreduce<X, T>(comm, in, out, op, automatic{}), ec);
+    detail::report(detail::allreduce<T>(comm, in, out, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice,
                E& ec) {
-    detail::report(detail::allreduce<X, T>(comm, in, out, op, choice), ec);
+    detail::report(detail::allreduce<T>(comm, in, out, op, choice), ec);
+}
+
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void allreduce(communicator<X>& comm, A&&... arguments) {
+    allreduce(comm, detail::as_span(std::forward<A>(arguments))...);
 }
 
 } // namespace bough

@@ -13,8 +13,8 @@ namespace bough {
 
 namespace detail {
 
-template <class X, class Choice>
-status barrier(communicator<X>& comm, const Choice& choice) {
+template <class Comm, class Choice>
+status barrier(Comm& comm, const Choice& choice) {
     const typed_call<std::byte> typed{.at = {.size = comm.size()}};
     return run_choice<goal::barrier>(comm, typed, choice, [](const auto& algorithm) { return algorithm; });
 }

@@ -28,9 +28,9 @@ namespace bough {
 namespace detail {
 
 // `own`: this rank's block; `whole`: all blocks, looked at where this rank is the root.
-template <class X, class T, class Choice>
-status gather_blocks(communicator<X>& comm, std::span<const T> own, std::span<T> whole, const rank_blocks& blocks,
-                     root to, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status gather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, const rank_blocks& blocks, root to,
+                     const Choice& choice) {
     static_assert(explain_wire<T>());
     if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
     const bool is_root = comm.rank() == to.rank;
@@ -50,23 +50,23 @@ status gather_blocks(communicator<X>& comm, std::span<const T> own, std::span<T>
     return run_blocks<goal::gather, tree_gather>(comm, typed, choice);
 }
 
-template <class X, class T, class Choice>
-status gather(communicator<X>& comm, std::span<const T> in, std::span<T> out, root to, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status gather(Comm& comm, std::span<const T> in, std::span<T> out, root to, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
-        return gather_blocks<X, T>(comm, in, out, blocks, to, choice);
+        return gather_blocks<T>(comm, in, out, blocks, to, choice);
     });
 }
-template <class X, class T, class Choice>
-status gatherv(communicator<X>& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
-               root to, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status gatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root to,
+               const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        return gather_blocks<X, T>(comm, in, out, blocks, to, choice);
+        return gather_blocks<T>(comm, in, out, blocks, to, choice);
     });
 }
-template <class X, class T, class Choice>
-status gather_in_place(communicator<X>& comm, std::span<T> data, root to, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status gather_in_place(Comm& comm, std::span<T> data, root to, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const bool is_root = comm.rank() == to.rank;
         if (is_root && data.size() % comm.size() != 0)
@@ -74,18 +74,18 @@ status gather_in_place(communicator<X>& comm, std::span<T> data, root to, const 
                 invalid_argument("data: at the root, its length is not a multiple of the number of ranks"));
         const std::size_t each = is_root ? data.size() / comm.size() : data.size();
         const auto blocks = rank_blocks::equal(comm.size(), each, block_element_bytes<T>);
-        return gather_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
+        return gather_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
     });
 }
-template <class X, class T, class Choice>
-status gatherv_in_place(communicator<X>& comm, std::span<T> data, std::span<const std::size_t> counts, root to,
+template <class T, class Comm, class Choice>
+status gatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, root to,
                         const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         const bool is_root = comm.rank() == to.rank;
         if (is_root && !blocks.bad() && data.size() != blocks.total())
             return comm.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
-        return gather_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
+        return gather_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
     });
 }
 
@@ -94,64 +94,74 @@ status gatherv_in_place(communicator<X>& comm, std::span<T> data, std::span<cons
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::gather<X, T>(comm, in, out, to, choice));
+    detail::throw_if(detail::gather<T>(comm, in, out, to, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, E& ec) {
-    detail::report(detail::gather<X, T>(comm, in, out, to, automatic{}), ec);
+    detail::report(detail::gather<T>(comm, in, out, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice, E& ec) {
-    detail::report(detail::gather<X, T>(comm, in, out, to, choice), ec);
+    detail::report(detail::gather<T>(comm, in, out, to, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
 void gather(communicator<X>& comm, std::span<T, N> data, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::gather_in_place<X, T>(comm, data, to, choice));
+    detail::throw_if(detail::gather_in_place<T>(comm, data, to, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void gather(communicator<X>& comm, std::span<T, N> data, root to, E& ec) {
-    detail::report(detail::gather_in_place<X, T>(comm, data, to, automatic{}), ec);
+    detail::report(detail::gather_in_place<T>(comm, data, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void gather(communicator<X>& comm, std::span<T, N> data, root to, const Choice& choice, E& ec) {
-    detail::report(detail::gather_in_place<X, T>(comm, data, to, choice), ec);
+    detail::report(detail::gather_in_place<T>(comm, data, to, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
              root to, const Choice& choice = {}) {
-    detail::throw_if(detail::gatherv<X, T>(comm, in, out, counts, to, choice));
+    detail::throw_if(detail::gatherv<T>(comm, in, out, counts, to, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
              root to, E& ec) {
-    detail::report(detail::gatherv<X, T>(comm, in, out, counts, to, automatic{}), ec);
+    detail::report(detail::gatherv<T>(comm, in, out, counts, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
              root to, const Choice& choice, E& ec) {
-    detail::report(detail::gatherv<X, T>(comm, in, out, counts, to, choice), ec);
+    detail::report(detail::gatherv<T>(comm, in, out, counts, to, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
 void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to,
              const Choice& choice = {}) {
-    detail::throw_if(detail::gatherv_in_place<X, T>(comm, data, counts, to, choice));
+    detail::throw_if(detail::gatherv_in_place<T>(comm, data, counts, to, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to, E& ec) {
-    detail::report(detail::gatherv_in_place<X, T>(comm, data, counts, to, automatic{}), ec);
+    detail::report(detail::gatherv_in_place<T>(comm, data, counts, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to,
              const Choice& choice, E& ec) {
-    detail::report(detail::gatherv_in_place<X, T>(comm, data, counts, to, choice), ec);
+    detail::report(detail::gatherv_in_place<T>(comm, data, counts, to, choice), ec);
+}
+
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void gather(communicator<X>& comm, A&&... arguments) {
+    gather(comm, detail::as_span(std::forward<A>(arguments))...);
+}
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void gatherv(communicator<X>& comm, A&&... arguments) {
+    gatherv(comm, detail::as_span(std::forward<A>(arguments))...);
 }
 
 } // namespace bough

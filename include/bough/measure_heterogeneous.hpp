@@ -10,8 +10,11 @@
 // then one to an echo, which answers; a round trip is the last part alone. The difference is what the sends cost. A round
 // trip of ranks i and j takes x(i) + x(j), x being send + receive + latency of a rank: one triangle of ranks gives x(0), the
 // round trips with rank 0 the others. Receive cost and latency come as a sum only, and trees need no more; the least of
-// them is called latency. Of each, the least of some repetitions counts. Two sizes give the costs per byte. Combine costs
-// are not measured.
+// them is called latency. Of each, the least of some repetitions counts. Two sizes give the costs per byte.
+//
+// Combines are timed rank by rank, the others waiting: a plan of some combines and of one, the difference is what the rest
+// cost, engine included. The op is plus on doubles if no other is given:
+//   measure_heterogeneous(comm, {}, make_any_op<float>(my_op{}))
 //
 // broadcast_latency_ns: N - 1 broadcasts, after each of which another rank acknowledges; what the acknowledgement costs is
 // taken off, and the largest is the latency. (The paper takes off half a round trip, which is the same if ranks are alike.)
@@ -24,6 +27,7 @@
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
 #include <bough/model/heterogeneous.hpp>
+#include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 
 #include <algorithm>
@@ -45,7 +49,7 @@ struct heterogeneous_measurement {
     model::heterogeneous costs{};
     status error{}; // fewer than three ranks: nothing can be told apart
 
-    // What trees are built from.
+    // What trees are built from: reduction_costs take all three (bough/tree/reduction.hpp).
     std::vector<double> send_ns(std::uint64_t bytes) const {
         std::vector<double> list;
         for (rank_t r = 0; r != costs.send.size(); ++r) list.push_back(costs.send_ns(r, r, bytes));
@@ -54,6 +58,11 @@ struct heterogeneous_measurement {
     std::vector<double> receive_ns(std::uint64_t bytes) const {
         std::vector<double> list;
         for (rank_t r = 0; r != costs.receive.size(); ++r) list.push_back(costs.receive_ns(r, r, bytes));
+        return list;
+    }
+    std::vector<double> combine_ns(std::uint64_t bytes) const {
+        std::vector<double> list;
+        for (rank_t r = 0; r != costs.combine.size(); ++r) list.push_back(costs.combine_ns(r, bytes));
         return list;
     }
 };
@@ -91,6 +100,22 @@ struct cost_probe {
     friend constexpr bool operator==(const cost_probe&, const cost_probe&) = default;
 };
 
+// `from` combines its vector with its own so often, each time into the same memory; the others do nothing.
+struct combine_probe {
+    rank_t from = 0;
+    std::uint32_t combines = 1;
+
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        if (rank != from) return;
+        const slice mine{input, 0, at.blocks};
+        for (std::uint32_t i = 0; i != combines; ++i) out.combine(mine, mine, mine.in(output));
+    }
+    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
+    constexpr status check(const dimensions&) const noexcept { return {}; }
+    friend constexpr bool operator==(const combine_probe&, const combine_probe&) = default;
+};
+
 // A broadcast, then a word of `who` to the root.
 template <TreeSource S>
 struct acknowledged_broadcast {
@@ -111,17 +136,21 @@ struct acknowledged_broadcast {
     friend constexpr bool operator==(const acknowledged_broadcast&, const acknowledged_broadcast&) = default;
 };
 
-// The least time of some runs of a plan, by this rank's clock.
+// The least time of some runs of a plan, by this rank's clock. `op`: of its combines, if it has any.
 template <class X, class P>
-double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std::uint32_t repetitions, bool together) {
-    std::vector<std::byte> in(bytes, std::byte{1}), out(bytes);
+double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std::uint32_t repetitions, bool together,
+                const any_op& op = {}) {
+    const std::size_t element = op ? op.element_size : 1;
+    std::vector<std::byte> in(bytes), out(bytes); // zeros: a value of any arithmetic type
     call c;
     c.input = in.data();
     c.output = out.data();
-    c.count = bytes;
-    c.element_bytes = 1;
+    c.count = bytes / element;
+    c.element_bytes = static_cast<std::uint32_t>(element);
+    c.combine = op.function;
+    c.combine_state = op.state;
     call_signature signature;
-    signature.count = bytes;
+    signature.count = c.count;
     double least = std::numeric_limits<double>::max();
     for (std::uint32_t i = 0; i != repetitions + 1; ++i) { // the first warms up
         if (together) throw_if(detail::barrier(comm, dissemination{}));
@@ -134,9 +163,11 @@ double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std:
 
 } // namespace detail
 
-// Collective. Throws bough::error if the group breaks. Pre: bytes that grow, a burst, a repetition.
+// Collective. Throws bough::error if the group breaks. Pre: bytes that grow, a burst, a repetition; an op, on which zeros are
+// values (its combines are of whole elements, at least one).
 template <class X>
-heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const heterogeneous_options& options = {}) {
+heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const heterogeneous_options& options = {},
+                                                const any_op& op = make_any_op<double>(plus{})) {
     BOUGH_EXPECTS(options.short_bytes >= 1 && options.short_bytes < options.long_bytes && options.burst >= 1 &&
                       options.repetitions >= 1,
                   "options: two sizes that grow, a burst and a repetition at least");
@@ -164,6 +195,24 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
             bursts[r] = std::max(0.0, longer - (r == 0 ? time(0, 1, 0) : trips[r])) / options.burst;
         }
     }
+    // Of each size: one combine of each rank.
+    BOUGH_EXPECTS(bool(op), "op: combines need one");
+    std::vector<double> combines(2 * std::size_t{size}, 0.0);
+    std::uint64_t combined[2];
+    for (std::size_t s = 0; s != 2; ++s) {
+        combined[s] =
+            std::max(s == 0 ? 1 : combined[0] / op.element_size + 1, sizes[s] / op.element_size) * op.element_size;
+        for (rank_t r = 0; r != size; ++r) {
+            detail::throw_if(detail::barrier(comm, dissemination{})); // one after the other
+            const auto time = [&](std::uint32_t count) {
+                const plan<goal::allreduce, detail::combine_probe> probe({r, count}, {.size = size});
+                return detail::least_ns(comm, probe, combined[s], options.repetitions, false, op);
+            };
+            const double one = time(1), many = time(17);
+            if (comm.rank() == r) combines[s * size + r] = std::max(0.0, many - one) / 16;
+        }
+    }
+    allreduce(comm, std::span(combines), plus{});
     allreduce(comm, std::span(times), plus{}); // each value is one rank's, zero elsewhere
     std::vector<double> rest(2 * std::size_t{size}, 0.0);
     double latency[2];
@@ -175,14 +224,15 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         latency[s] = *std::min_element(rest.begin() + static_cast<std::ptrdiff_t>(s * size),
                                        rest.begin() + static_cast<std::ptrdiff_t>((s + 1) * size));
     }
-    const auto affine = [&](double at_short, double at_long) {
-        const double slope =
-            std::max(0.0, at_long - at_short) / static_cast<double>(options.long_bytes - options.short_bytes);
-        return model::cost_per_size{std::max(0.0, at_short - slope * static_cast<double>(options.short_bytes)), slope};
+    const auto line = [](const std::uint64_t(&bytes)[2], double at_short, double at_long) {
+        const double slope = std::max(0.0, at_long - at_short) / static_cast<double>(bytes[1] - bytes[0]);
+        return model::cost_per_size{std::max(0.0, at_short - slope * static_cast<double>(bytes[0])), slope};
     };
+    const auto affine = [&](double at_short, double at_long) { return line(sizes, at_short, at_long); };
     for (rank_t r = 0; r != size; ++r) {
         found.costs.send.push_back(affine(times[size + r], times[3 * std::size_t{size} + r]));
         found.costs.receive.push_back(affine(rest[r] - latency[0], rest[size + r] - latency[1]));
+        found.costs.combine.push_back(line(combined, combines[r], combines[size + r]));
     }
     const model::cost_per_size wire = affine(latency[0], latency[1]);
     found.costs.message_latency_ns = wire.base_ns;

@@ -7,7 +7,8 @@
 // Ranks 0 and 1 play: a message to and fro (half a round trip is one_way), and both at once (exchange); each of a chain of
 // such rounds sends what the one before has brought, so none begins early. The time of one round is the difference between a
 // long chain and a short one, so what an operation costs before its first message is not in it. A burst is a chain in which
-// only the last message is answered. Combines are timed on rank 0
+// only the last message is answered. With three ranks or more that have cores of their own, up to eight others send to rank 0 at once
+// (fan_in), and it to all of them (fan_out): that tells what a message takes at either end. Combines are timed on rank 0
 // alone, with plus on doubles. Medians go into model::fit_alpha_beta_gamma.
 // Stays within a budget of time where it can: long messages are timed less often, or not at all beyond two sizes. Every
 // operation has the communicator's deadline.
@@ -46,10 +47,13 @@ namespace detail {
 struct transfer_rounds {
     std::uint32_t rounds = 1;
     model::transfer_kind kind = model::transfer_kind::one_way;
+    rank_t peers = 1; // of rank 0; of a fan more
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        if (rank >= 2 || at.size < 2) return;
+        if (rank > peers || at.size <= peers) return;
         slice have{input, 0, at.blocks};
+        if (kind == model::transfer_kind::fan_in || kind == model::transfer_kind::fan_out)
+            return fan(have, rank, kind == model::transfer_kind::fan_in, out);
         if (kind == model::transfer_kind::burst) {
             for (std::uint32_t i = 0; i != rounds; ++i)
                 if (rank == 0)
@@ -77,11 +81,41 @@ struct transfer_rounds {
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
-        return rank >= 2 || at.size < 2 ? 0 : at.blocks * std::min<block_t>(rounds, 2);
+        return rank > peers || at.size <= peers ? 0
+                                                : at.blocks * std::max<block_t>(std::min<block_t>(rounds, 2), peers);
     }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     friend constexpr bool operator==(const transfer_rounds&, const transfer_rounds&) = default;
+
+private:
+    // Each peer to rank 0, or rank 0 to each, round after round. Who gets the last message of a fan-out answers it.
+    constexpr void fan(const slice& have, rank_t rank, bool inwards, StepSink auto& out) const {
+        if (rank == 0) {
+            for (std::uint32_t i = 0; i != rounds; ++i)
+                for (rank_t peer = 1; peer <= peers; ++peer)
+                    if (inwards)
+                        out.receive(peer, have.in(bough::scratch(peer - 1)));
+                    else
+                        out.send(peer, have);
+            for (rank_t peer = 1; !inwards && peer <= peers; ++peer)
+                out.receive(peer, have.in(bough::scratch(peer - 1)));
+        } else {
+            for (std::uint32_t i = 0; i != rounds; ++i)
+                if (inwards)
+                    out.send(0, have);
+                else
+                    out.receive(0, have.in(bough::scratch(i % 2)));
+            if (!inwards) out.send(0, have.in(bough::scratch((rounds - 1) % 2)));
+        }
+    }
 };
+
+// How many ranks a fan is measured with, rank 0 not counted; less than 2: none is. More than there are cores would take turns.
+template <class X>
+rank_t fan_peers(communicator<X>& comm) noexcept {
+    const rank_t cores = cores_of(comm.transport());
+    return std::min<rank_t>(8, std::min(comm.size(), cores) - 1);
+}
 
 template <class X>
 class transfer_timer {
@@ -95,7 +129,7 @@ public:
 
     // Rank 0's clock.
     double chain_ns(std::uint32_t rounds, model::transfer_kind kind) {
-        const plan<goal::broadcast, transfer_rounds> timed({rounds, kind}, {.size = comm_.size()});
+        const plan<goal::broadcast, transfer_rounds> timed({rounds, kind, peers_of(kind)}, {.size = comm_.size()});
         call c;
         c.input = reinterpret_cast<const std::byte*>(data_.data());
         c.output = reinterpret_cast<std::byte*>(other_.data());
@@ -127,8 +161,8 @@ public:
             const double base = chain_ns(short_chain, kind);
             const double all = chain_ns(long_chain, kind);
             // On a busy machine the short chain may even take longer.
-            const double rounds = all > base ? (all - base) / (long_chain - short_chain) : all / long_chain;
-            return kind == model::transfer_kind::one_way ? rounds / 2 : rounds;
+            const double round = all > base ? (all - base) / (long_chain - short_chain) : all / long_chain;
+            return kind == model::transfer_kind::one_way ? round / 2 : round / peers_of(kind);
         };
         const std::uint64_t begin = comm_.transport().now_ns();
         once(); // warms up
@@ -136,12 +170,16 @@ public:
         auto runs =
             static_cast<std::uint32_t>(std::clamp(static_cast<double>(budget_ns) / (each + 1), 0.0, double(most)));
         runs = std::max(runs, least);
-        if (!local) broadcast(comm_, std::span(&runs, 1), root{0}, flat{}); // rank 0 has the clock
+        if (!local) bough::broadcast(comm_, std::span(&runs, 1), root{0}, flat{}); // rank 0 has the clock
         if (runs == 0) return 0;
         std::vector<double> times;
         for (std::uint32_t i = 0; i != runs; ++i) times.push_back(once());
         std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
         return times[runs / 2];
+    }
+
+    rank_t peers_of(model::transfer_kind kind) const noexcept {
+        return kind == model::transfer_kind::fan_in || kind == model::transfer_kind::fan_out ? fan_peers(comm_) : 1;
     }
 
 private:
@@ -161,13 +199,17 @@ transfer_measurement measure_transfers(communicator<X>& comm, const transfer_opt
         found.fit.error = invalid_argument("ranks: messages need two");
         return found;
     }
-    const std::uint64_t share = options.budget_ns / (4 * options.bytes.size());
+    std::vector<model::transfer_kind> kinds{model::transfer_kind::one_way, model::transfer_kind::exchange,
+                                            model::transfer_kind::burst, model::transfer_kind::combine};
+    if (detail::fan_peers(comm) >= 2)
+        kinds.insert(kinds.end(), {model::transfer_kind::fan_in, model::transfer_kind::fan_out});
+    const std::uint64_t share = options.budget_ns / (kinds.size() * options.bytes.size());
     for (std::size_t i = 0; i != options.bytes.size(); ++i) {
         detail::transfer_timer<X> timer(comm, options.bytes[i]);
-        for (const auto kind : {model::transfer_kind::one_way, model::transfer_kind::exchange,
-                                model::transfer_kind::burst, model::transfer_kind::combine})
-            found.samples.push_back(
-                {kind, timer.bytes(), timer.sample_ns(kind, options.repetitions, i < 2 ? 1 : 0, share)});
+        for (const auto kind : kinds)
+            found.samples.push_back({kind, timer.bytes(),
+                                     timer.sample_ns(kind, options.repetitions, i < 2 ? 1 : 0, share),
+                                     timer.peers_of(kind)});
     }
     std::vector<double> times;
     for (const model::transfer_sample& s : found.samples) times.push_back(s.ns);

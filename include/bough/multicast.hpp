@@ -3,31 +3,71 @@
 //
 //   multicast(comm, data, members, root{r} [, choice])   the root's data is only read; throws bough::error
 //   multicast(..., ec)                                   never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (tree_multicast{...}), a tree source (fnomial{.degree = 4}) or automatic{}; a tree has as
-// many ranks as participate, see bough/algorithm/multicast/tree.hpp. The root may be listed as a member or not.
+// `choice` is a plan, an algorithm (tree_multicast{...}, multicast_among{...}), a tree source (fnomial{.degree = 4}) or
+// automatic{}, which takes a broadcast among the participants by its price; a tree has as many ranks as participate, see
+// bough/algorithm/multicast/tree.hpp. The root may be listed as a member or not.
 // Every rank of the communicator calls it, so that operations stay in step, with the same members in the same order, and
 // the same root and choice; the root and the members with the same count and type too. The data of other ranks is not
 // looked at. On error the data of members other than the root is unspecified.
 #ifndef BOUGH_MULTICAST_HPP
 #define BOUGH_MULTICAST_HPP
 
+#include <bough/algorithm/multicast/among.hpp>
 #include <bough/algorithm/multicast/tree.hpp>
 #include <bough/detail/front_door.hpp>
+#include <bough/select/standard/broadcast.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace bough {
 
 namespace detail {
 
-template <class X, class T, class Choice>
-status multicast(communicator<X>& comm, std::span<T> data, std::span<const rank_t> members, root from,
-                 const Choice& choice) {
+using broadcast_plan = plan<goal::broadcast, any_algorithm>;
+
+// The broadcast by which the participants do it: of the standard candidates for so many ranks the one that the costs choose. Where
+// all pairs of ranks are alike, one choice serves all lists of a length.
+template <class T, class Comm>
+const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, std::span<const rank_t> members) {
+    const any_costs& costs = comm.options().costs;
+    const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
+    return comm.template remember_plan<broadcast_plan>(
+        {.kind = goal::multicast::kind,
+         .size_class = size_class,
+         .root = typed.at.root,
+         .ranks = typed.ranks,
+         .members = costs.homogeneous() ? 0 : hash_members(members)},
+        [&] {
+            const problem what = problem_of(comm, size_class, false);
+            const dimensions among = participants(members, typed.at.root).among(typed.at);
+            candidate_list from = standard_candidates<goal::broadcast>(among, what);
+            if (costs.homogeneous()) {
+                const prospect best = choose(from, among, what, costs).winner();
+                return std::make_shared<const broadcast_plan>(best.what.algorithm,
+                                                              dimensions{among.size, 0, best.blocks});
+            }
+            // Between these very ranks.
+            from.kind = goal::multicast::kind;
+            for (candidate& c : from.list) {
+                if (c.blocks == natural_blocks) c.blocks = c.algorithm.natural_blocks(among.size);
+                c.algorithm = multicast_among<any_algorithm>{std::move(c.algorithm), {members.begin(), members.end()}};
+            }
+            const prospect best = choose(from, typed.at, what, costs).winner();
+            const auto* chosen = best.what.algorithm.template get<multicast_among<any_algorithm>>();
+            return std::make_shared<const broadcast_plan>(chosen->broadcast, dimensions{among.size, 0, best.blocks});
+        });
+}
+
+template <class T, class Comm, class Choice>
+status multicast(Comm& comm, std::span<T> data, std::span<const rank_t> members, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>());
         if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
@@ -50,14 +90,14 @@ status multicast(communicator<X>& comm, std::span<T> data, std::span<const rank_
                 return c;
         };
         if constexpr (std::same_as<Choice, automatic>) {
-            const rank_t degrees[] = {2, 4, 8, std::max<rank_t>(2, who.size())};
-            const auto over_degree = [&](std::size_t i) {
-                return plan_broadcast(fnomial{degrees[i]}, who.among(typed.at));
-            };
-            const std::size_t winner = choose_once<goal::multicast>(comm, typed, [&](auto&& pick) {
-                return pick(over_degree(0), over_degree(1), over_degree(2), over_degree(3));
-            });
-            return run_choice<goal::multicast>(comm, typed, fnomial{degrees[winner]}, wrap);
+            if (const status bad = check_members(sorted_members({members.begin(), members.end()}), comm.size()))
+                return comm.refuse(bad);
+            if (!takes_part) return run_choice<goal::multicast>(comm, typed, fnomial{}, wrap); // nothing to do
+            const broadcast_plan* best = choose_multicast(comm, typed, members);
+            using among = multicast_among<any_algorithm>;
+            const among algorithm{best->algorithm(), {members.begin(), members.end()}};
+            return run_typed(comm, plan<goal::multicast, among>(algorithm, {typed.at.size, from.rank, best->blocks()}),
+                             typed);
         } else if constexpr (TreeSource<Choice>) {
             return run_choice<goal::multicast>(comm, typed, choice, wrap);
         } else {
@@ -75,16 +115,22 @@ status multicast(communicator<X>& comm, std::span<T> data, std::span<const rank_
 template <class X, class T, std::size_t N, class Choice = automatic>
 void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from,
                const Choice& choice = {}) {
-    detail::throw_if(detail::multicast<X, T>(comm, data, members, from, choice));
+    detail::throw_if(detail::multicast<T>(comm, data, members, from, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from, E& ec) {
-    detail::report(detail::multicast<X, T>(comm, data, members, from, automatic{}), ec);
+    detail::report(detail::multicast<T>(comm, data, members, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from,
                const Choice& choice, E& ec) {
-    detail::report(detail::multicast<X, T>(comm, data, members, from, choice), ec);
+    detail::report(detail::multicast<T>(comm, data, members, from, choice), ec);
+}
+
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void multicast(communicator<X>& comm, A&&... arguments) {
+    multicast(comm, detail::as_span(std::forward<A>(arguments))...);
 }
 
 } // namespace bough

@@ -19,9 +19,8 @@ namespace bough {
 
 namespace detail {
 
-template <class X, class T, class O, class Choice>
-status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
-              const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+status reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce, Choice, true>());
         const bool is_root = comm.rank() == to.rank;
@@ -29,12 +28,9 @@ status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, co
                                        : check_data(in.data(), in.size(), sizeof(T)))
             return comm.refuse(bad);
         if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-        typed_call<T> typed{{.size = comm.size(), .root = to.rank},
-                            in.data(),
-                            is_root ? out.data() : nullptr,
-                            in.size(),
-                            make_any_op<T>(op),
-                            is_commutative_v<O>,
+        typed_call<T> typed{{.size = comm.size(), .root = to.rank}, in.data(),
+                            is_root ? out.data() : nullptr,         in.size(),
+                            make_any_op<T>(comm.hold(op)),          is_commutative_v<O>,
                             signature_of<T, O>(in.size(), to.rank)};
         typed.exact = is_exact_v<O, T>;
         const auto wrap = []<class C>(const C& c) {
@@ -52,15 +48,15 @@ status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, co
 }
 
 // An op that combines states, as exact_sum.
-template <class X, class T, class O, class Choice>
-requires LiftedOp<O, T> status reduce(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
-                                      root to, const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+requires LiftedOp<O, T> status reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
+                                      const Choice& choice) {
     const bool is_root = comm.rank() == to.rank;
     if (is_root)
         if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
-    return run_lifted(comm, in, is_root ? out : std::span<T>(), op, [&]<class S>(std::span<S> states) {
-        return detail::reduce<X, S>(comm, states, states, op, to, choice);
+    return run_lifted(comm, in, is_root ? out : std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
+        return detail::reduce<S>(comm, states, states, held, to, choice);
     });
 }
 
@@ -68,33 +64,39 @@ requires LiftedOp<O, T> status reduce(communicator<X>& comm, std::span<const T> 
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
 void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::reduce<X, T>(comm, data, data, op, to, choice));
+    detail::throw_if(detail::reduce<T>(comm, data, data, op, to, choice));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, E& ec) {
-    detail::report(detail::reduce<X, T>(comm, data, data, op, to, automatic{}), ec);
+    detail::report(detail::reduce<T>(comm, data, data, op, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
 void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, const Choice& choice, E& ec) {
-    detail::report(detail::reduce<X, T>(comm, data, data, op, to, choice), ec);
+    detail::report(detail::reduce<T>(comm, data, data, op, to, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to,
             const Choice& choice = {}) {
-    detail::throw_if(detail::reduce<X, T>(comm, in, out, op, to, choice));
+    detail::throw_if(detail::reduce<T>(comm, in, out, op, to, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to, E& ec) {
-    detail::report(detail::reduce<X, T>(comm, in, out, op, to, automatic{}), ec);
+    detail::report(detail::reduce<T>(comm, in, out, op, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to, const Choice& choice,
             E& ec) {
-    detail::report(detail::reduce<X, T>(comm, in, out, op, to, choice), ec);
+    detail::report(detail::reduce<T>(comm, in, out, op, to, choice), ec);
+}
+
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void reduce(communicator<X>& comm, A&&... arguments) {
+    reduce(comm, detail::as_span(std::forward<A>(arguments))...);
 }
 
 } // namespace bough

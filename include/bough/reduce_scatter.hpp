@@ -28,22 +28,21 @@ namespace bough {
 
 namespace detail {
 
-template <class X, class T>
-status check_reduce_scatter(const communicator<X>& comm, std::span<const T> whole, std::span<T> own,
-                            const rank_blocks& blocks) {
+template <class T, class Comm>
+status check_reduce_scatter(const Comm& comm, std::span<const T> whole, std::span<T> own, const rank_blocks& blocks) {
     return check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(), true, sizeof(T),
                         "in: must hold one block for every rank",
                         "out: overlaps the input, but not as this rank's own block in its place");
 }
 
 // `whole`: the vector; `own`: this rank's block of the result.
-template <class X, class T, class O, class Choice>
-status reduce_scatter_blocks(communicator<X>& comm, std::span<const T> whole, std::span<T> own,
-                             const rank_blocks& blocks, const O& op, const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> own, const rank_blocks& blocks,
+                             const O& op, const Choice& choice) {
     static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce_scatter, Choice>());
     if (const status bad = check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
     typed_call<T> typed{.at = {.size = comm.size()}, .count = blocks.total()};
-    typed.op = make_any_op<T>(op);
+    typed.op = make_any_op<T>(comm.hold(op));
     typed.commutative = is_commutative_v<O>;
     typed.exact = is_exact_v<O, T>;
     typed.in_parts = true;
@@ -59,49 +58,49 @@ status reduce_scatter_blocks(communicator<X>& comm, std::span<const T> whole, st
         return run_cut<goal::reduce_scatter>(comm, typed, comm.size(), choice);
 }
 // An op that combines states, as exact_sum.
-template <class X, class T, class O, class Choice>
-requires LiftedOp<O, T> status reduce_scatter_blocks(communicator<X>& comm, std::span<const T> whole, std::span<T> own,
+template <class T, class Comm, class O, class Choice>
+requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> own,
                                                      const rank_blocks& blocks, const O& op, const Choice& choice) {
     if (const status bad = check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
-    return run_lifted(comm, whole, std::span<T>(), op, [&](auto states) {
-        const auto mine = own_block(states, blocks, comm.rank());
-        const status ended = reduce_scatter_blocks<X, state_of<O, T>>(comm, states, mine, blocks, op, choice);
-        for (std::size_t i = 0; !ended && i != own.size(); ++i) own[i] = op.lower(mine[i]);
-        return ended;
+    return run_lifted(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
+        const std::span<S> mine = own_block(states, blocks, comm.rank());
+        const status ended = reduce_scatter_blocks<S>(comm, states, mine, blocks, held, choice);
+        return comm.then(ended, [&held, mine, own] {
+            for (std::size_t i = 0; i != own.size(); ++i) own[i] = held.lower(mine[i]);
+        });
     });
 }
 
-template <class X, class T, class O, class Choice>
-status reduce_scatter(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
-                      const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+status reduce_scatter(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
-        return reduce_scatter_blocks<X, T>(comm, in, out, blocks, op, choice);
+        return reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });
 }
-template <class X, class T, class O, class Choice>
-status reduce_scatterv(communicator<X>& comm, std::span<const T> in, std::span<T> out,
-                       std::span<const std::size_t> counts, const O& op, const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+status reduce_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
+                       const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        return reduce_scatter_blocks<X, T>(comm, in, out, blocks, op, choice);
+        return reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });
 }
-template <class X, class T, class O, class Choice>
-status reduce_scatter_in_place(communicator<X>& comm, std::span<T> data, const O& op, const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+status reduce_scatter_in_place(Comm& comm, std::span<T> data, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         if (const status bad = check_equal_cut(data.size(), comm.size())) return comm.refuse(bad);
         const auto blocks = rank_blocks::equal(comm.size(), data.size() / comm.size(), block_element_bytes<T>);
-        return reduce_scatter_blocks<X, T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
+        return reduce_scatter_blocks<T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
     });
 }
-template <class X, class T, class O, class Choice>
-status reduce_scatterv_in_place(communicator<X>& comm, std::span<T> data, std::span<const std::size_t> counts,
-                                const O& op, const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+status reduce_scatterv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, const O& op,
+                                const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         if (const status bad = check_sum(data.size(), blocks)) return comm.refuse(bad);
-        return reduce_scatter_blocks<X, T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
+        return reduce_scatter_blocks<T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
     });
 }
 
@@ -111,69 +110,79 @@ template <class X, class T, std::size_t N, class U, std::size_t M, class O, clas
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op,
                     const Choice& choice = {}) {
-    detail::throw_if(detail::reduce_scatter<X, T>(comm, in, out, op, choice));
+    detail::throw_if(detail::reduce_scatter<T>(comm, in, out, op, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::reduce_scatter<X, T>(comm, in, out, op, automatic{}), ec);
+    detail::report(detail::reduce_scatter<T>(comm, in, out, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice,
                     E& ec) {
-    detail::report(detail::reduce_scatter<X, T>(comm, in, out, op, choice), ec);
+    detail::report(detail::reduce_scatter<T>(comm, in, out, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
 void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::reduce_scatter_in_place<X, T>(comm, data, op, choice));
+    detail::throw_if(detail::reduce_scatter_in_place<T>(comm, data, op, choice));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
-    detail::report(detail::reduce_scatter_in_place<X, T>(comm, data, op, automatic{}), ec);
+    detail::report(detail::reduce_scatter_in_place<T>(comm, data, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
 void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::reduce_scatter_in_place<X, T>(comm, data, op, choice), ec);
+    detail::report(detail::reduce_scatter_in_place<T>(comm, data, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
                      std::span<const std::size_t> counts, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::reduce_scatterv<X, T>(comm, in, out, counts, op, choice));
+    detail::throw_if(detail::reduce_scatterv<T>(comm, in, out, counts, op, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
                      std::span<const std::size_t> counts, const O& op, E& ec) {
-    detail::report(detail::reduce_scatterv<X, T>(comm, in, out, counts, op, automatic{}), ec);
+    detail::report(detail::reduce_scatterv<T>(comm, in, out, counts, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
                      std::span<const std::size_t> counts, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::reduce_scatterv<X, T>(comm, in, out, counts, op, choice), ec);
+    detail::report(detail::reduce_scatterv<T>(comm, in, out, counts, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
 requires detail::NotCounts<O>
 void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
                      const Choice& choice = {}) {
-    detail::throw_if(detail::reduce_scatterv_in_place<X, T>(comm, data, counts, op, choice));
+    detail::throw_if(detail::reduce_scatterv_in_place<T>(comm, data, counts, op, choice));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 requires detail::NotCounts<O>
 void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
                      E& ec) {
-    detail::report(detail::reduce_scatterv_in_place<X, T>(comm, data, counts, op, automatic{}), ec);
+    detail::report(detail::reduce_scatterv_in_place<T>(comm, data, counts, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
 requires detail::NotCounts<O>
 void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
                      const Choice& choice, E& ec) {
-    detail::report(detail::reduce_scatterv_in_place<X, T>(comm, data, counts, op, choice), ec);
+    detail::report(detail::reduce_scatterv_in_place<T>(comm, data, counts, op, choice), ec);
+}
+
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void reduce_scatter(communicator<X>& comm, A&&... arguments) {
+    reduce_scatter(comm, detail::as_span(std::forward<A>(arguments))...);
+}
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void reduce_scatterv(communicator<X>& comm, A&&... arguments) {
+    reduce_scatterv(comm, detail::as_span(std::forward<A>(arguments))...);
 }
 
 } // namespace bough

@@ -22,14 +22,14 @@ namespace bough {
 
 namespace detail {
 
-template <class X, class T, class O, class Choice>
-status scan(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+template <class T, class Comm, class O, class Choice>
+status scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::scan, Choice>());
         if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
-        typed.op = make_any_op<T>(op);
+        typed.op = make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;
         typed.exact = is_exact_v<O, T>;
         typed.signature = signature_of<T, O>(in.size(), 0);
@@ -41,12 +41,12 @@ status scan(communicator<X>& comm, std::span<const T> in, std::span<T> out, cons
 }
 
 // An op that combines states, as exact_sum.
-template <class X, class T, class O, class Choice>
-requires LiftedOp<O, T> status scan(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
+template <class T, class Comm, class O, class Choice>
+requires LiftedOp<O, T> status scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                     const Choice& choice) {
     if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
-    return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states) {
-        return detail::scan<X, S>(comm, states, states, op, choice);
+    return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
+        return detail::scan<S>(comm, states, states, held, choice);
     });
 }
 
@@ -54,31 +54,37 @@ requires LiftedOp<O, T> status scan(communicator<X>& comm, std::span<const T> in
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
 void scan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::scan<X, T>(comm, data, data, op, choice));
+    detail::throw_if(detail::scan<T>(comm, data, data, op, choice));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 void scan(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
-    detail::report(detail::scan<X, T>(comm, data, data, op, automatic{}), ec);
+    detail::report(detail::scan<T>(comm, data, data, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
 void scan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::scan<X, T>(comm, data, data, op, choice), ec);
+    detail::report(detail::scan<T>(comm, data, data, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void scan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::scan<X, T>(comm, in, out, op, choice));
+    detail::throw_if(detail::scan<T>(comm, in, out, op, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::scan<X, T>(comm, in, out, op, automatic{}), ec);
+    detail::report(detail::scan<T>(comm, in, out, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::scan<X, T>(comm, in, out, op, choice), ec);
+    detail::report(detail::scan<T>(comm, in, out, op, choice), ec);
+}
+
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void scan(communicator<X>& comm, A&&... arguments) {
+    scan(comm, detail::as_span(std::forward<A>(arguments))...);
 }
 
 } // namespace bough

@@ -28,9 +28,9 @@ namespace bough {
 namespace detail {
 
 // `own`: this rank's block; `whole`: all blocks, looked at where this rank is the root.
-template <class X, class T, class Choice>
-status scatter_blocks(communicator<X>& comm, std::span<T> own, std::span<const T> whole, const rank_blocks& blocks,
-                      root from, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status scatter_blocks(Comm& comm, std::span<T> own, std::span<const T> whole, const rank_blocks& blocks, root from,
+                      const Choice& choice) {
     static_assert(explain_wire<T>());
     if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
     const bool is_root = comm.rank() == from.rank;
@@ -50,23 +50,23 @@ status scatter_blocks(communicator<X>& comm, std::span<T> own, std::span<const T
     return run_blocks<goal::scatter, tree_scatter>(comm, typed, choice);
 }
 
-template <class X, class T, class Choice>
-status scatter(communicator<X>& comm, std::span<const T> in, std::span<T> out, root from, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status scatter(Comm& comm, std::span<const T> in, std::span<T> out, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
-        return scatter_blocks<X, T>(comm, out, in, blocks, from, choice);
+        return scatter_blocks<T>(comm, out, in, blocks, from, choice);
     });
 }
-template <class X, class T, class Choice>
-status scatterv(communicator<X>& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
-                root from, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root from,
+                const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        return scatter_blocks<X, T>(comm, out, in, blocks, from, choice);
+        return scatter_blocks<T>(comm, out, in, blocks, from, choice);
     });
 }
-template <class X, class T, class Choice>
-status scatter_in_place(communicator<X>& comm, std::span<T> data, root from, const Choice& choice) {
+template <class T, class Comm, class Choice>
+status scatter_in_place(Comm& comm, std::span<T> data, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const bool is_root = comm.rank() == from.rank;
         if (is_root && data.size() % comm.size() != 0)
@@ -74,18 +74,18 @@ status scatter_in_place(communicator<X>& comm, std::span<T> data, root from, con
                 invalid_argument("data: at the root, its length is not a multiple of the number of ranks"));
         const std::size_t each = is_root ? data.size() / comm.size() : data.size();
         const auto blocks = rank_blocks::equal(comm.size(), each, block_element_bytes<T>);
-        return scatter_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
+        return scatter_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
     });
 }
-template <class X, class T, class Choice>
-status scatterv_in_place(communicator<X>& comm, std::span<T> data, std::span<const std::size_t> counts, root from,
+template <class T, class Comm, class Choice>
+status scatterv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, root from,
                          const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         const bool is_root = comm.rank() == from.rank;
         if (is_root && !blocks.bad() && data.size() != blocks.total())
             return comm.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
-        return scatter_blocks<X, T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
+        return scatter_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
     });
 }
 
@@ -94,64 +94,74 @@ status scatterv_in_place(communicator<X>& comm, std::span<T> data, std::span<con
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice = {}) {
-    detail::throw_if(detail::scatter<X, T>(comm, in, out, from, choice));
+    detail::throw_if(detail::scatter<T>(comm, in, out, from, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, E& ec) {
-    detail::report(detail::scatter<X, T>(comm, in, out, from, automatic{}), ec);
+    detail::report(detail::scatter<T>(comm, in, out, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice, E& ec) {
-    detail::report(detail::scatter<X, T>(comm, in, out, from, choice), ec);
+    detail::report(detail::scatter<T>(comm, in, out, from, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
 void scatter(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice = {}) {
-    detail::throw_if(detail::scatter_in_place<X, T>(comm, data, from, choice));
+    detail::throw_if(detail::scatter_in_place<T>(comm, data, from, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void scatter(communicator<X>& comm, std::span<T, N> data, root from, E& ec) {
-    detail::report(detail::scatter_in_place<X, T>(comm, data, from, automatic{}), ec);
+    detail::report(detail::scatter_in_place<T>(comm, data, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void scatter(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice, E& ec) {
-    detail::report(detail::scatter_in_place<X, T>(comm, data, from, choice), ec);
+    detail::report(detail::scatter_in_place<T>(comm, data, from, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
               root from, const Choice& choice = {}) {
-    detail::throw_if(detail::scatterv<X, T>(comm, in, out, counts, from, choice));
+    detail::throw_if(detail::scatterv<T>(comm, in, out, counts, from, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
               root from, E& ec) {
-    detail::report(detail::scatterv<X, T>(comm, in, out, counts, from, automatic{}), ec);
+    detail::report(detail::scatterv<T>(comm, in, out, counts, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
               root from, const Choice& choice, E& ec) {
-    detail::report(detail::scatterv<X, T>(comm, in, out, counts, from, choice), ec);
+    detail::report(detail::scatterv<T>(comm, in, out, counts, from, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
 void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from,
               const Choice& choice = {}) {
-    detail::throw_if(detail::scatterv_in_place<X, T>(comm, data, counts, from, choice));
+    detail::throw_if(detail::scatterv_in_place<T>(comm, data, counts, from, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from, E& ec) {
-    detail::report(detail::scatterv_in_place<X, T>(comm, data, counts, from, automatic{}), ec);
+    detail::report(detail::scatterv_in_place<T>(comm, data, counts, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from,
               const Choice& choice, E& ec) {
-    detail::report(detail::scatterv_in_place<X, T>(comm, data, counts, from, choice), ec);
+    detail::report(detail::scatterv_in_place<T>(comm, data, counts, from, choice), ec);
+}
+
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void scatter(communicator<X>& comm, A&&... arguments) {
+    scatter(comm, detail::as_span(std::forward<A>(arguments))...);
+}
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void scatterv(communicator<X>& comm, A&&... arguments) {
+    scatterv(comm, detail::as_span(std::forward<A>(arguments))...);
 }
 
 } // namespace bough

@@ -11,20 +11,9 @@
 #include <string>
 
 using namespace bough;
+using test::messages_of;
 
 namespace {
-
-std::string messages_of(const schedule& steps) {
-    std::string text;
-    for (const step& s : steps) {
-        if (!s.communicates()) continue;
-        const slice& moved = s.verb == verb::send ? s.a : s.out;
-        text +=
-            (text.empty() ? "" : ", ") + std::string(s.verb == verb::send ? ">" : "<") + std::to_string(s.peer) + " ";
-        for (block_t b = moved.first; b != moved.last(); ++b) text += static_cast<char>('A' + b);
-    }
-    return text;
-}
 
 // What all ranks send and combine, in vectors of `m` blocks: block by block.
 struct sums {

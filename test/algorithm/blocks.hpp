@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -99,6 +100,19 @@ bough::plan_traits prove(const P& plan) {
     if (plan.size() <= 40)
         for (rank_t r = 0; r != plan.size(); ++r) REQUIRE(scratch_used(plan, r) == plan.scratch(r));
     return proof.traits;
+}
+
+// A rank's messages, parts of the vector as letters: ">1 EFGH" is a send to rank 1, "<1 ABCD" a receive from it.
+inline std::string messages_of(const bough::schedule& steps) {
+    std::string text;
+    for (const bough::step& s : steps) {
+        if (!s.communicates()) continue;
+        const bough::slice& moved = s.verb == bough::verb::send ? s.a : s.out;
+        text += (text.empty() ? "" : ", ") + std::string(s.verb == bough::verb::send ? ">" : "<") +
+                std::to_string(s.peer) + " ";
+        for (bough::block_t b = moved.first; b != moved.last(); ++b) text += static_cast<char>('A' + b);
+    }
+    return text;
 }
 
 } // namespace test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "proof.hpp"
+#include "proof_trees.hpp"
 #include "support/catch.hpp"
 #include "support/plans.hpp"
 #include "support/sample.hpp"
@@ -11,27 +11,13 @@
 #include <cstdint>
 
 using namespace bough;
-using test::proven_everywhere;
 
 namespace {
 
-template <auto Source, rank_t Root = 0>
-constexpr auto over = [](rank_t size) { return plan_gather(Source, {.size = size, .root = Root % size}); };
-
-static_assert(proven_everywhere<over<binomial{}>>());
-static_assert(proven_everywhere<over<binomial{}, 4>>()); // cyclic relabelling: a subtree may be two intervals
-static_assert(proven_everywhere<over<binomial{.orientation = orientation::high}>>());
-static_assert(proven_everywhere<over<binomial{.orientation = orientation::high}, 3>>());
-static_assert(proven_everywhere<over<fnomial{.degree = 3}, 2>>());
-static_assert(proven_everywhere<over<kary{.arity = 2}, 1>>());
-static_assert(proven_everywhere<over<chain{}>>());
-static_assert(proven_everywhere<over<flat{}, 1>>());
-static_assert(proven_everywhere<over<ordered<fnomial>{{.degree = 3}}, 6>>());
-
-constexpr auto over_table = [](rank_t size) {
-    return plan_gather(table{tree{kary{.arity = 2}, size, size - 1}}, {.size = size, .root = size - 1});
+struct planner {
+    constexpr auto operator()(const auto& source, const dimensions& at) const { return plan_gather(source, at); }
 };
-static_assert(proven_everywhere<over_table>());
+static_assert(test::proven_over_trees<planner>());
 
 // The picture of the header, step by step.
 constexpr auto seven = plan_gather(binomial{}, {.size = 7});

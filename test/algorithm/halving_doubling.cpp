@@ -11,21 +11,9 @@
 #include <string>
 
 using namespace bough;
+using test::messages_of;
 
 namespace {
-
-// A rank's messages, parts of the vector as letters: ">1 EFGH" is a send to rank 1, "<1 ABCD" a receive from it.
-std::string messages_of(const schedule& steps) {
-    std::string text;
-    for (const step& s : steps) {
-        if (!s.communicates()) continue;
-        const slice& moved = s.verb == verb::send ? s.a : s.out;
-        text +=
-            (text.empty() ? "" : ", ") + std::string(s.verb == verb::send ? ">" : "<") + std::to_string(s.peer) + " ";
-        for (block_t b = moved.first; b != moved.last(); ++b) text += static_cast<char>('A' + b);
-    }
-    return text;
-}
 
 // Sizes of a sweep: all up to 64, some beyond.
 template <class F>

@@ -9,6 +9,7 @@
 #include <bough/algorithm/allgather/bruck.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
+#include <bough/algorithm/multicast/many.hpp>
 #include <bough/algorithm/multicast/tree.hpp>
 #include <bough/algorithm/reduce_scatter/pairwise.hpp>
 #include <bough/algorithm/ring.hpp>
@@ -199,6 +200,14 @@ TEST_CASE("no mutant of a plan passes for it, unless it is equivalent") {
                 spoil("allreduce lowest bit first", plan_allreduce(lowest_bit_first{}, each));
             }
             spoil("multicast binomial", plan_multicast(binomial{}, {size - 1, 0}, inner));
+            if (blocks == 1 && size > 2) {
+                const std::vector<multicast_request> wanted{
+                    {0, {size - 1, size / 2}}, {size - 1, {0, size / 2}}, {0, {1}}};
+                const std::vector<int> costs(size, 1);
+                const auto made = balanced_multicasts(tree_costs<int>{.send = costs, .receive = costs},
+                                                      std::span<const multicast_request>(wanted));
+                spoil("multicasts", plan_multicasts(wanted, made.order, {.size = size}));
+            }
         }
     for (const auto& [kind, c] : counts) {
         std::cout << kind << ": " << c.mutants << " mutants, " << c.faults << " faults, " << c.other_traits

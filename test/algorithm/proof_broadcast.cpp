@@ -1,49 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "proof.hpp"
-
+#include "proof_trees.hpp"
 #include "support/catch.hpp"
 #include <bough/algorithm/broadcast/tree.hpp>
-#include <bough/tree/binomial.hpp>
-#include <bough/tree/chain.hpp>
-#include <bough/tree/degree_k.hpp>
-#include <bough/tree/flat.hpp>
-#include <bough/tree/fnomial.hpp>
-#include <bough/tree/kary.hpp>
-#include <bough/tree/table.hpp>
 
 using namespace bough;
+using test::over;
 using test::proven_everywhere;
-using test::proven_for;
 
 namespace {
 
-template <auto Source, rank_t Root = 0, block_t Blocks = 1>
-constexpr auto over =
-    [](rank_t size) { return plan_broadcast(Source, {.size = size, .root = Root % size, .blocks = Blocks}); };
-
-static_assert(proven_everywhere<over<binomial{}>>());
-static_assert(proven_everywhere<over<binomial{.orientation = orientation::high}>>());
-static_assert(proven_everywhere<over<fnomial{.degree = 3}>>());
-static_assert(proven_everywhere<over<fnomial{.degree = 4}, 2>>());
-static_assert(proven_everywhere<over<degree_k{.k = 3}>>());
-static_assert(proven_everywhere<over<kary{.arity = 2}>>());
-static_assert(proven_everywhere<over<kary{.arity = 3}, 1>>());
-static_assert(proven_everywhere<over<chain{}>>());
-static_assert(proven_everywhere<over<flat{}>>());
-static_assert(proven_everywhere<over<ordered<fnomial>{{.degree = 3}}>>());
-static_assert(proven_everywhere<over<ordered<fnomial>{{.degree = 3}}, 1>>());
-static_assert(proven_everywhere<over<ordered<fnomial>{{.degree = 3}}, 6>>());
-static_assert(proven_everywhere<over<binomial{}, 4, 3>>()); // several blocks
-static_assert(proven_everywhere<over<binomial{}, 0, 0>>()); // no data at all
-
-// An explicit tree.
-constexpr auto over_table = [](rank_t size) {
-    return plan_broadcast(table{tree{kary{.arity = 2}, size, size - 1}}, {.size = size, .root = size - 1});
+struct planner {
+    constexpr auto operator()(const auto& source, const dimensions& at) const { return plan_broadcast(source, at); }
 };
-static_assert(proven_everywhere<over_table>());
+static_assert(test::proven_over_trees<planner>());
+static_assert(proven_everywhere<over<planner, binomial{}, 4, 3>>()); // several blocks
+static_assert(proven_everywhere<over<planner, binomial{}, 0, 0>>()); // no data at all
 
-static_assert(verify(over<binomial{}, 6>(7)).traits.rounds == 3); // the root's number does not matter
-static_assert(verify(over<chain{}, 0, 4>(5)).traits.rounds == 7); // a pipeline: (p - 1) + (blocks - 1)
+static_assert(verify(over<planner, binomial{}, 6>(7)).traits.rounds == 3); // the root's number does not matter
+static_assert(verify(over<planner, chain{}, 0, 4>(5)).traits.rounds == 7); // a pipeline: (p - 1) + (blocks - 1)
 
 } // namespace
 

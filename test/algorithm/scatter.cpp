@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "proof.hpp"
+#include "proof_trees.hpp"
 #include "support/catch.hpp"
 #include "support/plans.hpp"
 #include "support/sample.hpp"
@@ -14,27 +14,14 @@
 #include <cstdint>
 
 using namespace bough;
-using test::proven_everywhere;
+using test::over;
 
 namespace {
 
-template <auto Source, rank_t Root = 0>
-constexpr auto over = [](rank_t size) { return plan_scatter(Source, {.size = size, .root = Root % size}); };
-
-static_assert(proven_everywhere<over<binomial{}>>());
-static_assert(proven_everywhere<over<binomial{}, 4>>()); // cyclic relabelling: a subtree may be two intervals
-static_assert(proven_everywhere<over<binomial{.orientation = orientation::high}>>());
-static_assert(proven_everywhere<over<binomial{.orientation = orientation::high}, 3>>());
-static_assert(proven_everywhere<over<fnomial{.degree = 3}, 2>>());
-static_assert(proven_everywhere<over<kary{.arity = 2}, 1>>());
-static_assert(proven_everywhere<over<chain{}>>());
-static_assert(proven_everywhere<over<flat{}, 1>>());
-static_assert(proven_everywhere<over<ordered<fnomial>{{.degree = 3}}, 6>>());
-
-constexpr auto over_table = [](rank_t size) {
-    return plan_scatter(table{tree{kary{.arity = 2}, size, size - 1}}, {.size = size, .root = size - 1});
+struct planner {
+    constexpr auto operator()(const auto& source, const dimensions& at) const { return plan_scatter(source, at); }
 };
-static_assert(proven_everywhere<over_table>());
+static_assert(test::proven_over_trees<planner>());
 
 // The picture of the header, step by step.
 constexpr auto seven = plan_scatter(binomial{}, {.size = 7});
@@ -48,8 +35,8 @@ static_assert(freeze<[] { return seven.schedule_of(4).steps; }>() ==
 static_assert(freeze<[] { return seven.schedule_of(5).steps; }>() == std::array{receive_step(4, {output, 5, 1})});
 
 // Root 5 of 7: the subtree of virtual rank 2 .. 3 is the ranks 0 and 1, that of 0 .. 3 the ranks 5, 6, 0 and 1.
-static_assert(verify(over<binomial{}, 5>(7)).traits.messages == 6);
-static_assert(verify(over<binomial{}, 2>(7)).traits.messages == 7); // 6 and 0, 1: two messages on one edge
+static_assert(verify(over<planner, binomial{}, 5>(7)).traits.messages == 6);
+static_assert(verify(over<planner, binomial{}, 2>(7)).traits.messages == 7); // 6 and 0, 1: two messages on one edge
 static_assert(verify(plan_scatter(ordered{binomial{}}, {.size = 7, .root = 2})).traits.messages == 6);
 
 static_assert(check_plan(tree_scatter{binomial{}}, {.size = 7, .blocks = 7}) == status{});

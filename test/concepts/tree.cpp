@@ -6,6 +6,8 @@
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/tree.hpp>
 
+#include <concepts>
+
 using namespace bough;
 
 namespace {
@@ -21,9 +23,18 @@ struct wide : no_child { // the wrong result type: no silent conversion
 struct full : no_child {
     constexpr rank_t child(rank_t, rank_t, rank_t) const { return 0; }
 };
+struct pinned : full {
+    pinned(const pinned&) = delete;
+    pinned& operator=(const pinned&) = delete;
+};
+struct constant : full { // copies, but cannot be assigned
+    const int degree = 2;
+};
 
 } // namespace
 
+static_assert(!TreeShape<pinned> && !TreeShape<constant> && !TreeShape<full&>);
+static_assert(!std::copyable<pinned> && !std::copyable<constant> && std::copyable<full>);
 static_assert(!TreeShape<int> && !TreeShape<no_child> && !TreeShape<wide> && TreeShape<full>);
 static_assert(!Tree<full> && Tree<tree<full>>);
 static_assert(explain_tree_shape<full>() && explain_tree_shape<fnomial>());

@@ -38,7 +38,7 @@ struct rank_state {
     }
     bool done() const { return op_.done(); }
     const bough::status& result() const { return op_.result(); }
-    bough::operation& operation() { return op_; }
+    bough::session_operation& operation() { return op_; }
 
     loop_session session;
     std::vector<number> data;
@@ -52,7 +52,7 @@ private:
     }
     std::unique_ptr<bough::prepared> work;
     bough::any_op any{};
-    bough::operation op_;
+    bough::session_operation op_;
 };
 
 struct ranks {

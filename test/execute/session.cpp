@@ -116,7 +116,7 @@ TEST_CASE("session: early messages beyond a few are copied, so that they make ro
         envelope tag;
         tag.operation = n;
         tag.plan = from_1_id;
-        operation op;
+        session_operation op;
         receiver.start(op, work, {nullptr, got.data(), bytes, 1}, tag, 1'000'000);
         REQUIRE(op.done());
         REQUIRE(op.result() == status{});

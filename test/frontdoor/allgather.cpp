@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "frontdoor/blocks.hpp"
 #include "frontdoor/forms.hpp"
 #include "support/direct.hpp"
 #include "support/guarded.hpp"
@@ -9,13 +10,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 using namespace bough;
 using test::check_forms;
+using test::tagged;
 
 namespace {
 
@@ -35,10 +37,9 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     static thread_local long call = 0;
     ++call;
     const rank_t me = comm.rank();
-    const std::size_t total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-    const std::size_t first = std::accumulate(counts.begin(), counts.begin() + me, std::size_t{0});
-    const std::string where = "p " + std::to_string(comm.size()) + ", rank " + std::to_string(me) + ", total " +
-                              std::to_string(total) + (regular ? "" : ", v");
+    const std::size_t total = test::length_of(counts, comm.size());
+    const std::size_t first = test::length_of(counts, me);
+    const std::string where = test::where(comm, counts, regular);
     const auto fill = [&](std::span<long> block) {
         for (std::size_t i = 0; i != block.size(); ++i) block[i] = value(me, i, call);
     };
@@ -71,45 +72,13 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
 
 template <class Choice>
 void check_all(const Choice& choice) {
-    for (const rank_t size : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 9u, 13u}) {
-        test::faults faults;
-        in_process{size}.run([&](auto transport) {
-            communicator comm{std::move(transport)};
-            for (const std::size_t count : {0u, 1u, 5u, 1000u})
-                check(comm, std::vector<std::size_t>(size, count), choice, true, faults);
-            for (rank_t salt = 0; salt != 3; ++salt) {
-                std::vector<std::size_t> counts(size);
-                for (rank_t k = 0; k != size; ++k) counts[k] = (k * 7 + salt) % 5 == 0 ? 0 : (k * 31 + salt) % 300;
-                check(comm, counts, choice, false, faults);
-                std::reverse(counts.begin(), counts.end()); // the same total, cut in another way
-                check(comm, counts, choice, false, faults);
-            }
-            check(comm, std::vector<std::size_t>(size, 0), choice, false, faults);
-            check(comm, std::vector<std::size_t>(size, 5), choice, false, faults);
-            check(comm, std::vector<std::size_t>(size, 5), choice, true, faults);
-        });
-        CHECK(faults.text() == "");
-    }
+    test::in_groups([&](auto& comm, test::faults& faults) {
+        for (const auto& [counts, regular] : test::cuts(comm.size(), 1000, {0, 1, 2}))
+            check(comm, counts, choice, regular, faults);
+    });
 }
 
-// Travels in a form of its own: 3 bytes, where memory takes more.
-struct tagged {
-    std::string text;
-    friend bool operator==(const tagged&, const tagged&) = default;
-};
-
 } // namespace
-
-template <>
-struct bough::wire<tagged> {
-    static constexpr std::size_t size = 3;
-    static void encode(const tagged& value, std::span<std::byte, size> out) {
-        for (std::size_t i = 0; i != size; ++i) out[i] = static_cast<std::byte>(value.text[i]);
-    }
-    static tagged decode(std::span<const std::byte, size> in) {
-        return {{static_cast<char>(in[0]), static_cast<char>(in[1]), static_cast<char>(in[2])}};
-    }
-};
 
 TEST_CASE("allgather: any size and counts, out of place and in place") {
     SECTION("automatic") { check_all(automatic{}); }
@@ -185,13 +154,7 @@ TEST_CASE("allgather: what breaks a rule is named") {
     check_forms([&](auto&... r) { allgather(comm, none, r...); }, errc::ok);
     CHECK_FALSE(comm.poison());
 
-    status seen;
-    in_process{2}.run([&](auto transport) { // an odd length cannot be two blocks
-        communicator pair{std::move(transport)};
-        std::vector<int> data(3);
-        status s;
-        allgather(pair, std::span(data), s);
-        if (pair.rank() == 1) seen = s;
-    });
+    const status seen =
+        test::status_of_odd_length(1, [](auto& pair, std::span<int> data, status& s) { allgather(pair, data, s); });
     CHECK(seen == invalid_argument("data: its length is not a multiple of the number of ranks"));
 }

@@ -10,9 +10,12 @@
 #include <bough/broadcast.hpp>
 #include <bough/exscan.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/op/exact_sum.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/scan.hpp>
+#include <bough/start_allgather.hpp>
+#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 
@@ -143,6 +146,51 @@ TEST_CASE("front doors: once warm, nothing is allocated") {
                 CHECK(s == counts{});
             }
         }
+}
+
+TEST_CASE("persistent operations allocate nothing from their second start on, started ones nothing once warm") {
+    for (const std::size_t count : {std::size_t{3}, std::size_t{20'000}}) {
+        std::atomic<std::size_t> of_bound{0}, of_started{0}, wrong{0};
+        in_process(4).run([&](auto end) {
+            communicator comm{std::move(end)};
+            std::vector<std::uint64_t> x(count, 1), y(4 * count), z(count);
+            const std::vector<std::size_t> counts(4, count);
+            const std::span<const std::uint64_t> in(x);
+            std::vector<double> d(count, 0.5);
+            std::error_code ec;
+            auto a = bind_allreduce(comm, in, z, plus{});
+            auto b = bind_allgatherv(comm, in, y, counts);
+            auto c = bind_allreduce(comm, d, exact_sum{});
+            const auto early = [&] { return static_cast<std::size_t>(comm.shared_session()->early_allocations()); };
+            const auto round = [&] {
+                a.start(), b.start(), c.start();
+                c.wait(ec), wrong += ec ? 1 : 0;
+                b.wait(ec), wrong += ec ? 1 : 0;
+                a.wait(ec), wrong += ec || z[0] != 4 ? 1 : 0;
+                d.assign(count, 0.5);
+                barrier(comm, ec);
+            };
+            round();
+            std::size_t before = allocations - early();
+            for (int i = 0; i != 50; ++i) round();
+            of_bound += allocations - early() - before;
+            const auto again = [&] {
+                operation e = start_allreduce(comm, in, z, plus{});
+                operation f = start_allreduce(comm, d, exact_sum{});
+                operation g = start_allreduce(comm, y, plus{}, recursive_doubling{});
+                f.wait(ec), e.wait(ec), g.wait(ec);
+                barrier(comm, ec);
+            };
+            for (int i = 0; i != 5; ++i) again();
+            before = allocations - early();
+            for (int i = 0; i != 50; ++i) again();
+            of_started += allocations - early() - before;
+        });
+        CAPTURE(count);
+        CHECK(wrong == 0);
+        CHECK(of_bound == 0);
+        CHECK(of_started == 0);
+    }
 }
 
 TEST_CASE("front doors: nor over self, and the counter counts") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "frontdoor/blocks.hpp"
 #include "frontdoor/forms.hpp"
 #include "support/direct.hpp"
 #include "support/guarded.hpp"
@@ -11,13 +12,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 using namespace bough;
 using test::check_forms;
+using test::tagged;
 
 namespace {
 
@@ -56,67 +58,38 @@ void check(communicator<endpoint>& comm, F&& length, const Choice& choice, bool 
     faults.expect(std::equal(expected.begin(), expected.end(), out.span().begin()), "result: " + where);
 }
 
-constexpr rank_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 13};
-
 template <class Choice>
 void check_equal(const Choice& choice) {
-    for (const rank_t size : sizes) {
-        test::faults faults;
-        in_process{size}.run([&](auto transport) {
-            communicator comm{std::move(transport)};
-            for (const std::size_t count : {0u, 1u, 5u, 300u, 5u})
-                check(
-                    comm, [&](rank_t, rank_t) { return count; }, choice, true, faults);
-        });
-        CHECK(faults.text() == "");
-    }
+    test::in_groups([&](auto& comm, test::faults& faults) {
+        for (const std::size_t count : {0u, 1u, 5u, 300u, 5u})
+            check(
+                comm, [&](rank_t, rank_t) { return count; }, choice, true, faults);
+    });
 }
 template <class Choice>
 void check_lengths(const Choice& choice) {
-    for (const rank_t size : sizes) {
-        test::faults faults;
-        const std::uint64_t seed = bough_test::seed();
-        in_process{size}.run([&](auto transport) {
-            communicator comm{std::move(transport)};
-            for (std::uint64_t salt = 0; salt != 6; ++salt) // some are empty, one is long
-                check(
-                    comm,
-                    [&](rank_t i, rank_t j) {
-                        const std::uint64_t x = bough_test::mixed(seed + salt * 10'000 + i * 100 + j);
-                        return static_cast<std::size_t>(x % 3 == 0 ? 0 : x % 100 == 1 ? 2000 : x / 128 % 40);
-                    },
-                    choice, false, faults);
+    const std::uint64_t seed = bough_test::seed();
+    test::in_groups([&](auto& comm, test::faults& faults) {
+        for (std::uint64_t salt = 0; salt != 6; ++salt) // some are empty, one is long
             check(
-                comm, [](rank_t, rank_t) { return std::size_t{0}; }, choice, false, faults);
-            check(
-                comm, [](rank_t, rank_t) { return std::size_t{4}; }, choice, false, faults);
-            check(
-                comm, [](rank_t, rank_t) { return std::size_t{4}; }, automatic{}, true, faults);
-            check(
-                comm, [](rank_t i, rank_t j) { return std::size_t{i * j}; }, choice, false, faults);
-        });
-        CHECK(faults.text() == "");
-    }
+                comm,
+                [&](rank_t i, rank_t j) {
+                    const std::uint64_t x = bough_test::mixed(seed + salt * 10'000 + i * 100 + j);
+                    return static_cast<std::size_t>(x % 3 == 0 ? 0 : x % 100 == 1 ? 2000 : x / 128 % 40);
+                },
+                choice, false, faults);
+        check(
+            comm, [](rank_t, rank_t) { return std::size_t{0}; }, choice, false, faults);
+        check(
+            comm, [](rank_t, rank_t) { return std::size_t{4}; }, choice, false, faults);
+        check(
+            comm, [](rank_t, rank_t) { return std::size_t{4}; }, automatic{}, true, faults);
+        check(
+            comm, [](rank_t i, rank_t j) { return std::size_t{i * j}; }, choice, false, faults);
+    });
 }
 
-// Travels in a form of its own: 3 bytes, where memory takes more.
-struct tagged {
-    std::string text;
-    friend bool operator==(const tagged&, const tagged&) = default;
-};
-
 } // namespace
-
-template <>
-struct bough::wire<tagged> {
-    static constexpr std::size_t size = 3;
-    static void encode(const tagged& value, std::span<std::byte, size> out) {
-        for (std::size_t i = 0; i != size; ++i) out[i] = static_cast<std::byte>(value.text[i]);
-    }
-    static tagged decode(std::span<const std::byte, size> in) {
-        return {{static_cast<char>(in[0]), static_cast<char>(in[1]), static_cast<char>(in[2])}};
-    }
-};
 
 TEST_CASE("alltoall: any size and count") {
     SECTION("automatic") { check_equal(automatic{}); }

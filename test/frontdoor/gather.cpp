@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "frontdoor/blocks.hpp"
 #include "hear.hpp"
 #include "support/catch.hpp"
 #include "support/guarded.hpp"
@@ -11,7 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -19,11 +20,11 @@
 #include <vector>
 
 using namespace bough;
+using test::tagged;
 
 namespace {
 
 constexpr long guard = -77;
-constexpr rank_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 13};
 
 // Element i of what rank r gives in call number `call`.
 constexpr long value(rank_t r, std::size_t i, long call) {
@@ -49,13 +50,12 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     ++call;
     const rank_t me = comm.rank();
     const bool is_root = me == to.rank;
-    const std::size_t total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-    const std::string where = "p " + std::to_string(comm.size()) + ", root " + std::to_string(to.rank) + ", rank " +
-                              std::to_string(me) + ", total " + std::to_string(total);
+    const std::size_t total = test::length_of(counts, comm.size());
+    const std::size_t first = test::length_of(counts, me);
+    const std::string where = test::where(comm, counts, regular) + ", root " + std::to_string(to.rank);
     const auto is_result = [&](std::span<const long> whole) {
-        std::size_t first = 0;
-        for (rank_t r = 0; r != comm.size(); first += counts[r], ++r)
-            if (!holds(whole.subspan(first, counts[r]), r, call)) return false;
+        for (rank_t r = 0; r != comm.size(); ++r)
+            if (!holds(whole.subspan(test::length_of(counts, r), counts[r]), r, call)) return false;
         return true;
     };
 
@@ -73,7 +73,6 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     else
         faults.expect(std::count(out.span().begin(), out.span().end(), -1) == 3, "out of a leaf: " + where);
 
-    const std::size_t first = std::accumulate(counts.begin(), counts.begin() + me, std::size_t{0});
     test::guarded<long> data(is_root ? total : counts[me], -1, guard);
     fill(is_root ? data.span().subspan(first, counts[me]) : data.span(), me, call);
     if (regular)
@@ -86,48 +85,14 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
 
 template <class Choice>
 void check_all(const Choice& choice) {
-    for (const rank_t size : sizes) {
-        test::faults faults;
-        in_process{size}.run([&](auto transport) {
-            communicator comm{std::move(transport)};
-            for (rank_t r = 0; r != size; ++r) {
-                const root to{r};
-                for (const std::size_t count : {0u, 1u, 5u, 1000u})
-                    check(comm, std::vector<std::size_t>(size, count), to, choice, true, faults);
-                // The same total, cut twice in different ways; and then cut evenly again.
-                std::vector<std::size_t> counts(size);
-                for (rank_t k = 0; k != size; ++k) counts[k] = (k * 7 + r) % 5 == 0 ? 0 : (k * 31 + r) % 300;
-                check(comm, counts, to, choice, false, faults);
-                std::reverse(counts.begin(), counts.end());
-                check(comm, counts, to, choice, false, faults);
-                check(comm, std::vector<std::size_t>(size, 0), to, choice, false, faults);
-                check(comm, std::vector<std::size_t>(size, 5), to, choice, false, faults);
-                check(comm, std::vector<std::size_t>(size, 5), to, choice, true, faults);
-            }
-        });
-        INFO("p " << size);
-        CHECK(faults.text() == "");
-    }
+    test::in_groups([&](auto& comm, test::faults& faults) {
+        for (rank_t r = 0; r != comm.size(); ++r)
+            for (const auto& [counts, regular] : test::cuts(comm.size(), 1000, {r}))
+                check(comm, counts, root{r}, choice, regular, faults);
+    });
 }
 
-// Travels in a form of its own: 3 bytes, where memory takes more.
-struct tagged {
-    std::string text;
-    friend bool operator==(const tagged&, const tagged&) = default;
-};
-
 } // namespace
-
-template <>
-struct bough::wire<tagged> {
-    static constexpr std::size_t size = 3;
-    static void encode(const tagged& value, std::span<std::byte, size> out) {
-        for (std::size_t i = 0; i != size; ++i) out[i] = static_cast<std::byte>(value.text[i]);
-    }
-    static tagged decode(std::span<const std::byte, size> in) {
-        return {{static_cast<char>(in[0]), static_cast<char>(in[1]), static_cast<char>(in[2])}};
-    }
-};
 
 TEST_CASE("gather: any size, root and count, out of place and in place") {
     SECTION("automatic") { check_all(automatic{}); }
@@ -210,14 +175,9 @@ TEST_CASE("gather: what breaks a rule is named") {
         if (pair.rank() == 1) s = bad;
     });
     CHECK(s.code == errc::size_overflow);
-    in_process{2}.run([&](auto transport) { // in place, an odd length cannot be two blocks; the other rank hears of it
-        communicator pair{std::move(transport)};
-        pair.set_timeout_ns(5'000'000'000);
-        std::vector<int> data(3);
-        status bad;
-        gather(pair, std::span(data), root{0}, bad);
-        if (pair.rank() == 0) s = bad;
-    });
+    // In place, an odd length cannot be two blocks; the other rank hears of it.
+    s = test::status_of_odd_length(
+        0, [](auto& pair, std::span<int> data, status& bad) { gather(pair, data, root{0}, bad); });
     says("data: at the root, its length is not a multiple of the number of ranks");
 }
 

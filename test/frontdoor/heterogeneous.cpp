@@ -96,7 +96,7 @@ TEST_CASE("many multicasts: one after the other by their trees, and all at once 
         std::uint32_t in[3] = {}, out[3] = {};
         for (std::uint32_t k = 0; k != 3; ++k)
             if (me == wanted[k].root) in[k] = 200 + k;
-        const plan<goal::broadcast, ordered_multicasts> all({wanted, made.order}, {.size = 8, .blocks = 3});
+        const auto all = plan_multicasts(wanted, made.order, {.size = 8});
         call c;
         c.input = reinterpret_cast<const std::byte*>(in);
         c.output = reinterpret_cast<std::byte*>(out);

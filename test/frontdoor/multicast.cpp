@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/guarded.hpp"
 #include <bough/barrier.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/multicast.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
@@ -12,6 +13,7 @@
 #include <bough/tree/kary.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -105,6 +107,55 @@ TEST_CASE("multicast: an algorithm or a plan must have the call's members") {
     multicast(comm, std::span(data), me, root{0}, plan_multicast(binomial{}, none, {.size = 1}), s);
     CHECK(s.code == errc::invalid_argument);
     CHECK(std::string_view(s.argument) == "members: not those of the given plan or algorithm");
+}
+
+namespace {
+
+// Ranks 0 to 3 are near each other, and so are 4 to 7; between the two a message takes a hundred times as long.
+struct two_islands {
+    double start_ns() const { return 0; }
+    double send_ns(rank_t, rank_t, std::uint64_t) const { return 100; }
+    double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return from / 4 == to / 4 ? 100 + 0.1 * static_cast<double>(bytes) : 10000 + 10 * static_cast<double>(bytes);
+    }
+    double receive_ns(rank_t, rank_t, std::uint64_t) const { return 100; }
+    double combine_ns(rank_t, std::uint64_t) const { return 0; }
+    double copy_ns(rank_t, std::uint64_t) const { return 0; }
+};
+
+} // namespace
+
+TEST_CASE("multicast: automatic takes the broadcast among the members with the least price") {
+    std::array<std::string, 4> chosen;
+    in_process(8, {.cores = 8}).run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        if (comm.rank() != 0) return;
+        const auto choose = [&](std::size_t count, std::vector<rank_t> members) {
+            detail::typed_call<std::byte> typed{.at = {.size = 8}, .count = count};
+            typed.ranks = static_cast<rank_t>(members.size() + 1);
+            const detail::broadcast_plan& best = *detail::choose_multicast(comm, typed, members);
+            CHECK(best.size() == members.size() + 1);
+            const auto price = [&](const any_algorithm& a, block_t blocks) {
+                const multicast_among<any_algorithm> among{a, members};
+                return price_of(comm.options().costs, {.bytes = count},
+                                plan<goal::multicast, multicast_among<any_algorithm>>(
+                                    among, {.size = 8, .root = 0, .blocks = blocks}));
+            };
+            const double paid = price(best.algorithm(), best.blocks());
+            for (const rank_t degree : {2u, 3u, 4u, 8u})
+                CHECK(paid <= price(tree_broadcast{fnomial{degree}}, 1) * (1 + equal_price_share));
+            return std::string(candidate{best.algorithm(), best.blocks()}.text().c_str());
+        };
+        comm.set_costs(model::alpha_beta_gamma{.alpha_ns = 1000, .beta_ns_per_byte = 1});
+        chosen[0] = choose(8, {1, 2, 3, 4, 5, 6, 7});
+        chosen[1] = choose(1 << 20, {1, 2, 3, 4, 5, 6, 7});
+        comm.set_costs(two_islands{});
+        chosen[2] = choose(4096, {1, 4, 5});
+        chosen[3] = choose(4096, {4, 1, 5});
+    });
+    CAPTURE(chosen);
+    CHECK(chosen[0] != chosen[1]);
+    CHECK(chosen[1].find(" blocks") != std::string::npos); // a long vector is pipelined
 }
 
 TEST_CASE("multicast: what breaks a rule is named") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "frontdoor/blocks.hpp"
 #include "frontdoor/forms.hpp"
 #include "support/direct.hpp"
 #include "support/guarded.hpp"
@@ -13,7 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,10 +50,9 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     static thread_local std::uint64_t call = 0;
     ++call;
     const rank_t me = comm.rank();
-    const std::size_t total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-    const std::size_t first = std::accumulate(counts.begin(), counts.begin() + me, std::size_t{0});
-    const std::string where = "p " + std::to_string(comm.size()) + ", rank " + std::to_string(me) + ", total " +
-                              std::to_string(total) + (regular ? "" : ", v");
+    const std::size_t total = test::length_of(counts, comm.size());
+    const std::size_t first = test::length_of(counts, me);
+    const std::string where = test::where(comm, counts, regular);
     const auto is_result = [&](std::span<const affine> block) {
         for (std::size_t i = 0; i != counts[me]; ++i)
             if (!(block[i] == folded(comm.size(), first + i, call))) return false;
@@ -84,25 +84,10 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
 
 template <class Choice>
 void check_all(const Choice& choice) {
-    for (const rank_t size : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 9u, 13u}) {
-        test::faults faults;
-        in_process{size}.run([&](auto transport) {
-            communicator comm{std::move(transport)};
-            for (const std::size_t count : {0u, 1u, 5u, 300u})
-                check(comm, std::vector<std::size_t>(size, count), choice, true, faults);
-            for (rank_t salt = 0; salt != 3; ++salt) {
-                std::vector<std::size_t> counts(size);
-                for (rank_t k = 0; k != size; ++k) counts[k] = (k * 7 + salt) % 5 == 0 ? 0 : (k * 31 + salt) % 100;
-                check(comm, counts, choice, false, faults);
-                std::reverse(counts.begin(), counts.end()); // the same total, cut in another way
-                check(comm, counts, choice, false, faults);
-            }
-            check(comm, std::vector<std::size_t>(size, 0), choice, false, faults);
-            check(comm, std::vector<std::size_t>(size, 5), choice, false, faults);
-            check(comm, std::vector<std::size_t>(size, 5), choice, true, faults);
-        });
-        CHECK(faults.text() == "");
-    }
+    test::in_groups([&](auto& comm, test::faults& faults) {
+        for (const auto& [counts, regular] : test::cuts(comm.size(), 300, {0, 1, 2}))
+            check(comm, counts, choice, regular, faults);
+    });
 }
 
 // A vector of one number, in 3 bytes where memory takes more; its op is a sum modulo 2^24.
@@ -223,14 +208,8 @@ TEST_CASE("reduce_scatter: what breaks a rule is named") {
     check_forms([&](auto&... r) { reduce_scatter(comm, none, plus{}, r...); }, errc::ok);
     CHECK_FALSE(comm.poison());
 
-    status seen;
-    in_process{2}.run([&](auto transport) { // an odd length cannot be two blocks
-        communicator pair{std::move(transport)};
-        std::vector<int> data(3);
-        status s;
-        reduce_scatter(pair, std::span(data), plus{}, s);
-        if (pair.rank() == 1) seen = s;
-    });
+    const status seen = test::status_of_odd_length(
+        1, [](auto& pair, std::span<int> data, status& s) { reduce_scatter(pair, data, plus{}, s); });
     CHECK(seen == invalid_argument("data: its length is not a multiple of the number of ranks"));
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "frontdoor/blocks.hpp"
 #include "hear.hpp"
 #include "support/catch.hpp"
 #include "support/guarded.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -24,7 +26,6 @@ using namespace bough;
 namespace {
 
 constexpr long guard = -77;
-constexpr rank_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 13};
 
 using endpoint = in_process::endpoint;
 
@@ -36,10 +37,9 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     call += 10'000'000;
     const rank_t me = comm.rank();
     const bool is_root = me == from.rank;
-    const std::size_t total = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-    const std::size_t first = std::accumulate(counts.begin(), counts.begin() + me, std::size_t{0});
-    const std::string where = "p " + std::to_string(comm.size()) + ", root " + std::to_string(from.rank) + ", rank " +
-                              std::to_string(me) + ", total " + std::to_string(total);
+    const std::size_t total = test::length_of(counts, comm.size());
+    const std::size_t first = test::length_of(counts, me);
+    const std::string where = test::where(comm, counts, regular) + ", root " + std::to_string(from.rank);
     // Element i of the vector is call + i.
     const auto is_part = [](std::span<const long> part, std::size_t at) {
         for (std::size_t i = 0; i != part.size(); ++i)
@@ -71,28 +71,11 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
 
 template <class Choice>
 void check_all(const Choice& choice) {
-    for (const rank_t size : sizes) {
-        test::faults faults;
-        in_process{size}.run([&](auto transport) {
-            communicator comm{std::move(transport)};
-            for (rank_t r = 0; r != size; ++r) {
-                const root from{r};
-                for (const std::size_t count : {0u, 1u, 5u, 1000u})
-                    check(comm, std::vector<std::size_t>(size, count), from, choice, true, faults);
-                // The same total, cut twice in different ways; and then cut evenly again.
-                std::vector<std::size_t> counts(size);
-                for (rank_t k = 0; k != size; ++k) counts[k] = (k * 7 + r) % 5 == 0 ? 0 : (k * 31 + r) % 300;
-                check(comm, counts, from, choice, false, faults);
-                std::reverse(counts.begin(), counts.end());
-                check(comm, counts, from, choice, false, faults);
-                check(comm, std::vector<std::size_t>(size, 0), from, choice, false, faults);
-                check(comm, std::vector<std::size_t>(size, 5), from, choice, false, faults);
-                check(comm, std::vector<std::size_t>(size, 5), from, choice, true, faults);
-            }
-        });
-        INFO("p " << size);
-        CHECK(faults.text() == "");
-    }
+    test::in_groups([&](auto& comm, test::faults& faults) {
+        for (rank_t r = 0; r != comm.size(); ++r)
+            for (const auto& [counts, regular] : test::cuts(comm.size(), 1000, {r}))
+                check(comm, counts, root{r}, choice, regular, faults);
+    });
 }
 
 // Travels in a form of its own, which is longer than it is in memory.

@@ -7,6 +7,8 @@
 #include <bough/model/walk.hpp>
 #include <bough/tree/flat.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@
 namespace {
 
 using namespace bough::model;
+using bough::rank_t;
 
 constexpr alpha_beta_gamma truth{
     .alpha_ns = 5000, .beta_ns_per_byte = 1.25, .gamma_ns_per_byte = 0.25, .f_alpha = 0.75, .f_beta = 0.5};
@@ -76,6 +79,55 @@ TEST_CASE("bursts tell what holds ports from what is on the way") {
             CHECK(near(fit.model.held_beta, held_beta, 1e-9));
             CHECK(fit.residual_max < 1e-9);
         }
+}
+
+TEST_CASE("fans tell the two ends of a message apart") {
+    // By hand: a message is 5000 + 2 n; ports are held for the faster end, and the slower one's processor is busy for its time.
+    struct ends {
+        double in_ns, out_ns, in_ns_per_byte, out_ns_per_byte;
+    };
+    constexpr rank_t peers = 8;
+    for (const ends& e : {ends{500, 2000, 0.2, 0.2}, ends{2000, 500, 0.8, 0.8}, ends{1000, 1000, 0.2, 1.2},
+                          ends{1500, 0, 1, 0}, ends{0, 1500, 0, 1}, ends{1000, 950, 1, 1.05}}) {
+        CAPTURE(e.in_ns, e.out_ns, e.in_ns_per_byte, e.out_ns_per_byte);
+        std::vector<transfer_sample> samples;
+        for (const std::uint64_t bytes : {8u, 4096u, 1048576u}) {
+            const double n = static_cast<double>(bytes);
+            const double in = e.in_ns + e.in_ns_per_byte * n, out = e.out_ns + e.out_ns_per_byte * n;
+            samples.push_back({transfer_kind::one_way, bytes, 5000 + 2 * n});
+            samples.push_back({transfer_kind::exchange, bytes, 5000 + 2 * n});
+            samples.push_back({transfer_kind::burst, bytes,
+                               std::max(e.in_ns, e.out_ns) + std::max(e.in_ns_per_byte, e.out_ns_per_byte) * n});
+            samples.push_back({transfer_kind::fan_in, bytes, std::max(in, out / peers), peers});
+            samples.push_back({transfer_kind::fan_out, bytes, std::max(out, in / peers), peers});
+        }
+        const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(samples);
+        REQUIRE_FALSE(fit.error);
+        const alpha_beta_gamma& m = fit.model;
+        const auto check = [](double in, double out, double whole, double held, double send, double receive) {
+            const double slow = std::max(in, out) / whole, fast = std::min(in, out) / whole;
+            const bool alike = fast >= 0.9 * slow;
+            CHECK(std::abs(held - (alike ? slow : fast)) < 1e-6);
+            CHECK(std::abs(send - (!alike && out > in ? slow : 0)) < 1e-6);
+            CHECK(std::abs(receive - (!alike && in > out ? slow : 0)) < 1e-6);
+        };
+        check(e.in_ns, e.out_ns, 5000, m.held_alpha, m.send_alpha, m.receive_alpha);
+        check(e.in_ns_per_byte, e.out_ns_per_byte, 2, m.held_beta, m.send_beta, m.receive_beta);
+        CHECK(near(m.one_way_ns(1000), 7000, 1e-6)); // parts of alpha and beta, not on top of them
+        CHECK(near(m.send_ns(0, 1, 1000) + m.latency_ns(0, 1, 1000) + m.port_ns(0, 1, 1000, true) +
+                       m.receive_ns(0, 1, 1000),
+                   7000, 1e-6));
+    }
+}
+
+TEST_CASE("one fan alone tells nothing, and a fan needs two sizes") {
+    std::vector<transfer_sample> samples = exact_samples(truth);
+    samples.push_back({transfer_kind::fan_in, 8, 1, 4});
+    CHECK(refusal(samples).find("fans of two different sizes") != std::string::npos);
+    samples.push_back({transfer_kind::fan_in, 16, 1, 4});
+    const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(samples);
+    CHECK(near(fit.model, truth));
+    CHECK(fit.model.send_alpha + fit.model.receive_alpha + fit.model.send_beta + fit.model.receive_beta == 0);
 }
 
 TEST_CASE("samples taken from walks of two ranks give the model back") {

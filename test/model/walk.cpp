@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The walk against times worked by hand, against a naive event simulation, and on plans of every pattern.
 #include "support/catch.hpp"
+#include "support/listed_plan.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
@@ -26,45 +27,8 @@ using namespace bough::model;
 using bough::block_t;
 using bough::rank_t;
 using bough::slice;
-
-// A plan from schedules written down one by one.
-struct listed_plan {
-    std::vector<bough::schedule> ranks;
-    block_t blocks_ = 1;
-    rank_t root_ = 0;
-
-    constexpr int goal() const { return 0; }
-    constexpr rank_t size() const { return static_cast<rank_t>(ranks.size()); }
-    constexpr rank_t root() const { return root_; }
-    constexpr block_t blocks() const { return blocks_; }
-    constexpr block_t scratch(rank_t) const { return 0; }
-    constexpr void emit(rank_t r, auto&& sink) const {
-        for (const bough::step& s : ranks[r]) switch (s.verb) {
-            case bough::verb::send: sink.send(s.peer, s.a); break;
-            case bough::verb::receive: sink.receive(s.peer, s.out); break;
-            case bough::verb::combine: sink.combine(s.a, s.b, s.out); break;
-            case bough::verb::copy: sink.copy(s.a, s.out); break;
-            }
-    }
-};
-
-// Every cost different, for every pair and size.
-struct uneven {
-    constexpr double start_ns() const { return 3; }
-    constexpr double send_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return 1.5 + from * 0.25 + to * 0.125 + 0.5 * static_cast<double>(bytes);
-    }
-    constexpr double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return 10 + (from * 7 + to * 13) % 5 + static_cast<double>(bytes);
-    }
-    constexpr double receive_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return 2 + from * 0.5 + to * 0.0625 + 0.25 * static_cast<double>(bytes);
-    }
-    constexpr double combine_ns(rank_t rank, std::uint64_t bytes) const {
-        return 1 + rank + 2 * static_cast<double>(bytes);
-    }
-    constexpr double copy_ns(rank_t rank, std::uint64_t bytes) const { return rank + static_cast<double>(bytes); }
-};
+using test::listed_plan;
+using test::uneven;
 
 // The second derivation: always advances the rank with the earliest clock among those that can run, one step at a time.
 template <class Plan, class Model>

@@ -87,7 +87,9 @@ void allreduce(const char* name, const auto& op, auto&& lift) {
 
 void print_tables(u32 elements) {
     const auto programs = programs_of(elements);
-    const nic::limits l = nic::limits_of(programs);
+    // Powers of two: the machine's bounds cost least then.
+    nic::limits l = nic::limits_of(programs);
+    for (u32* n : {&l.steps, &l.slots, &l.counters, &l.inlets, &l.elements}) *n = std::bit_ceil(*n);
     std::printf("inline constexpr bough::nic::limits room_%u{%u, %u, %u, %u, %u, %u};\n", elements, l.steps, l.slots,
                 l.counters, l.inlets, l.banks, l.elements);
     std::printf("inline constexpr bough::nic::fixed_program<room_%u> programs_%u[] = {\n", elements, elements);
@@ -102,7 +104,7 @@ void print_tables(u32 elements) {
         for (const auto& s : p.slots) std::printf("{%u, %u}, ", s.first, s.count);
         std::printf("}},\n {{");
         for (const auto& c : p.counters)
-            std::printf("{%u, %u, %u, %u}, ", c.increment, c.primed, c.first_step, c.reserved);
+            std::printf("{%u, %u, %u, %u}, ", c.increment, c.primed, c.first_step, c.steps);
         std::printf("}},\n {{");
         for (const auto& i : p.inlets) std::printf("{%u, %u, %u, %u}, ", i.from, i.slot, i.counter, i.flags);
         std::printf("}}},\n");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the tests of the simulator share: plans written down step by step, and a model whose costs all differ.
+// What the tests of the simulator share: models with ports and with latency only, and random plans.
 #ifndef BOUGH_TEST_SIMULATE_MODELS_HPP
 #define BOUGH_TEST_SIMULATE_MODELS_HPP
 
-#include <bough/core/rank.hpp>
-#include <bough/core/step.hpp>
+#include "support/listed_plan.hpp"
+#include <bough/core/slice.hpp>
 #include <bough/schedule/schedule.hpp>
 
 #include <cstdint>
@@ -14,45 +14,9 @@
 
 namespace test {
 
-using bough::block_t;
-using bough::rank_t;
 using bough::slice;
 
-// A plan from schedules written down one by one.
-struct listed_plan {
-    std::vector<bough::schedule> ranks;
-    block_t blocks_ = 1;
-    rank_t root_ = 0;
-
-    int goal() const { return 0; }
-    rank_t size() const { return static_cast<rank_t>(ranks.size()); }
-    rank_t root() const { return root_; }
-    block_t blocks() const { return blocks_; }
-    block_t scratch(rank_t) const { return 0; }
-    void emit(rank_t r, auto&& sink) const {
-        for (const bough::step& s : ranks[r].steps) bough::push_step(sink, s);
-    }
-};
-
-// Every cost different, for every pair and size.
-struct uneven {
-    constexpr double start_ns() const { return 3; }
-    constexpr double send_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return 1.5 + from * 0.25 + to * 0.125 + 0.5 * static_cast<double>(bytes);
-    }
-    constexpr double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return 10 + (from * 7 + to * 13) % 5 + static_cast<double>(bytes);
-    }
-    constexpr double receive_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return 2 + from * 0.5 + to * 0.0625 + 0.25 * static_cast<double>(bytes);
-    }
-    constexpr double combine_ns(rank_t rank, std::uint64_t bytes) const {
-        return 1 + rank + 2 * static_cast<double>(bytes);
-    }
-    constexpr double copy_ns(rank_t rank, std::uint64_t bytes) const { return rank + static_cast<double>(bytes); }
-};
-
-// The same, with ports.
+// Uneven costs, with ports.
 struct with_ports : uneven {
     explicit constexpr with_ports(bool e) : early(e) {}
     bool early;

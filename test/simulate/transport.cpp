@@ -30,7 +30,7 @@ struct one_rank {
     bough::session<link> session;
     std::vector<number> data;
     std::unique_ptr<bough::prepared> work;
-    bough::operation operation;
+    bough::session_operation operation;
 };
 
 // Runs an allreduce of `count` numbers; when the last rank was done. Checks the result, too.

@@ -48,7 +48,7 @@ public:
     party(bough::rank_t size, std::uint64_t seed) : world_(size, {.seed = seed}) {
         for (bough::rank_t r = 0; r != size; ++r)
             sessions_.push_back(std::make_unique<bough::session<link>>(world_.connect(r)));
-        operations_ = std::vector<bough::operation>(size);
+        operations_ = std::vector<bough::session_operation>(size);
     }
     bough::session<link>& operator[](bough::rank_t r) { return *sessions_[r]; }
     World& world() { return world_; }
@@ -64,7 +64,7 @@ public:
             turn();
         }
         const auto done = [this] {
-            for (const bough::operation& o : operations_)
+            for (const bough::session_operation& o : operations_)
                 if (!o.done()) return false;
             return true;
         };
@@ -74,7 +74,7 @@ public:
             if (!world_.advance()) world_.advance_to(world_.now_ns() + 10'000'000);
         }
         std::vector<bough::status> ends;
-        for (const bough::operation& o : operations_) ends.push_back(o.result());
+        for (const bough::session_operation& o : operations_) ends.push_back(o.result());
         return ends;
     }
     // Everything that is under way arrives.
@@ -92,7 +92,7 @@ private:
 
     World world_;
     std::vector<std::unique_ptr<bough::session<link>>> sessions_;
-    std::vector<bough::operation> operations_;
+    std::vector<bough::session_operation> operations_;
 };
 
 } // namespace test

@@ -88,7 +88,7 @@ public:
 
 private:
     struct in_flight {
-        bough::operation op;
+        bough::session_operation op;
         region memory;
         bool started = false, ended = false;
         std::uint64_t not_before = 0, started_at = 0;
@@ -393,7 +393,7 @@ private:
     const char* last_allreduce(const std::vector<rank_t>& rest) {
         world_.heal();
         std::vector<std::unique_ptr<bough::prepared>> work;
-        std::array<bough::operation, 8> ops;
+        std::array<bough::session_operation, 8> ops;
         std::array<word, 8> values{};
         word sum = 0;
         for (rank_t i = 0; i != rest.size(); ++i) {
@@ -416,7 +416,7 @@ private:
         }
         const auto done = [&] {
             return std::all_of(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(rest.size()),
-                               [](const bough::operation& o) { return o.done(); });
+                               [](const bough::session_operation& o) { return o.done(); });
         };
         while (!done())
             if (!turn([](rank_t) {}) && !world_.advance()) return "the survivors' allreduce never ends";

@@ -49,7 +49,7 @@ json() {
 
 # --- The whole ---
 run 0
-for command in tree compare schedule verify table choose map measure simulate tune run timeline export import demo; do
+for command in tree compare schedule verify table choose map measure simulate tune run launch timeline nic export import demo; do
     prints "  $command "
     run 0 "$command" --help
     [ "$(grep -c "^  bough $command" "$scratch/out")" -ge 2 ] || fail "bough $command --help: shows no two examples"
@@ -100,6 +100,26 @@ refuses "--degree: a k-ary tree needs an arity of at least 1" tree kary --degree
 refuses "--degree: chain has no degree to choose" tree chain --degree 2 --ranks 3
 refuses "--ordered: kary{.arity = 2} cannot keep rank order" tree kary --ordered --ranks 3
 refuses "--format: there is no 'png'; known are outline, json, dot, svg" tree flat --ranks 3 --format png
+
+run 0 tree postal --ranks 8 --latency 2 --gap 1
+prints_exactly "postal over 8 ranks, root 0: ends at 0.01 us
+0(1 2 3 4 5(6 7))"
+json tree postal --ranks 13 --root 4 --latency 2.1us --gap 1920 --json
+prints '"root": 4'
+run 0 tree arrival --arrivals 0,20us,0,0,15us,0,0 --latency 2.1us --gap 1920
+prints "arrival over 7 ranks, root 1: ends at 21.9 us"
+run 0 tree arrival --arrivals 0,20us,0 --root 0 --latency 2.1us --gap 1920 --format dot
+prints "digraph tree {"
+refuses "--arrivals: is required" tree arrival --latency 1 --gap 1
+refuses "--arrivals: goes with the tree 'arrival'" tree postal --ranks 3 --latency 1 --gap 1 --arrivals 1,2,3
+refuses "--gap is required" tree postal --ranks 3 --latency 1
+refuses "--gap: needs a time above 0" tree postal --ranks 3 --latency 1 --gap 0
+refuses "--gap: needs whole nanoseconds, not '0.5'" tree postal --ranks 3 --latency 1 --gap 0.5
+refuses "--gap: goes with the trees postal and arrival" tree flat --ranks 3 --gap 1
+refuses "--ranks is required" tree postal --latency 1 --gap 1
+refuses "--ranks: there are times of 2 ranks" tree arrival --arrivals 1,2 --ranks 3 --latency 1 --gap 1
+refuses "--root: needs a number from 0 to 1" tree arrival --arrivals 1,2 --root 2 --latency 1 --gap 1
+refuses "--arrivals: needs a time as 300, 1.5us" tree arrival --arrivals 1,soon --latency 1 --gap 1
 
 # --- trees of costs, compare ---
 figure_1=100,300,300,300,300,100,300,300
@@ -160,14 +180,29 @@ refuses_cluster "groups[0].ranks[1] must be a whole number from 0 to 1" \
 refuses_cluster "groups[1].ranks[0] is in a group already" \
     '{"ranks":2,"costs":{"send":[1,2]},"groups":[{"name":"a","ranks":[0]},{"name":"b","ranks":[0]}]}'
 # What measure writes, tree and compare read.
-json measure --heterogeneous --ranks 3 --iterations 2 --slow 500,1000,1000 --json
+json measure --heterogeneous --ranks 3 --iterations 2 --emulate 'send=0.5ms,1ms,1ms;latency=50us' --json
 cp "$scratch/out" "$scratch/measured.json"
 run 0 tree fnf --cluster "$scratch/measured.json"
 prints "fnf over 3 ranks, root 0"
 run 0 measure --heterogeneous --ranks 3 --iterations 2
 prints "acknowledged by one rank after the other"
-refuses "--slow: needs as many costs as there are ranks, 3" measure --heterogeneous --ranks 3 --slow 1,2
-refuses "--slow: goes with --heterogeneous" measure --slow 1,2
+prints "a KiB     receive     combine     a KiB"
+refuses "--emulate: goes with --heterogeneous" measure --emulate send=1us
+refuses "--emulate: send needs one cost, or as many as there are ranks, 3" measure --heterogeneous --ranks 3 --emulate send=1us,2us
+refuses "--emulate: needs a time as 300, 1.5us, 10ms or 2s, not 'soon'" run barrier --ranks 2 --emulate latency=soon
+refuses "--emulate: bandwidth needs a number above 0, not '0'" run barrier --ranks 2 --emulate bandwidth=0
+refuses "--emulate: work is asleep, busy or polled, not 'lazy'" run barrier --ranks 2 --emulate work=lazy
+refuses "--emulate: there is no 'speed=3'; known are send, receive" run barrier --ranks 2 --emulate 'send=1us;speed=3'
+refuses "--emulate: emulation: windows are as long as their period at most" run barrier --ranks 2 --emulate window=1us,2us,3
+refuses "--emulate: the file is of 3 ranks, not of 2" run barrier --ranks 2 --emulate "$scratch/measured.json"
+refuses "--emulate: file '/nowhere' cannot be opened" run barrier --ranks 2 --emulate /nowhere
+# A flat broadcast of 3 sends of a millisecond each, to links of 2 more.
+run 0 run broadcast --ranks 4 --bytes 8 --algorithm flat --iterations 3 --emulate 'send=1ms;latency=2ms;seed=7'
+prints "emulated: send=1ms;latency=2ms;seed=7"
+prints "5000"
+prints "right: 9 elements"
+run 0 run allreduce --ranks 3 --bytes 8 --algorithm ring --iterations 2 --emulate "$scratch/measured.json"
+prints "right: 6 elements"
 
 # --- schedule ---
 run 0 schedule allreduce recursive_doubling --ranks 3
@@ -198,6 +233,25 @@ refuses "--root: there is no rank 4 among 4 ranks" schedule reduce flat --ranks 
 refuses "--blocks: needs a number from 1 to" schedule reduce flat --ranks 4 --blocks 0
 refuses "--blocks: that is too much to write out" schedule reduce flat --ranks 4 --blocks 4000000
 refuses "--blocks: a barrier has exactly one block" schedule barrier flat --ranks 4 --blocks 2
+
+# --- nic ---
+run 0 nic reduce binomial --ranks 4 --rank 0
+prints "step 1   c1 = 2  [0..1) = op([0..1), [2..3))  -> c2"
+prints "the programs obey the rules"
+prints_not "rank 1 of 4"
+run 0 nic reduce binomial --ranks 16 --multicast --target xdp --accumulate
+run 1 nic reduce binomial --ranks 16 --target xdp
+prints "xdp refuses: rank 0: one arrival sets more messages free than the target can send at once (4, and 1 is the most)"
+run 0 nic reduce binomial --ranks 16 --target xdp --without-credits
+prints "checked, but for what hosts promise"
+run 1 nic allreduce ring --ranks 5 --op own
+prints "the plan does not keep rank order, and the op does not commute"
+run 0 nic barrier dissemination --ranks 2 --rank 1 --format hex
+grep -qE '^4247484e0200000001000200' "$scratch/out" || fail "$command_line: no program"
+run 0 nic --targets
+prints "portals4"
+refuses "--target: there is no 'abacus'; known are host, simulated, xdp" nic reduce flat --ranks 4 --target abacus
+refuses "COLLECTIVE: say which" nic reduce
 
 # --- verify ---
 run 0 verify allreduce recursive_doubling --ranks 13
@@ -280,6 +334,9 @@ prints "does not keep rank order, and that is required"
 prints_not "at least"
 run 0 choose allreduce --ranks 8 --bytes 8 --model 1000000,0,0
 prints "recursive_doubling, 3.00 ms"
+prints_not "census"
+run 0 choose allreduce --ranks 13 --bytes 8 --exact --model 1000,0,0
+prints "allreduce over 13 ranks, 8 bytes: census"
 for collective in reduce broadcast barrier gather scatter reduce_scatter allgather scan exscan alltoall; do
     run 0 choose "$collective" --ranks 7 --bytes 8,1M
     prints "$collective over 7 ranks"
@@ -298,6 +355,11 @@ refuses "--model: file 'none' cannot be opened" choose allreduce --ranks 4 --mod
 refuses "--require: there is no 'luck'; known are order, bits, any_size" choose allreduce --ranks 4 --require luck
 refuses "--ranks is required" choose allreduce
 refuses "--table: file '$scratch/model.json' holds no table" choose allreduce --ranks 4 --table "$scratch/model.json"
+
+run 0 choose reduce --ranks 7 --root 1 --bytes 8 --arrivals 0,20us,0,0,15us,0,0
+prints "reduce over 7 ranks, 8 bytes, root 1: tree_reduce{table}"
+refuses "--arrivals: is for reduce" choose allreduce --ranks 2 --arrivals 1,2
+refuses "--arrivals: there are times of 2 ranks, not of 3" choose reduce --ranks 3 --arrivals 1,2
 
 # --- map ---
 run 0 map allreduce --ranks 2..9 --bytes 8..64K
@@ -388,6 +450,17 @@ refuses "--ranks: at most 4194304" simulate reduce binomial --ranks 5000000 --or
 refuses "--order: there is no 'random'" simulate reduce binomial --ranks 4 --order random
 refuses "--split: needs POLL,COST" simulate reduce binomial --ranks 4 --split 3
 
+# A bar on a terminal, when it takes longer than a second; nothing in a pipe.
+long_run="simulate allreduce recursive_doubling --ranks 16384 --runs 100000"
+timeout 2 "$bough" $long_run >/dev/null 2>"$scratch/err"
+[ ! -s "$scratch/err" ] || fail "bough $long_run: a bar in a pipe"
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    timeout 60 script -qefc "'$bough' $long_run" /dev/null </dev/null 2>/dev/null | head -c 49 >"$scratch/out"
+    grep -qE '^.\[#* *\] +[0-9]+ %$' "$scratch/out" || fail "bough $long_run: no bar on a terminal"
+else
+    echo "not tested: the bar of a long run, without script(1)"
+fi
+
 # --- run ---
 run 0 run allreduce --ranks 4 --bytes 8,4K,64K --iterations 5
 prints "right: $((4 * 5 * (1 + 512 + 8192))) elements"
@@ -421,8 +494,45 @@ refuses "--op: there is no 'divides'; known are plus" run reduce --ranks 3 --op 
 refuses "--op: bit_or makes no sense on f64" run reduce --ranks 3 --op bit_or
 refuses "--type: there is no 'f16'; known are f64" run reduce --ranks 3 --type f16
 refuses "--degree: goes with one algorithm, not with auto" run reduce --ranks 3 --degree 3
-refuses "--transport: there is no 'tcp'" run reduce --ranks 3 --transport tcp
+refuses "--transport: there is no 'pigeon'; known are in_process, shared_memory, tcp, mpi" run reduce --ranks 3 --transport pigeon
+refuses "--ranks is required" run reduce
+refuses "--ranks is required" run reduce --transport shared_memory
+refuses "--launch: there is no 'ssh'; known are local, pmix" run reduce --ranks 3 --launch ssh
+refuses "--launch: pmix goes with shared_memory and tcp" run reduce --ranks 3 --launch pmix
+refuses "--emulate: goes with in_process" run reduce --ranks 3 --transport tcp --emulate latency=1us
+refuses "ALGORITHM: reduce has no 'oak'" run reduce --ranks 3 --transport shared_memory --algorithm oak
+for transport in shared_memory tcp; do
+    "$bough" run barrier --ranks 2 --transport $transport --iterations 1 2>&1 | grep -q "was built without" && continue
+    for ranks in 1 2 5; do
+        run 0 run allreduce --ranks $ranks --transport $transport --bytes 8,64K --iterations 7
+        prints ", $transport: processes on "
+        prints "right: $((7 * (1 + 8192) * ranks)) elements"
+    done
+    run 0 run scan --ranks 3 --transport $transport --bytes 64 --iterations 5 --algorithm all --op max --type i32
+    prints "right: "
+    json run broadcast --ranks 3 --transport $transport --bytes 8 --iterations 5 --root 2 --json
+    prints "\"transport\": \"$transport\""
+done
 refuses "--iterations: needs a whole number" run reduce --ranks 3 --iterations lots
+
+# --- launch ---
+run 0 launch -n 3 true
+prints_exactly ""
+run 0 launch -n 2 --prefix -- sh -c 'echo here'
+[ "$(sort "$scratch/out")" = "$(printf '[0] here\n[1] here')" ] || fail "$command_line: no prefixes"
+run 0 launch --ranks 2 sh -c 'test "$1" = --prefix' sh --prefix # arguments of the program stay its own
+run 7 launch -n 2 sh -c 'exit 7'
+grep -qF "ended with exit status 7" "$scratch/err" || fail "$command_line: did not report the exit status"
+run 143 launch -n 1 sh -c 'kill -TERM $$'
+grep -qF "bough: rank 0 was killed by signal 15 (SIGTERM)" "$scratch/err" || fail "$command_line: did not report the signal"
+run 124 launch -n 2 --timeout 0.2 sleep 60
+grep -qF "the time was up" "$scratch/err" || fail "$command_line: did not say that the time was up"
+run 9 launch -n 2 --grace 0.1 sh -c 'mkdir "$1" 2>/dev/null && exit 9; sleep 60' sh "$scratch/first"
+run 0 launch -n 2 "$bough" --version
+refuses "PROGRAM: '/no/such' cannot be run" launch -n 2 /no/such
+refuses "--ranks: needs a number from 1 to 4096, not '0'" launch -n 0 true
+refuses "--timeout: needs a number of seconds, not 'soon'" launch -n 1 --timeout soon true
+refuses "PROGRAM is required" launch -n 1
 
 # --- timeline, export, import ---
 run 0 timeline allreduce recursive_doubling --ranks 13 --skew 20000

@@ -4,7 +4,7 @@
 #include <bough/algorithm/multicast/many.hpp>
 #include <bough/model/heterogeneous.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/schedule/plan.hpp>
+#include <bough/schedule/verify.hpp>
 #include <bough/tree/fnf.hpp>
 #include <bough/tree/multicasts.hpp>
 
@@ -81,8 +81,8 @@ TEST_CASE("many multicasts: whole, in an order that can be done, and as long as 
             CHECK(multicasts_time(costs, wanted, made.order) == made.makespan);
             // A second derivation: the steps of the ranks, walked. Without receive costs a rank that waits for one
             // message may not send another meanwhile, as its program is in order.
-            const plan<goal::broadcast, ordered_multicasts> steps(
-                {requests, made.order}, {.size = n, .blocks = static_cast<block_t>(requests.size())});
+            const auto steps = plan_multicasts(requests, made.order, {.size = n});
+            CHECK(verify(steps));
             const double walked = model::walk(steps, model, 8 * requests.size()).makespan_ns;
             if (costs.receive.empty())
                 CHECK(walked >= static_cast<double>(made.makespan));

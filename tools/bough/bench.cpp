@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "bench.hpp"
 
+#include "bench_rank.hpp"
 #include "parse.hpp"
-#include <bough/algorithm/barrier/dissemination.hpp>
-#include <bough/communicator.hpp>
-#include <bough/error.hpp>
 #include <bough/execute/prepared.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -129,13 +128,8 @@ private:
     std::vector<std::uint64_t> begin_, end_;
 };
 
-// A part of a rank's result, and the fold that it must be equal to.
-struct expectation {
-    std::size_t first = 0, last = 0; // bytes
-    std::shared_ptr<const std::vector<std::byte>> fold{};
-};
+} // namespace
 
-// What every rank must get. Ranks that expect the same fold share it.
 std::vector<std::vector<expectation>> expectations(const problem& what, const workload& work) {
     std::vector<std::vector<expectation>> all(what.at.size);
     // A barrier has no values.
@@ -174,47 +168,33 @@ std::uint64_t count_wrong(const workload& work, const std::vector<std::byte>& go
     return wrong;
 }
 
-} // namespace
-
 timing time_plan(const problem& what, const workload& work) {
     const bough::rank_t size = what.at.size;
     const auto expected = expectations(what, work);
     laps times(size, work.iterations);
     std::atomic<std::uint64_t> checked{0}, wrong{0};
     bough::in_process world{size};
-    world.run([&](auto transport) {
-        bough::communicator comm{std::move(transport)};
+    const auto run_rank = [&](auto& comm, auto&& meet) {
         const bough::rank_t me = comm.rank();
-        const std::vector<std::byte> input = values_of(work, me);
-        std::vector<std::byte> output(input.size());
-        bough::call call;
-        call.input = input.data();
-        call.output = output.data();
-        call.count = work.count;
-        call.element_bytes = static_cast<std::uint32_t>(work.op.element_size);
-        call.combine = work.op.function;
-        call.combine_state = work.op.state;
-        bough::call_signature signature;
-        signature.count = work.count;
-        signature.root = what.at.root;
-        const auto barrier = bough::plan_barrier(bough::dissemination{}, {.size = size});
-        bough::call nothing;
-        nothing.element_bytes = 1;
-        with_plan(what, [&](const auto& plan) {
-            for (std::size_t i = 0; i != work.iterations; ++i) {
-                for (const expectation& e : expected[me])
-                    std::fill(output.begin() + static_cast<std::ptrdiff_t>(e.first),
-                              output.begin() + static_cast<std::ptrdiff_t>(e.last), std::byte{0xa5});
-                if (const bough::status bad = comm.run(barrier, nothing, {})) throw bough::error(bad);
-                const std::uint64_t begin = comm.transport().now_ns();
-                if (const bough::status bad = comm.run(plan, call, signature)) throw bough::error(bad);
-                times.set(me, i, begin, comm.transport().now_ns());
-                for (const expectation& e : expected[me]) {
-                    checked += (e.last - e.first) / work.op.element_size;
-                    wrong += count_wrong(work, output, e);
-                }
-            }
-        });
+        const checked_elements found =
+            time_rank(comm, what, work, expected[me], meet,
+                      [&](std::size_t i, std::uint64_t begin, std::uint64_t end) { times.set(me, i, begin, end); });
+        checked += found.checked;
+        wrong += found.wrong;
+    };
+    std::barrier<> together(size);
+    world.run([&](auto transport) {
+        if (work.emulate) { // messages of a barrier would cost as others do, and ranks begin at different times
+            bough::communicator comm{bough::emulated{std::move(transport), *work.emulate}};
+            struct place { // whoever fails leaves, so that nobody waits for it
+                std::barrier<>& all;
+                ~place() { all.arrive_and_drop(); }
+            } mine{together};
+            run_rank(comm, [&] { together.arrive_and_wait(); });
+        } else {
+            bough::communicator comm{std::move(transport)};
+            run_rank(comm, [&] { meet_by_messages(comm); });
+        }
     });
     return {times.sorted(), checked, wrong};
 }

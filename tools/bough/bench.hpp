@@ -7,9 +7,11 @@
 #include <bough/op/any_op.hpp>
 #include <bough/op/builtin_op.hpp>
 #include <bough/schedule/goal.hpp>
+#include <bough/transport/emulated.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +26,7 @@ struct workload {
     std::uint64_t count = 1; // elements
     std::size_t iterations = 1;
     bool check = true; // false for an op that does nothing
+    std::optional<bough::emulation> emulate{};
 
     std::uint64_t bytes() const { return count * op.element_size; }
 };

@@ -13,6 +13,7 @@
 #include "shape.hpp"
 #include <bough/schedule/any_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
+#include <bough/select/any_costs.hpp>
 #include <bough/select/candidates.hpp>
 
 #include <optional>
@@ -79,7 +80,7 @@ std::string text_of(const bough::candidate&);
 // All that make sense for the collective, in the order of the tables.
 std::vector<bough::any_algorithm> all_algorithms(collective);
 // What automatic choice chooses among.
-bough::candidate_list standard_candidates(collective, const bough::dimensions&, std::uint64_t bytes);
+bough::candidate_list standard_candidates(collective, const bough::dimensions&, const bough::problem&);
 
 struct problem {
     cli::collective collective;

@@ -5,7 +5,10 @@
 #include "commands.hpp"
 #include "models.hpp"
 #include "parse.hpp"
+#include "timed_tree.hpp"
+#include <bough/model/arriving.hpp>
 #include <bough/select/choose.hpp>
+#include <bough/select/fitted_trees.hpp>
 #include <bough/select/print_decision.hpp>
 
 #include <algorithm>
@@ -26,6 +29,7 @@ json json_of(const bough::decision& d) {
                   {"ranks", d.at.size},
                   {"root", d.at.root},
                   {"bytes", d.what.bytes},
+                  {"exact", d.what.exact_op},
                   {"measured", d.measured},
                   {"candidates", json::array()}};
     for (const bough::prospect& p : d.prospects) {
@@ -49,6 +53,14 @@ int choose(const choose_arguments& typed) {
     const named_model model = parse_model(typed.model);
     const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
     if (ranks > 4096 && has_rank_blocks(c)) throw usage_error("--ranks", "at most 4096, since each has a block");
+    std::vector<std::uint64_t> arrivals;
+    if (!typed.arrivals.empty()) {
+        if (c != collective::reduce) throw usage_error("--arrivals", "is for reduce");
+        arrivals = parse_arrivals(typed.arrivals);
+        if (arrivals.size() != ranks)
+            throw usage_error("--arrivals", "there are times of " + std::to_string(arrivals.size()) +
+                                                " ranks, not of " + std::to_string(ranks));
+    }
     bough::decision_table table;
     if (!typed.table.empty()) table = read_table(typed.table);
 
@@ -56,15 +68,23 @@ int choose(const choose_arguments& typed) {
     json documents = json::array();
     for (const std::uint64_t bytes : sizes) {
         const bough::dimensions at{.size = ranks, .root = root};
-        const auto from = standard_candidates(c, at, bytes);
-        const bough::decision by_model = bough::choose(from, at, {.bytes = bytes}, model.costs, options);
+        const bough::problem what{.bytes = bytes, .exact_op = typed.exact};
+        auto from = standard_candidates(c, at, what);
+        const bough::any_costs costs = std::visit(
+            [&](const auto& m) -> bough::any_costs {
+                if (arrivals.empty()) return m;
+                if (ranks > 1) bough::add_fitted_trees(from, at, what, m, arrivals);
+                return bough::model::arriving{m, arrivals};
+            },
+            model.parameters);
+        const bough::decision by_model = bough::choose(from, at, what, costs, options);
         any &= bool(by_model);
         if (typed.format == "json")
             documents.push_back(json_of(by_model));
         else
             std::cout << by_model;
         if (typed.table.empty()) continue;
-        const bough::decision by_table = bough::choose(from, at, {.bytes = bytes}, table, options);
+        const bough::decision by_table = bough::choose(from, at, what, table, options);
         if (typed.format == "json") {
             documents.push_back(json_of(by_table));
             continue;
@@ -108,7 +128,7 @@ int tune(const tune_arguments& typed) {
         for (const std::uint64_t bytes : sizes) {
             work.count = bytes / work.op.element_size;
             const bough::dimensions at{.size = p};
-            const auto from = standard_candidates(c, at, work.bytes());
+            const auto from = standard_candidates(c, at, {.bytes = work.bytes()});
             for (const bough::candidate& one : from.list) {
                 const problem what{c, one.algorithm, {p, 0, one.blocks}};
                 const bough::block_t blocks =

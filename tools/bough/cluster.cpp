@@ -26,7 +26,7 @@ constexpr std::uint64_t most_ranks = 1u << 20;
 // Reads one document and says where it is wrong: "--cluster: file 'x': costs.send[3]: ...".
 class cluster_reader {
 public:
-    explicit cluster_reader(std::string file) : file_(std::move(file)) {}
+    cluster_reader(std::string argument, std::string file) : argument_(std::move(argument)), file_(std::move(file)) {}
 
     cluster read(const json& document) const {
         if (!document.is_object()) refuse("", "is not an object");
@@ -51,7 +51,7 @@ public:
 
 private:
     [[noreturn]] void refuse(const std::string& field, const std::string& what) const {
-        throw usage_error("--cluster", "file '" + file_ + "': " + (field.empty() ? "it" : field) + " " + what);
+        throw usage_error(argument_, "file '" + file_ + "': " + (field.empty() ? "it" : field) + " " + what);
     }
     const json& need(const json& of, const std::string& path, const char* name) const {
         if (!of.contains(name)) refuse(path + name, "is missing");
@@ -106,7 +106,7 @@ private:
         return found;
     }
 
-    std::string file_;
+    std::string argument_, file_;
 };
 
 json json_of(const cost_per_size& cost) {
@@ -136,19 +136,21 @@ std::vector<cost_per_size> parse_costs(const std::string& argument, std::string_
 
 } // namespace
 
-cluster parse_cluster(const std::string& name, const json& document) { return cluster_reader(name).read(document); }
+cluster parse_cluster(const std::string& argument, const std::string& name, const json& document) {
+    return cluster_reader(argument, name).read(document);
+}
 
-cluster read_cluster(const std::string& path) {
+cluster read_cluster(const std::string& argument, const std::string& path) {
     std::ifstream in(path);
-    if (!in) throw usage_error("--cluster", "file '" + path + "' cannot be opened");
+    if (!in) throw usage_error(argument, "file '" + path + "' cannot be opened");
     json document;
     try {
         document = json::parse(in, nullptr, false);
     } catch (const std::ios_base::failure&) { // a folder, for one
-        throw usage_error("--cluster", "file '" + path + "' cannot be read");
+        throw usage_error(argument, "file '" + path + "' cannot be read");
     }
-    if (in.bad() || document.is_discarded()) throw usage_error("--cluster", "file '" + path + "' is not JSON");
-    return parse_cluster(path, document);
+    if (in.bad() || document.is_discarded()) throw usage_error(argument, "file '" + path + "' is not JSON");
+    return parse_cluster(argument, path, document);
 }
 
 json json_of(const cluster& c) {
@@ -171,7 +173,7 @@ cluster find_cluster(const cost_arguments& typed) {
     if (!typed.file.empty()) {
         if (!typed.receive.empty() || !typed.latency.empty())
             throw usage_error("--receive", "and --latency go with --costs; a cluster file has its own");
-        return read_cluster(typed.file);
+        return read_cluster("--cluster", typed.file);
     }
     cluster made;
     made.typed = true;

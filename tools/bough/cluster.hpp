@@ -29,8 +29,8 @@ struct cluster {
 };
 
 // Throw usage_error, which names the file and the field.
-cluster parse_cluster(const std::string& name, const json& document);
-cluster read_cluster(const std::string& path);
+cluster parse_cluster(const std::string& argument, const std::string& name, const json& document);
+cluster read_cluster(const std::string& argument, const std::string& path);
 json json_of(const cluster&);
 
 // Of --costs and --receive (lists as 100,300), --latency, --cluster: one of --costs and --cluster must be there.

@@ -15,10 +15,12 @@ struct tree_arguments {
     std::string shape;
     std::string ranks;
     std::string degree;
-    std::string root = "0";
+    std::string root; // empty: 0, or what the tree takes best
     bool ordered = false;
     std::string format = "outline";
-    cost_arguments costs; // of spoc, fnf, search, optimal, interval
+    cost_arguments costs; // of spoc, fnf, search, optimal, interval; the latency of postal and arrival, too
+    std::string gap;      // of these, in ns or with a unit
+    std::string arrivals; // of arrival
 };
 int tree(const tree_arguments&);
 int cost_tree_command(const tree_arguments&);
@@ -55,6 +57,21 @@ struct verify_arguments {
 };
 int verify(const verify_arguments&);
 
+struct nic_arguments {
+    plan_arguments plan;
+    std::string rank; // empty: every rank
+    std::string target = "host";
+    std::string op = "sum";
+    std::string type = "int64";
+    std::string elements; // of the vector; empty: one per block
+    std::string banks = "1";
+    bool accumulate = false;
+    bool multicast = false;
+    bool without_credits = false;
+    bool targets = false; // list them instead
+};
+int nic(const nic_arguments&);
+
 struct table_arguments {
     std::string ranks = "13";
     std::string format = "text";
@@ -66,10 +83,12 @@ struct choose_arguments {
     std::string ranks;
     std::string bytes = "64K";
     std::string root = "0";
-    std::string model;   // a file or three costs; empty: those of bough's own tables
-    std::string table;   // a file
-    std::string require; // order,bits,any_size
-    bool all = false;    // price all
+    std::string model;    // a file or three costs; empty: those of bough's own tables
+    std::string table;    // a file
+    std::string require;  // order,bits,any_size
+    bool exact = false;   // the op
+    bool all = false;     // price all
+    std::string arrivals; // when each rank comes
     std::string format = "text";
 };
 int choose(const choose_arguments&);
@@ -100,7 +119,7 @@ struct measure_arguments {
     std::string model = "lrc";
     std::string format = "text";
     bool heterogeneous = false;
-    std::string slow; // costs of ranks that are made to differ, in us
+    std::string emulate; // a cluster that the ranks are made to be
 };
 int measure_cluster(const measure_arguments&);
 int measure(const measure_arguments&);
@@ -112,13 +131,24 @@ struct run_arguments {
     std::string ranks;
     std::string root = "0";
     std::string transport = "in_process";
+    std::string launch = "local"; // or pmix
     std::string bytes = "8,1K,64K,1M";
     std::string op = "plus";
     std::string type = "f64";
     std::string iterations; // empty: a thousand, or fewer where they would take long
+    std::string emulate;    // a cluster that the ranks are made to be
     std::string format = "text";
 };
 int run(const run_arguments&);
+
+struct launch_arguments {
+    std::string ranks;
+    std::string timeout; // seconds; empty: none
+    std::string grace;
+    bool prefix = false;
+    std::vector<std::string> program; // and its arguments
+};
+int launch(const launch_arguments&);
 
 // What a simulated run is made of.
 struct timed_arguments {

@@ -190,7 +190,8 @@ int cost_tree_command(const tree_arguments& typed) {
     const cluster given = find_cluster(typed.costs);
     if (!typed.ranks.empty() && parse_ranks(typed.ranks) != given.ranks)
         throw usage_error("--ranks", "there are costs of " + std::to_string(given.ranks) + " ranks");
-    const auto root = static_cast<rank_t>(parse_number("--root", typed.root, 0, given.ranks - 1));
+    const auto root =
+        static_cast<rank_t>(parse_number("--root", typed.root.empty() ? "0" : typed.root, 0, given.ranks - 1));
     const std::uint64_t bytes = parse_sizes("--bytes", typed.costs.bytes).at(0);
     std::vector<rank_t> members;
     if (!typed.costs.members.empty()) members = parse_rank_list("--members", typed.costs.members, given.ranks);

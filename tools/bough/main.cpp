@@ -8,10 +8,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 
 namespace cli {
 
@@ -21,6 +23,7 @@ const std::string collectives =
     "reduce, allreduce, broadcast, barrier, gather, scatter, reduce_scatter, allgather, scan, exscan or alltoall";
 const std::string shapes = "binomial, binomial_high, fnomial, degree_k, kary, chain, flat";
 const std::string cost_trees = "spoc, fnf, search, optimal, interval";
+const std::string timed_trees = "postal, arrival";
 
 class command_line {
 public:
@@ -40,7 +43,9 @@ public:
         add_simulate();
         add_tune();
         add_run();
+        add_launch();
         add_timeline();
+        add_nic();
         add_export();
         add_import();
         add_demo();
@@ -48,7 +53,7 @@ public:
 
     int parse_and_run(int argc, char** argv) {
         try {
-            app_.parse(argc, argv);
+            app_.parse(take_program(argc, argv), argv);
         } catch (const CLI::Success& e) { // --help and --version
             return app_.exit(e);
         } catch (const CLI::ExtrasError&) {
@@ -126,12 +131,25 @@ private:
                 "  bough tree fnomial --degree 3 --ranks 9\n"
                 "  bough tree binomial --ranks 13 --root 5 --ordered --format dot | dot -Tsvg > tree.svg\n"
                 "  bough tree fnf --costs 100,300,300,300,300,100,300,300 --format svg > tree.svg\n"
+                "  bough tree postal --ranks 64 --latency 2.1us --gap 1920\n"
+                "  bough tree arrival --arrivals 0,20us,0,0,15us,0,0 --latency 2.1us --gap 1920\n"
                 "The outline lists the children of a rank in the order in which a reduction receives them.\n"
-                "spoc, fnf, search, optimal and interval are made of what sending costs each rank.",
+                "spoc, fnf, search, optimal and interval are made of what sending costs each rank. postal is the best\n"
+                "for a latency and a gap, arrival a reduction of ranks that come at different times; without --root,\n"
+                "its root is the one that comes last. Their times are ns, or have a unit.",
                 [this] { return tree(tree_); });
-        command->add_option("SHAPE", tree_.shape, shapes + "; or " + cost_trees)->required()->type_name("");
+        command->add_option("SHAPE", tree_.shape, shapes + "; or " + cost_trees + ", " + timed_trees)
+            ->required()
+            ->type_name("");
         command->add_option("--ranks", tree_.ranks, "How many ranks")->type_name("P");
         add_costs(command, tree_.costs);
+        command
+            ->add_option("--gap", tree_.gap,
+                         "postal, arrival: how long a message keeps its parent busy; of a reduction, to take it in "
+                         "and combine it")
+            ->type_name("TIME");
+        command->add_option("--arrivals", tree_.arrivals, "arrival: when each rank comes, as 0,20us,0")
+            ->type_name("LIST");
         command->add_option("--degree", tree_.degree, "f of fnomial, k of degree_k, arity of kary, ports of circulant")
             ->type_name("F");
         command->add_option("--root", tree_.root, "The rank at the top; 0 if not given")->type_name("R");
@@ -177,6 +195,29 @@ private:
         add_plan(command, schedule_.plan, "How many ranks", true);
         command->add_option("--rank", schedule_.rank, "Only this rank; every rank if not given")->type_name("r");
         add_format(command, schedule_.plan.format, {"text", "json"});
+    }
+
+    void add_nic() {
+        CLI::App* command =
+            add("nic", "Print the programs that a NIC would run, or why it cannot",
+                "  bough nic reduce fnomial --degree 4 --ranks 16 --rank 0\n"
+                "  bough nic reduce fnomial --degree 4 --ranks 16 --multicast --target xdp\n"
+                "  bough nic --targets\n"
+                "The programs are checked as a set. Exit status 1 if the target refuses; the last line says why.",
+                [this] { return nic(nic_); });
+        add_plan(command, nic_.plan, "How many ranks", false);
+        command->add_option("--rank", nic_.rank, "Only this rank; every rank if not given")->type_name("r");
+        command->add_option("--target", nic_.target, "host if not given; --targets lists them")->type_name("T");
+        command->add_option("--op", nic_.op, "sum, min, max, bit_and, bit_or, bit_xor, or own: any other")
+            ->type_name("OP");
+        command->add_option("--type", nic_.type, "int32, uint32, int64, uint64, float32 or float64")->type_name("TYPE");
+        command->add_option("--elements", nic_.elements, "Of the vector; one per block if not given")->type_name("N");
+        command->add_option("--banks", nic_.banks, "Instances that may be under way; 1 if not given")->type_name("W");
+        command->add_flag("--accumulate", nic_.accumulate, "Combine messages as they land");
+        command->add_flag("--multicast", nic_.multicast, "Of a reduce: the root sends its result to everyone at once");
+        command->add_flag("--without-credits", nic_.without_credits, "Hosts promise not to run ahead");
+        command->add_flag("--targets", nic_.targets, "List the targets and what they are able to do");
+        add_format(command, nic_.plan.format, {"text", "hex"}, false);
     }
 
     void add_verify() {
@@ -225,6 +266,12 @@ private:
             ->add_option("--require", choose_.require,
                          "order (for an op that does not commute), bits (the same on every rank), any_size")
             ->type_name("WHAT");
+        command->add_flag("--exact", choose_.exact,
+                          "The op gives the same bits in any order, as min and sums of integers do");
+        command
+            ->add_option("--arrivals", choose_.arrivals,
+                         "reduce: when each rank comes, as 0,20us,0; trees made for that are candidates, too")
+            ->type_name("LIST");
         command->add_flag("--all", choose_.all, "Price every candidate, also those that cannot win");
         add_format(command, choose_.format, {"text", "json"});
     }
@@ -264,6 +311,7 @@ private:
                 "  bough measure --transport in_process --ranks 4 --iterations 1000 --json\n"
                 "  bough measure --model alpha_beta_gamma --json > here.json\n"
                 "  bough measure --heterogeneous --ranks 8 --json > cluster.json\n"
+                "  bough measure --heterogeneous --ranks 3 --emulate 'send=1ms,2.15ms,2.15ms;latency=50us'\n"
                 "lrc: 1 to P ranks send to rank 0 at once, with an op and without; the slopes are the costs.\n"
                 "alpha_beta_gamma: messages between two of P ranks, in turn and both ways at once, and combines.",
                 [this] { return measure(measure_); });
@@ -274,9 +322,9 @@ private:
         command->add_flag("--heterogeneous", measure_.heterogeneous,
                           "What sending and receiving costs each rank; --json writes a cluster file");
         command
-            ->add_option("--slow", measure_.slow,
-                         "Make ranks differ: what a send costs each besides, in us, as 1000,2150,2150")
-            ->type_name("LIST");
+            ->add_option("--emulate", measure_.emulate,
+                         "Make ranks and links differ: a cluster file, or items as send=1ms,2.15ms,2.15ms;latency=50us")
+            ->type_name("CLUSTER");
         add_format(command, measure_.format, {"text", "json"});
     }
 
@@ -284,10 +332,14 @@ private:
         CLI::App* command = add("run", "Run a collective on real ranks: checked, timed, and predicted",
                                 "  bough run allreduce --ranks 4 --bytes 8,64K,1M --op plus --type f64\n"
                                 "  bough run reduce --ranks 8 --bytes 8 --algorithm all\n"
+                                "  bough run allreduce --ranks 4 --transport shared_memory\n"
+                                "  mpirun -n 4 bough run allreduce --transport tcp --launch pmix\n"
+                                "  bough run broadcast --ranks 4 --bytes 8 --iterations 21 --emulate cluster.json\n"
                                 "Every element of every result is compared; exit status 1 if one is wrong.",
                                 [this] { return run(run_); });
         command->add_option("COLLECTIVE", run_.collective, collectives)->required()->type_name("");
-        command->add_option("--ranks", run_.ranks, "How many ranks")->required()->type_name("P");
+        command->add_option("--ranks", run_.ranks, "How many ranks; those that the launcher has started")
+            ->type_name("P");
         command->add_option("--bytes", run_.bytes, "Sizes of the vector of a rank, as 8,64K,1M")->type_name("SIZES");
         command->add_option("--op", run_.op, "plus, multiplies, min, max, logical_and, bit_or, ...")->type_name("OP");
         command->add_option("--type", run_.type, "f64, f32, i64, i32, u64 or u32")->type_name("TYPE");
@@ -298,12 +350,58 @@ private:
         command->add_option("--degree", run_.degree, "f of fnomial, k of degree_k, arity of kary, ports of circulant")
             ->type_name("F");
         command->add_option("--root", run_.root, "The rank at the top; 0 if not given")->type_name("R");
-        command->add_option("--transport", run_.transport, "in_process: ranks are threads")->type_name("T");
+        command
+            ->add_option("--transport", run_.transport,
+                         "in_process: ranks are threads; shared_memory, tcp: processes; mpi: those of mpirun")
+            ->type_name("T");
+        command
+            ->add_option("--launch", run_.launch,
+                         "Who starts processes: local: this program; pmix: mpirun or srun have. local if not given")
+            ->type_name("L");
         command
             ->add_option("--iterations", run_.iterations,
                          "Runs of each; a thousand if not given, or fewer of long ones")
             ->type_name("N");
+        command
+            ->add_option("--emulate", run_.emulate,
+                         "Make ranks and links differ: a cluster file, or items with semicolons as send=LIST, "
+                         "receive=LIST, latency=T, jitter=T, bandwidth=N, window=PERIOD,DURATION,FACTOR, "
+                         "work=asleep|busy|polled, seed=N")
+            ->type_name("CLUSTER");
         add_format(command, run_.format, {"text", "json"});
+    }
+
+    void add_launch() {
+        CLI::App* command = add(
+            "launch", "Start a program as the ranks of a job on this machine, and tell how they ended",
+            "  bough launch -n 4 ./program --its --arguments\n"
+            "  bough launch -n 8 --timeout 60 --prefix -- ./program\n"
+            "The program finds its ranks by bough::this_job(). Exit status: 0 if that of every rank is; else that of\n"
+            "the rank that failed first, 128 + its signal if it was killed, 124 if the time was up.",
+            [this] { return launch(launch_); });
+        command->add_option("-n,--ranks", launch_.ranks, "How many ranks")->required()->type_name("P");
+        command->add_option("--timeout", launch_.timeout, "Kill what is left after so many seconds")->type_name("S");
+        command->add_option("--grace", launch_.grace, "Kill the others so many seconds after a rank has failed")
+            ->type_name("S");
+        command->add_flag("--prefix", launch_.prefix, "Each line of a rank's output begins with its rank: [2] ...");
+        command->add_option("PROGRAM", "A program and its arguments")->type_name(""); // taken by take_program
+    }
+
+    // What follows the program's name is the program's own, also what looks like an option of ours. Returns how many arguments
+    // are left.
+    int take_program(int argc, char** argv) {
+        if (argc < 2 || std::string_view(argv[1]) != "launch") return argc;
+        int at = 2;
+        for (; at < argc && argv[at][0] == '-'; ++at) {
+            const std::string_view option = argv[at];
+            if (option == "--") {
+                launch_.program.assign(argv + at + 1, argv + argc);
+                return at;
+            }
+            at += option == "-n" || option == "--ranks" || option == "--timeout" || option == "--grace"; // its value
+        }
+        if (at < argc) launch_.program.assign(argv + at, argv + argc);
+        return std::min(at, argc);
     }
 
     static void add_timed(CLI::App* command, timed_arguments& timed) {
@@ -450,11 +548,13 @@ private:
     tree_arguments tree_;
     compare_arguments compare_;
     schedule_arguments schedule_;
+    nic_arguments nic_;
     verify_arguments verify_;
     table_arguments table_;
     measure_arguments measure_;
     simulate_arguments simulate_;
     run_arguments run_;
+    launch_arguments launch_;
     choose_arguments choose_;
     map_arguments map_;
     tune_arguments tune_;

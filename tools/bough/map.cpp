@@ -66,8 +66,9 @@ winners find_winners(const map_arguments& typed, const named_model& model) {
     for (const bough::rank_t p : found.ranks)
         for (const std::uint64_t bytes : found.sizes) {
             const bough::dimensions at{.size = p};
-            const auto d = bough::choose(standard_candidates(found.collective, at, bytes), at, {.bytes = bytes},
-                                         model.costs, options);
+            const bough::problem what{.bytes = bytes};
+            const auto d =
+                bough::choose(standard_candidates(found.collective, at, what), at, what, model.costs, options);
             if (!d) throw usage_error("--require", "no algorithm has all of that");
             const std::string name = short_name(d.winner().what.algorithm);
             const auto place = std::find(found.names.begin(), found.names.end(), name);

@@ -76,6 +76,10 @@ json json_of(const bough::model::alpha_beta_gamma& m) {
             {"early", m.early},
             {"held_alpha", m.held_alpha},
             {"held_beta", m.held_beta},
+            {"send_alpha", m.send_alpha},
+            {"send_beta", m.send_beta},
+            {"receive_alpha", m.receive_alpha},
+            {"receive_beta", m.receive_beta},
             {"combine_start_ns", m.combine_start_ns}};
 }
 
@@ -85,6 +89,8 @@ constexpr const char* text_of(bough::model::transfer_kind kind) {
     case bough::model::transfer_kind::exchange: return "exchange";
     case bough::model::transfer_kind::combine: return "combine";
     case bough::model::transfer_kind::burst: return "burst";
+    case bough::model::transfer_kind::fan_in: return "fan in";
+    case bough::model::transfer_kind::fan_out: return "fan out";
     }
     return "";
 }
@@ -117,8 +123,14 @@ void print_text(std::ostream& out, const bough::transfer_measurement& found, bou
         << std::fixed << std::setprecision(2) << "  f_alpha, f_beta: a message of its own costs " << m.f_alpha
         << " alpha and " << m.f_beta << " beta\n"
         << "  held: " << m.held_alpha << " of alpha and " << m.held_beta
-        << " of beta keep the next message waiting; the rest is latency\n"
-        << std::setprecision(0) << "  the model is off by " << 100 * found.fit.residual_rms << " % (rms), at most by "
+        << " of beta keep the next message waiting; the rest is latency\n";
+    if (m.send_alpha + m.send_beta != 0)
+        out << "  senders are slower than receivers: busy for " << m.send_alpha << " of alpha, " << m.send_beta
+            << " of beta\n";
+    if (m.receive_alpha + m.receive_beta != 0)
+        out << "  receivers are slower than senders: busy for " << m.receive_alpha << " of alpha, " << m.receive_beta
+            << " of beta\n";
+    out << std::setprecision(0) << "  the model is off by " << 100 * found.fit.residual_rms << " % (rms), at most by "
         << 100 * found.fit.residual_max << " %\n";
     if (found.fit.shares_bounded)
         out << "  messages of their own were slower than exchanges: their share is taken as 1\n";
@@ -128,7 +140,7 @@ void print_text(std::ostream& out, const bough::transfer_measurement& found, bou
 
 int measure(const measure_arguments& typed) {
     if (typed.heterogeneous) return measure_cluster(typed);
-    if (!typed.slow.empty()) throw usage_error("--slow", "goes with --heterogeneous");
+    if (!typed.emulate.empty()) throw usage_error("--emulate", "goes with --heterogeneous");
     check_transport(typed.transport);
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 3, most_ranks));
     const auto runs = static_cast<std::uint32_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));

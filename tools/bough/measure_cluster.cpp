@@ -2,10 +2,11 @@
 // bough measure --heterogeneous: what messages cost each rank, as a cluster file.
 #include "cluster.hpp"
 #include "commands.hpp"
+#include "emulation.hpp"
 #include "parse.hpp"
 #include <bough/measure_heterogeneous.hpp>
 #include <bough/select/print_decision.hpp>
-#include <bough/testing/slowed.hpp>
+#include <bough/transport/emulated.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/fnf.hpp>
@@ -51,19 +52,11 @@ int measure_cluster(const measure_arguments& typed) {
     check_transport(typed.transport);
     const auto ranks = static_cast<rank_t>(parse_number("--ranks", typed.ranks, 3, 64));
     const auto runs = static_cast<std::uint32_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
-    std::vector<double> slow_us(ranks, 0);
-    if (!typed.slow.empty()) {
-        cost_arguments list;
-        list.costs = typed.slow;
-        const cluster given = find_cluster(list);
-        if (given.ranks != ranks)
-            throw usage_error("--slow", "needs as many costs as there are ranks, " + std::to_string(ranks));
-        for (rank_t r = 0; r != ranks; ++r) slow_us[r] = given.costs.send[r].base_ns;
-    }
+    bough::emulation emulated;
+    if (!typed.emulate.empty()) emulated = parse_emulation(typed.emulate, ranks);
     bough::heterogeneous_measurement found;
     acknowledged seen;
     bough::in_process{ranks}.run([&](auto transport) {
-        const double cost_ns = 1000 * slow_us[transport.rank()];
         const auto measure_all = [&](auto& comm) {
             const auto mine = bough::measure_heterogeneous(comm, {.repetitions = runs});
             const auto send = mine.send_ns(bytes), receive = mine.receive_ns(bytes);
@@ -75,12 +68,11 @@ int measure_cluster(const measure_arguments& typed) {
             const acknowledged times{latency(naive), latency(fnf)};
             if (comm.rank() == 0) found = mine, seen = times;
         };
-        if (typed.slow.empty()) {
+        if (typed.emulate.empty()) {
             bough::communicator comm{std::move(transport)};
             measure_all(comm);
         } else {
-            bough::communicator comm{
-                bough::testing::slowed{std::move(transport), {.send = {cost_ns, 0}, .receive = {}}}};
+            bough::communicator comm{bough::emulated{std::move(transport), emulated}};
             measure_all(comm);
         }
     });
@@ -90,13 +82,16 @@ int measure_cluster(const measure_arguments& typed) {
         return 0;
     }
     std::cout << "What messages cost each rank, in_process: " << ranks << " threads; the least of " << runs
-              << " bursts and round trips.\n\n    rank  speed        send     a KiB     receive\n";
+              << " bursts and round trips; combines of doubles by plus.\n\n"
+                 "    rank  speed        send     a KiB     receive     combine     a KiB\n";
     for (std::size_t g = 0; g != made.groups.size(); ++g)
         for (const rank_t r : made.groups[g].ranks)
             std::cout << std::setw(8) << r << std::setw(7) << g + 1 << std::setw(12)
                       << bough::time_text(made.costs.send[r].base_ns) << std::setw(10)
                       << bough::time_text(1024 * made.costs.send[r].per_byte_ns) << std::setw(12)
-                      << bough::time_text(made.costs.receive[r].base_ns) << '\n';
+                      << bough::time_text(made.costs.receive[r].base_ns) << std::setw(12)
+                      << bough::time_text(made.costs.combine[r].base_ns) << std::setw(10)
+                      << bough::time_text(1024 * made.costs.combine[r].per_byte_ns) << '\n';
     std::cout << "\n  latency " << bough::time_text(made.costs.message_latency_ns)
               << "\n\nBroadcasts of 8 bytes from rank 0, acknowledged by one rank after the other:\n"
               << "                measured   predicted\n";

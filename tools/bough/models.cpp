@@ -84,6 +84,10 @@ named_model read_model(const std::string& path) {
         model.held_alpha = other("held_alpha", 1);
         model.held_beta = other("held_beta", 1);
         model.combine_start_ns = other("combine_start_ns", 0);
+        model.send_alpha = other("send_alpha", 0);
+        model.send_beta = other("send_beta", 0);
+        model.receive_alpha = other("receive_alpha", 0);
+        model.receive_beta = other("receive_beta", 0);
         return of_alpha_beta_gamma(model);
     }
     if (!document.is_object() || !document.contains("model"))

@@ -3,13 +3,24 @@
 #include "catalogue.hpp"
 #include "commands.hpp"
 #include "costs.hpp"
+#include "emulation.hpp"
 #include "json.hpp"
 #include "parse.hpp"
+#include "party.hpp"
 #include <bough/select/choose.hpp>
+
+#ifdef __linux__
+#include <bough/launch.hpp>
+#endif
 
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace cli {
@@ -53,12 +64,12 @@ std::size_t default_iterations(std::uint64_t bytes, bough::rank_t ranks) {
 
 // The algorithms to run over a vector of so many bytes.
 std::vector<bough::candidate> candidates_of(const run_arguments& typed, collective c, const bough::dimensions& at,
-                                            const bough::problem& what, const measured_costs& costs) {
+                                            const bough::problem& what, const bough::any_costs& model) {
     if (typed.algorithm != "all" && typed.algorithm != "auto")
         return {{find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false})}};
     std::vector<bough::candidate> found;
     if (typed.algorithm == "auto") {
-        const bough::decision d = bough::choose(standard_candidates(c, at, what.bytes), at, what, costs.model());
+        const bough::decision d = bough::choose(standard_candidates(c, at, what), at, what, model);
         return {d.winner().what};
     }
     for (const bough::any_algorithm& a : all_algorithms(c))
@@ -66,14 +77,40 @@ std::vector<bough::candidate> candidates_of(const run_arguments& typed, collecti
     return found;
 }
 
-line answer(const measured_costs& costs, const question& q, const bough::candidate& c) {
+// Where the ranks are: threads of this process, or this process is one of them.
+class ranks_of_run {
+public:
+    explicit ranks_of_run(party* mine) : mine_(mine) {}
+    bool speaks() const { return mine_ == nullptr || mine_->rank() == 0; }
+    timing time(const question& q) {
+        return mine_ != nullptr ? mine_->time(q.what, q.work) : time_plan(q.what, q.work);
+    }
+    // Of processes the costs are measured over their own transport, if there are three.
+    measured_costs measure(bough::rank_t ranks, std::uint32_t runs) {
+        is_measured_ = mine_ == nullptr || ranks >= 3;
+        if (mine_ == nullptr) return measure_in_process(std::clamp<bough::rank_t>(ranks, 3, 8), {.repetitions = runs});
+        if (is_measured_) return mine_->measure({.max_ranks = 8, .repetitions = runs});
+        measured_costs assumed;
+        assumed.cores = std::max(1u, std::thread::hardware_concurrency());
+        assumed.found.fit.model = {.message_latency_ns = 500, .receive = {500, 0.1}, .combine = {10, 0.1}};
+        return assumed;
+    }
+    bool is_measured() const { return is_measured_; }
+
+private:
+    party* mine_;
+    bool is_measured_ = true;
+};
+
+line answer(ranks_of_run& where, const bough::any_costs& model, const question& q, const bough::candidate& c) {
     const bough::plan_ref plan(q.what.algorithm, {q.what.at.size, q.what.at.root,
                                                   q.what.at.blocks == bough::natural_blocks
                                                       ? q.what.algorithm.natural_blocks(q.what.at.size)
                                                       : q.what.at.blocks});
-    const bough::any_costs model = costs.model();
-    return {q.work.bytes(), text_of(c), time_plan(q.what, q.work),
-            model.price_ns(plan, {.bytes = q.work.bytes(), .element_bytes = q.work.op.element_size})};
+    return {q.work.bytes(), text_of(c), where.time(q),
+            where.is_measured()
+                ? model.price_ns(plan, {.bytes = q.work.bytes(), .element_bytes = q.work.op.element_size})
+                : 0};
 }
 
 void print_text(std::ostream& out, const std::vector<line>& lines) {
@@ -85,7 +122,8 @@ void print_text(std::ostream& out, const std::vector<line>& lines) {
         out << std::setw(8) << size_text(l.bytes) << "  " << std::left << std::setw(static_cast<int>(width))
             << l.algorithm << std::right << std::setw(8) << l.times.ns.size() << std::setw(10)
             << us_text(l.times.ns.front()) << std::setw(11) << us_text(l.times.quantile_ns(0.5)) << std::setw(10)
-            << us_text(l.times.quantile_ns(0.99)) << std::setw(14) << us_text(l.predicted_ns);
+            << us_text(l.times.quantile_ns(0.99)) << std::setw(14)
+            << (l.predicted_ns > 0 ? us_text(l.predicted_ns) : "-");
         if (l.times.wrong != 0) out << "  WRONG: " << l.times.wrong << " of " << l.times.checked << " elements";
         out << '\n';
     }
@@ -100,18 +138,16 @@ json json_of(const std::vector<line>& lines) {
                         {"min_ns", l.times.ns.front()},
                         {"median_ns", l.times.quantile_ns(0.5)},
                         {"p99_ns", l.times.quantile_ns(0.99)},
-                        {"predicted_ns", l.predicted_ns},
+                        {"predicted_ns", l.predicted_ns > 0 ? json(l.predicted_ns) : json(nullptr)},
                         {"checked", l.times.checked},
                         {"wrong", l.times.wrong}});
     return list;
 }
 
-} // namespace
-
-int run(const run_arguments& typed) {
-    check_transport(typed.transport);
+// What all ranks do, or this process for all of them. Pre: the transport exists.
+int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
+    ranks_of_run where(mine);
     const collective c = find_collective(typed.collective);
-    const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     workload work = find_workload(typed.op, typed.type);
     const auto sizes = c == collective::barrier ? std::vector<std::uint64_t>{0} : parse_bytes(typed, work, ranks);
@@ -125,27 +161,36 @@ int run(const run_arguments& typed) {
 
     // A quick look at the costs: enough to predict from, not to publish.
     const std::size_t quick = iterations == 0 ? 31 : std::min<std::size_t>(iterations, 31);
-    const measured_costs costs =
-        measure_in_process(std::clamp<bough::rank_t>(ranks, 3, 8), {.repetitions = static_cast<std::uint32_t>(quick)});
+    const measured_costs costs = where.measure(ranks, static_cast<std::uint32_t>(quick));
+    // Emulated costs are far above those of threads: predictions are made of them alone.
+    bough::model::heterogeneous emulated;
+    if (!typed.emulate.empty()) {
+        work.emulate = parse_emulation(typed.emulate, ranks);
+        emulated = costs_of(*work.emulate);
+    }
+    const bough::any_costs model =
+        work.emulate ? bough::any_costs(bough::model::heterogeneous_view{&emulated}) : costs.model();
     std::vector<line> lines;
     for (const std::uint64_t bytes : sizes) {
         work.count = bytes / work.op.element_size;
         work.iterations = iterations != 0 ? iterations : default_iterations(bytes, ranks);
         const bough::dimensions at{.size = ranks, .root = root};
         for (const bough::candidate& chosen :
-             candidates_of(typed, c, at, {.bytes = work.bytes(), .element_bytes = work.op.element_size}, costs)) {
+             candidates_of(typed, c, at, {.bytes = work.bytes(), .element_bytes = work.op.element_size}, model)) {
             const question q{{c, chosen.algorithm, {ranks, root, chosen.blocks}}, work};
             check(q.what);
-            lines.push_back(answer(costs, q, chosen));
+            lines.push_back(answer(where, model, q, chosen));
         }
     }
     const bool right = std::all_of(lines.begin(), lines.end(), [](const line& l) { return l.times.wrong == 0; });
 
+    if (!where.speaks()) return right ? 0 : 1;
     if (typed.format == "json") {
         print(std::cout, {{"collective", name_of(c)},
                           {"ranks", ranks},
                           {"root", root},
                           {"transport", typed.transport},
+                          {"emulated", typed.emulate},
                           {"cores", costs.cores},
                           {"op", typed.op},
                           {"type", typed.type},
@@ -154,8 +199,10 @@ int run(const run_arguments& typed) {
         return right ? 0 : 1;
     }
     std::cout << name_of(c) << " over " << ranks << (ranks == 1 ? " rank" : " ranks") << ", " << typed.transport
-              << ": threads on " << costs.cores << (costs.cores == 1 ? " core" : " cores");
+              << (mine == nullptr ? ": threads on " : ": processes on ") << costs.cores
+              << (costs.cores == 1 ? " core" : " cores");
     if (combines(c)) std::cout << "; " << typed.op << " on " << typed.type;
+    if (work.emulate) std::cout << "; emulated: " << typed.emulate;
     if (typed.algorithm == "auto") std::cout << "; the algorithm that the model prefers";
     std::cout << "\n";
     print_text(std::cout, lines);
@@ -165,6 +212,72 @@ int run(const run_arguments& typed) {
         std::cout << (right ? "right: " : "WRONG: ") << checked
                   << " elements of results compared with a sequential fold, bit by bit\n";
     return right ? 0 : 1;
+}
+
+// One rank of a job, from its start to its exit status; only rank 0 speaks of what all find.
+template <class Join>
+int run_as_rank(const run_arguments& typed, bough::rank_t expected, Join&& join) {
+    bool speaks = true;
+    try {
+        const std::unique_ptr<party> mine = join();
+        speaks = mine->rank() == 0;
+        if (expected != 0 && expected != mine->size())
+            throw usage_error("--ranks", "the launcher has started " + std::to_string(mine->size()));
+        const int result = run_ranks(typed, mine->size(), mine.get());
+        std::cout.flush();
+        return result;
+    } catch (const usage_error& e) {
+        if (speaks) std::cerr << "bough: " << e.what() << '\n';
+        return 2;
+    } catch (const std::exception& e) {
+        std::cerr << "bough: " << e.what() << '\n';
+        return 3;
+    }
+}
+
+int run_local(const run_arguments& typed, bough::rank_t ranks) {
+#ifdef __linux__
+    std::cout.flush();
+    const bough::launch_report report = bough::launch(ranks, [&](bough::job job) {
+        return run_as_rank(typed, ranks, [&] {
+            return typed.transport == "tcp" ? join_tcp(std::move(job)) : join_shared_memory(std::move(job));
+        });
+    });
+    if (report.ok()) return 0;
+    const bough::rank_end& first = report.ranks[report.first_failed];
+    if (first.what == bough::rank_end::how::exited) return first.code;
+    std::cerr << "bough: " << describe(report) << '\n';
+    return 3;
+#else
+    (void)ranks;
+    throw usage_error("--transport", typed.transport + " needs Linux");
+#endif
+}
+
+} // namespace
+
+int run(const run_arguments& typed) {
+    const bool threads = typed.transport == "in_process", by_mpi = typed.transport == "mpi";
+    if (!threads && !by_mpi && typed.transport != "shared_memory" && typed.transport != "tcp")
+        throw usage_error("--transport",
+                          "there is no '" + typed.transport + "'; known are in_process, shared_memory, tcp, mpi");
+    if (typed.launch != "local" && typed.launch != "pmix")
+        throw usage_error("--launch", "there is no '" + typed.launch + "'; known are local, pmix");
+    if (typed.launch == "pmix" && (threads || by_mpi))
+        throw usage_error("--launch", "pmix goes with shared_memory and tcp");
+    if (!typed.emulate.empty() && !threads) throw usage_error("--emulate", "goes with in_process");
+    const bool is_started = by_mpi || typed.launch == "pmix"; // by another launcher
+    bough::rank_t ranks = 0;
+    if (!typed.ranks.empty() || !is_started) {
+        if (typed.ranks.empty()) throw usage_error("--ranks is required");
+        ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
+    }
+    if (by_mpi) return run_as_rank(typed, ranks, join_mpi);
+    if (typed.launch == "pmix")
+        return run_as_rank(typed, ranks, [&] {
+            return typed.transport == "tcp" ? join_tcp(pmix_job()) : join_shared_memory(pmix_job());
+        });
+    return threads ? run_ranks(typed, ranks, nullptr) : run_local(typed, ranks);
 }
 
 } // namespace cli

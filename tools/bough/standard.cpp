@@ -14,8 +14,7 @@
 
 namespace cli {
 
-bough::candidate_list standard_candidates(collective c, const bough::dimensions& at, std::uint64_t bytes) {
-    const bough::problem what{.bytes = bytes};
+bough::candidate_list standard_candidates(collective c, const bough::dimensions& at, const bough::problem& what) {
     switch (c) {
     case collective::reduce: return bough::standard_candidates<bough::goal::reduce>(at, what);
     case collective::allreduce: return bough::standard_candidates<bough::goal::allreduce>(at, what);

@@ -2,8 +2,10 @@
 // bough tree: draws a tree.
 #include "catalogue.hpp"
 #include "commands.hpp"
+#include "costs.hpp"
 #include "json.hpp"
 #include "parse.hpp"
+#include "timed_tree.hpp"
 #include <bough/tree/export_dot.hpp>
 #include <bough/tree/export_svg.hpp>
 #include <bough/tree/in_order.hpp>
@@ -48,9 +50,20 @@ void print_tree(const bough::Tree auto& tree, const std::string& format, const s
 
 int tree(const tree_arguments& typed) {
     if (is_cost_tree(typed.shape)) return cost_tree_command(typed);
+    if (is_timed_tree(typed.shape)) {
+        const timed_tree made = build_timed_tree(typed);
+        if (typed.format == "outline")
+            std::cout << typed.shape << " over " << made.tree.size() << " ranks, root " << made.tree.root()
+                      << ": ends at " << us_text(made.ends_ns) << " us\n";
+        print_tree(made.tree, typed.format, typed.shape);
+        return 0;
+    }
+    if (!typed.gap.empty() || !typed.arrivals.empty())
+        throw usage_error(typed.gap.empty() ? "--arrivals" : "--gap", "goes with the trees postal and arrival");
     if (typed.ranks.empty()) throw usage_error("--ranks is required");
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
-    const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
+    const auto root =
+        static_cast<bough::rank_t>(parse_number("--root", typed.root.empty() ? "0" : typed.root, 0, ranks - 1));
     const auto shape = find_shape(typed.shape, parse_degree(typed.degree));
     if (!shape) throw usage_error("SHAPE", "there is no '" + typed.shape + "'; known are " + known_shapes());
     if (typed.ordered && !shape->rank_ordered())

@@ -89,6 +89,12 @@ struct level_list {
         for (std::uint32_t i = 0; i != count; ++i) copy.entries[i].form = form;
         return copy;
     }
+    // The same levels, the first `halved` of them in the form of halving, the others in that of exchange.
+    constexpr level_list halved_first(std::uint32_t halved) const noexcept {
+        level_list copy = in_form(level_form::exchange);
+        for (std::uint32_t i = 0; i != count && i != halved; ++i) copy.entries[i].form = level_form::halving;
+        return copy;
+    }
 };
 
 // As a claim: algorithms over the same levels, in any form, give the same bits.

@@ -119,9 +119,7 @@ struct reversed {
     }
     constexpr block_t natural_blocks(rank_t size) const { return original.natural_blocks(size); }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
-        detail::scratch_use use;
-        emit(at, rank, use);
-        return use.blocks();
+        return detail::written_scratch(*this, at, rank);
     }
     constexpr status check(const dimensions& at) const { return original.check(at); }
     static constexpr bool accumulates_in_plane_0 = scatters;

@@ -21,7 +21,7 @@ inline constexpr bool no_plan = false; // dependent, so that only the branch tha
 
 template <class A>
 consteval bool explain_algorithm() {
-    constexpr bool copies = std::copyable<A>;
+    constexpr bool copies = detail::Copyable<A>;
     constexpr bool emits = requires(const A& a, const dimensions& at, rank_t r, detail::null_sink& sink) {
         a.emit(at, r, sink);
     };

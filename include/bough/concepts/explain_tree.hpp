@@ -20,7 +20,7 @@ inline constexpr bool no_tree = false; // dependent, so that only the branch tha
 
 template <class S>
 consteval bool explain_tree_shape() {
-    constexpr bool copies = std::copyable<S>;
+    constexpr bool copies = detail::Copyable<S>;
     constexpr bool parent = requires(const S& s, rank_t v) {
         { s.parent(v, v) } -> std::same_as<rank_t>;
     };

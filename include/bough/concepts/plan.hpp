@@ -21,6 +21,7 @@
 #ifndef BOUGH_CONCEPTS_PLAN_HPP
 #define BOUGH_CONCEPTS_PLAN_HPP
 
+#include <bough/concepts/copyable.hpp>
 #include <bough/concepts/step_sink.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
@@ -54,7 +55,8 @@ struct null_sink {
 } // namespace detail
 
 template <class A>
-concept Algorithm = std::copyable<A> && requires(const A& a, const dimensions& at, rank_t r, detail::null_sink& sink) {
+concept Algorithm = detail::Copyable<A> &&
+    requires(const A& a, const dimensions& at, rank_t r, detail::null_sink& sink) {
     a.emit(at, r, sink);
     { a.natural_blocks(r) } -> std::same_as<block_t>;
     { a.scratch(at, r) } -> std::same_as<block_t>;

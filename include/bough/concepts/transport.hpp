@@ -108,8 +108,9 @@ concept Transport = requires(T& t, const T& c, rank_t peer, const envelope& e, s
     { c.now_ns() } -> std::same_as<std::uint64_t>;
 };
 
-// Arrivals carry their payload: `data` is never null for a message with bytes. It may be read there after claim() says
-// true (false: the sender took the message back) and until release(): messages are combined where they landed.
+// Arrivals carry their payload, as far as it is within reach: it may be read at `data` after claim() says true (false: the
+// sender took the message back) and until release(). So messages are combined where they landed. A message with bytes
+// whose `data` is null has to be taken; claim() refuses it.
 template <class T>
 concept InPlaceTransport = Transport<T> && requires(T& t, std::uint64_t handle) {
     { t.claim(handle) } -> std::same_as<bool>;

@@ -13,6 +13,7 @@
 #ifndef BOUGH_CONCEPTS_TREE_HPP
 #define BOUGH_CONCEPTS_TREE_HPP
 
+#include <bough/concepts/copyable.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
@@ -21,7 +22,7 @@
 namespace bough {
 
 template <class S>
-concept TreeShape = std::copyable<S> && requires(const S& shape, rank_t v, rank_t n, rank_t i) {
+concept TreeShape = detail::Copyable<S> && requires(const S& shape, rank_t v, rank_t n, rank_t i) {
     { shape.parent(v, n) } -> std::same_as<rank_t>;
     { shape.child_count(v, n) } -> std::same_as<rank_t>;
     { shape.child(v, n, i) } -> std::same_as<rank_t>;

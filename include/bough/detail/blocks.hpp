@@ -128,8 +128,8 @@ template <class C>
 concept NotCounts = !std::convertible_to<const C&, std::span<const std::size_t>>;
 
 // Runs the plan that the caller chose, on a vector of so many blocks. `wrap` makes an algorithm of a tree source.
-template <class Goal, class X, class T, class Choice, class Wrap>
-status run_cut(communicator<X>& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {
+template <class Goal, class Comm, class T, class Choice, class Wrap>
+status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {
     bool fits = true; // trees do, see their check()
     if constexpr (is_plan<Choice>::value)
         fits = choice.size() != comm.size() || choice.blocks() == blocks;
@@ -141,14 +141,14 @@ status run_cut(communicator<X>& comm, const typed_call<T>& typed, block_t blocks
                                                 : "plan: must have one block for every rank"));
     return run_choice<Goal>(comm, typed, choice, wrap);
 }
-template <class Goal, class X, class T, class Choice>
-status run_cut(communicator<X>& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice) {
+template <class Goal, class Comm, class T, class Choice>
+status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice) {
     return run_cut<Goal>(comm, typed, blocks, choice, [](const auto& c) { return c; });
 }
 
 // Runs the plan that the caller chose, or what the costs choose among the standard candidates.
-template <class Goal, template <class> class TreeAlgorithm, class X, class T, class Choice>
-status run_blocks(communicator<X>& comm, const typed_call<T>& typed, const Choice& choice) {
+template <class Goal, template <class> class TreeAlgorithm, class Comm, class T, class Choice>
+status run_blocks(Comm& comm, const typed_call<T>& typed, const Choice& choice) {
     const auto wrap = []<class C>(const C& c) {
         if constexpr (TreeSource<C>)
             return TreeAlgorithm<C>{c};

@@ -6,6 +6,7 @@
 #include <bough/algorithm/tree_source.hpp>
 #include <bough/communicator.hpp>
 #include <bough/concepts/explain_op.hpp>
+#include <bough/detail/contiguous.hpp>
 #include <bough/error.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/select/choose.hpp>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace bough {
@@ -161,10 +163,18 @@ struct typed_call {
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
+// A front door runs on `comm`: a communicator, which runs the operation and waits, or a starter (bough/detail/starter.hpp),
+// which starts it and returns. Both have
+//   refuse(why), run(plan, call, signature)   -> status
+//   hold(op)                                  -> const O&, as long as the operation lives
+//   room<T>()                                 -> an empty vector that lives as long, to be bound to auto&&
+//   before(f), then(status, f)                -> status: f() -> status makes the data ready; f() makes the result of them
+// A persistent operation calls what was given to before() and then() again in each of its runs.
+
 // Runs a front door. Nothing of it throws once the call has its number: so what is thrown (memory runs out while a plan is
 // chosen) is an error of a call that has not started.
-template <class X, class F>
-status guard_call(communicator<X>& comm, F&& front_door) {
+template <class Comm, class F>
+status guard_call(Comm& comm, F&& front_door) {
 #if BOUGH_HAS_EXCEPTIONS
     try {
         return front_door();
@@ -200,8 +210,8 @@ status encode_all(const T* in, std::size_t count, std::byte* out) {
 }
 
 // Runs `plan` on typed memory: as it lies if T travels as bytes, else through its wire form.
-template <class X, class P, class T>
-status run_typed(communicator<X>& comm, const P& plan, const typed_call<T>& typed) {
+template <class Comm, class P, class T>
+status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
     call c;
     c.count = typed.count;
     c.element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
@@ -223,21 +233,24 @@ status run_typed(communicator<X>& comm, const P& plan, const typed_call<T>& type
         const std::size_t in_count = typed.in_parts ? typed.in_part.count : typed.count;
         const std::size_t out_count = typed.in_parts ? typed.out_part.count : typed.count;
         const std::size_t out_first = typed.in_parts ? in_count : 0;
-        std::vector<std::byte> staged((out_first + out_count) * size);
-        if (const status bad = encode_all(typed.in, in_count, staged.data())) return comm.refuse(bad);
-        c.input = staged.data();
-        c.output = staged.data() + out_first * size;
-        const status s = comm.run(plan, c, typed.signature);
-        for (std::size_t i = 0; !s && typed.out != nullptr && i != out_count; ++i)
-            typed.out[i] =
-                wire<T>::decode(std::span<const std::byte, size>(staged.data() + (out_first + i) * size, size));
-        return s;
+        auto&& staged = comm.template room<std::byte>();
+        staged.resize((out_first + out_count) * size);
+        std::byte* const from = staged.data();
+        const std::byte* const result = from + out_first * size;
+        const auto encode = [in = typed.in, in_count, from] { return encode_all(in, in_count, from); };
+        if (const status bad = comm.before(encode)) return comm.refuse(bad);
+        c.input = from;
+        c.output = from + out_first * size;
+        return comm.then(comm.run(plan, c, typed.signature), [out = typed.out, out_count, result] {
+            for (std::size_t i = 0; out != nullptr && i != out_count; ++i)
+                out[i] = wire<T>::decode(std::span<const std::byte, size>(result + i * size, size));
+        });
     }
 }
 
 // Runs the plan that the caller chose: a plan, or an algorithm or tree source, of which `wrap` makes an algorithm.
-template <class Goal, class X, class T, class Choice, class Wrap>
-status run_choice(communicator<X>& comm, const typed_call<T>& typed, const Choice& choice, Wrap&& wrap) {
+template <class Goal, class Comm, class T, class Choice, class Wrap>
+status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, Wrap&& wrap) {
     const dimensions& at = typed.at;
     if constexpr (is_plan<Choice>::value) {
         static_assert(std::same_as<decltype(choice.goal()), Goal>, "bough: this plan is one of another collective");
@@ -285,8 +298,8 @@ constexpr std::uint8_t size_class_of(std::uint64_t bytes) noexcept {
     return static_cast<std::uint8_t>(bytes == 0 ? 0 : std::bit_width(bytes - 1) + 1);
 }
 
-template <class X>
-problem problem_of(communicator<X>& comm, std::uint8_t size_class, bool exact_op) noexcept {
+template <class Comm>
+problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept {
     return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1),
             .element_bytes = 1,
             .cores = cores_of(comm.transport()),
@@ -294,13 +307,13 @@ problem problem_of(communicator<X>& comm, std::uint8_t size_class, bool exact_op
 }
 
 // Runs what the communicator's costs choose among the standard candidates of the goal (bough/select/standard.hpp).
-template <class Goal, class X, class T>
-status run_automatic(communicator<X>& comm, const typed_call<T>& typed, const automatic& wanted) {
+template <class Goal, class Comm, class T>
+status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     using chosen = plan<Goal, any_algorithm>;
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
     const requirements needed = wanted.required | needed_by<Goal>(typed);
     const chosen* best = comm.template remember_plan<chosen>(
-        {Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact},
+        {Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0},
         [&]() -> std::shared_ptr<const chosen> {
             const problem what = problem_of(comm, size_class, typed.exact);
             const decision d = choose(standard_candidates<Goal>(typed.at, what), typed.at, what, comm.options().costs,
@@ -315,17 +328,6 @@ status run_automatic(communicator<X>& comm, const typed_call<T>& typed, const au
         return comm.refuse(s);
     }
     return run_typed(comm, *best, typed);
-}
-
-// The index of the plan to take, remembered by the communicator. `offer(f)` makes the plans and calls f with them.
-template <class Goal, class X, class T, class Offer>
-std::size_t choose_once(communicator<X>& comm, const typed_call<T>& typed, Offer&& offer) {
-    const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
-    return comm.remember(
-        {Goal::kind, size_class, typed.at.root, typed.ranks, needed_by<Goal>(typed), typed.exact}, [&] {
-            const problem what = problem_of(comm, size_class, typed.exact);
-            return offer([&](const auto&... plans) { return choose(comm.options().costs, what, plans...).winner; });
-        });
 }
 
 } // namespace detail

@@ -13,19 +13,26 @@
 
 namespace bough::detail {
 
-// `run(states)` is the same front door on a std::span of states, in place. `out` is what this rank gets: maybe nothing.
-template <class X, class T, class O, class Run>
-requires LiftedOp<O, T> status run_lifted(communicator<X>& comm, std::span<const T> in, std::span<T> out, const O& op,
-                                          Run&& run) {
+// `run(states, held)` is the same front door on a std::span of states, in place, with an op that lives as long as the
+// operation. `out` is what this rank gets: maybe nothing.
+template <class T, class Comm, class O, class Run>
+requires LiftedOp<O, T> status run_lifted(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, Run&& run) {
     return guard_call(comm, [&]() -> status {
         using state = state_of<O, T>;
         if (const status bad = check_data(in.data(), in.size(), sizeof(state))) return comm.refuse(bad);
-        std::vector<state> states;
+        const O& held = comm.hold(op);
+        auto&& states = comm.template room<state>();
         states.reserve(in.size());
-        for (const T& x : in) states.push_back(op.lift(x));
-        const status s = run(std::span<state>(states));
-        for (std::size_t i = 0; !s && i != out.size(); ++i) out[i] = op.lower(states[i]);
-        return s;
+        const auto lift = [&held, &states, in] {
+            states.clear();
+            for (const T& x : in) states.push_back(held.lift(x));
+            return status{};
+        };
+        if (const status bad = comm.before(lift)) return comm.refuse(bad);
+        const std::span<state> all(states.data(), in.size());
+        return comm.then(run(all, held), [&held, all, out] {
+            for (std::size_t i = 0; i != out.size(); ++i) out[i] = held.lower(all[i]);
+        });
     });
 }
 

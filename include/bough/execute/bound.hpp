@@ -112,7 +112,7 @@ private:
             for (const std::uint32_t before : order_.of(i)) dependents_[fill[before]++] = i;
     }
     constexpr void add_plane(std::uint32_t plane) {
-        if (plane >= bound_.planes.size()) bound_.planes.resize(plane + 1, plane_extent{});
+        while (bound_.planes.size() <= plane) bound_.planes.push_back({});
     }
     constexpr std::uint32_t place(const slice& s) {
         if (is_scratch(s.buffer)) {
@@ -238,7 +238,7 @@ private:
         for (const bound_step& s : bound_.steps)
             if (s.next_on_channel != not_a_step) ++bound_.waits[s.next_on_channel];
         for (std::uint32_t i = 0; i != count; ++i)
-            if (bound_.waits[i] == 0) bound_.start.push_back(i);
+            if (bound_.waits[i] == 0 && bound_.steps[i].verb != verb::receive) bound_.start.push_back(i);
     }
     constexpr void index_receives() {
         std::vector<std::uint64_t> posts;

@@ -53,7 +53,7 @@ struct bound_view {
     std::span<const bound_place> places;
     std::span<const std::uint32_t> after;
     std::span<const std::uint32_t> waits;    // per step: how many steps it waits for
-    std::span<const std::uint32_t> start;    // steps that wait for nothing
+    std::span<const std::uint32_t> start;    // steps that wait for nothing, not even for a message
     std::span<const bound_channel> channels; // sorted by peer
     std::span<const std::uint32_t> receives; // steps, by channel and segment
     std::span<const plane_extent> planes;

@@ -3,7 +3,9 @@
 //
 // They stay where they landed: the transport's slots bound how many there can be, and a sender without a free slot is told
 // would_block. When one sender has several there, they are copied out, so that they do not stand in the way of another
-// communicator's messages, up to a cap in bytes per peer and per group; beyond it they stay where they are again.
+// communicator's messages, up to a cap in bytes per peer and per group; beyond it they stay where they are again, as do
+// those whose payload is with their sender still. The same is done as soon as a message of an operation that has started
+// comes behind them: a transport may free its slots only in the order in which they were filled.
 //
 // Copies allocate, and their memory is kept for others (256 pieces, 2 MiB): one more allocation for every message by which
 // more are early at a time than ever before, and then none. Nothing else in a session allocates once its plans are bound.
@@ -50,6 +52,13 @@ public:
         // All of them, the oldest first: slots become free in the order in which they were filled.
         for (event& other : waiting_)
             if (other.peer == e.peer && !is_copy(other.id)) copy_out(other);
+    }
+
+    // A message of this peer has come that is of use already: what is early must not stand in the way of the next.
+    void overtaken(rank_t peer) {
+        if (!InPlaceTransport<T>) return;
+        for (event& other : waiting_)
+            if (other.peer == peer && !is_copy(other.id)) copy_out(other);
     }
 
     // Takes out the first message for which `wanted(event)` holds.
@@ -122,6 +131,7 @@ private:
     static constexpr std::uint64_t cost(std::uint64_t bytes) noexcept { return bytes + sizeof(copy) + sizeof(event); }
 
     void copy_out(event& e) {
+        if (e.data == nullptr && e.bytes != 0) return; // it is with its sender, and takes no room here
         std::uint64_t of_peer = cost(e.bytes);
         for (const copy& c : copies_)
             if (c.peer == e.peer) of_peer += cost(c.bytes.size());

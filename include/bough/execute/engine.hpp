@@ -14,6 +14,7 @@
 #define BOUGH_EXECUTE_ENGINE_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
 #include <bough/core/step.hpp>
 #include <bough/execute/bound_view.hpp>
 #include <bough/execute/call.hpp>
@@ -51,57 +52,62 @@ struct engine_memory {
 
 class engine {
 public:
-    constexpr engine(const bound_view& bound, const engine_memory& memory) noexcept : bound_(bound), memory_(memory) {}
+    constexpr engine(const bound_view& bound, const engine_memory& memory) noexcept : bound_(bound), memory_(memory) {
+        reset_waits();
+    }
 
     bool done() const noexcept { return left_ == 0; }
     errc error() const noexcept { return error_; }
     std::uint32_t error_step() const noexcept { return error_step_; }
     // Of a call_mismatch: the elements that the step has room for, and those that came. Else 0.
     std::uint64_t expected() const noexcept {
-        return error_ != errc::call_mismatch ? 0 : bytes(bound_.steps[error_step_].out) / call_.element_bytes;
+        return error_ != errc::call_mismatch ? 0 : bytes(bound_.steps[error_step_].out) / element_bytes_;
     }
     std::uint64_t came() const noexcept {
-        return error_ != errc::call_mismatch ? 0 : memory_.held[error_step_].bytes / call_.element_bytes;
+        return error_ != errc::call_mismatch ? 0 : memory_.held[error_step_].bytes / element_bytes_;
     }
     const bound_view& bound() const noexcept { return bound_; }
 
-    // Starts the operation. Pre: the memory describes the buffers of this call, nothing is in flight.
+    // Starts the operation. Pre: the memory describes the buffers of this call, nothing is in flight, no message is held
+    // (after an error: release_held).
     template <class Port>
     void start(const call& c, Port& port) {
-        call_ = c;
+        combine_ = c.combine;
+        combine_state_ = c.combine_state;
+        element_bytes_ = c.element_bytes;
+        lengths_of_callers_ = !c.row_offsets.empty();
         error_ = errc::ok;
+        if (left_ != 0) reset_waits(); // the run before did not end well
         left_ = static_cast<std::uint32_t>(bound_.steps.size());
         blocked_ = 0;
-        for (std::size_t i = 0; i != bound_.waits.size(); ++i) memory_.waits[i] = bound_.waits[i];
-        for (const std::uint32_t receive : bound_.receives) memory_.held[receive].present = false;
         ready_ = 0;
-        for (std::size_t i = bound_.start.size(); i-- != 0;) memory_.ready[ready_++] = bound_.start[i];
+        for (std::size_t i = bound_.start.size(); i != 0;) memory_.ready[ready_++] = bound_.start[--i];
         drain(port);
     }
 
     // The message of receive step `i` has come.
     template <class Port>
-    void arrived(std::uint32_t i, const held_message& message, Port& port) {
+    BOUGH_ALWAYS_INLINE void arrived(std::uint32_t i, const held_message& message, Port& port) {
         held_message& held = memory_.held[i];
         held = message;
         held.present = true;
         if (memory_.waits[i] != 0) return; // its landing place is still in use: the message waits where it is
-        consume(i, port);
+        consume(i, bound_.steps[i], port);
         drain(port);
     }
     // A pending send or take is complete.
     template <class Port>
     void completed(std::uint32_t i, Port& port) {
-        complete(i);
+        complete(i, bound_.steps[i]);
         drain(port);
     }
     // Tries again what the transport refused. Call after polling.
     template <class Port>
     void retry(Port& port) {
-        const std::size_t refused = blocked_;
+        const std::uint32_t refused = blocked_;
         if (refused == 0) return;
         blocked_ = 0;
-        for (std::size_t k = 0; k != refused && error_ == errc::ok; ++k) fire(memory_.blocked[k], port);
+        for (std::uint32_t k = 0; k != refused && error_ == errc::ok; ++k) fire(memory_.blocked[k], port);
         drain(port);
     }
     bool has_blocked() const noexcept { return blocked_ != 0; }
@@ -120,7 +126,11 @@ private:
     }
     std::uint64_t bytes(std::uint32_t place) const noexcept { return memory_.places[place].bytes; }
 
-    void fail(errc code, std::uint32_t i) noexcept {
+    constexpr void reset_waits() noexcept {
+        for (std::size_t i = 0; i != bound_.waits.size(); ++i) memory_.waits[i] = bound_.waits[i];
+    }
+
+    BOUGH_COLD void fail(errc code, std::uint32_t i) noexcept {
         if (error_ != errc::ok) return;
         error_ = code;
         error_step_ = i;
@@ -134,15 +144,15 @@ private:
     void satisfied(std::uint32_t later) noexcept {
         if (--memory_.waits[later] == 0) memory_.ready[ready_++] = later;
     }
-    void complete(std::uint32_t i) noexcept {
-        const bound_step& s = bound_.steps[i];
+    void complete(std::uint32_t i, const bound_step& s) noexcept {
         --left_;
+        memory_.waits[i] = bound_.waits[i]; // for the next run
         // The last one first: what is ready is taken from the end, and of several sends the first written shall go first.
-        for (std::uint32_t e = s.after + s.after_count; e-- != s.after;) satisfied(bound_.after[e]);
+        for (std::uint32_t e = s.after + s.after_count; e != s.after;) satisfied(bound_.after[--e]);
     }
 
     template <class Port>
-    void fire(std::uint32_t i, Port& port) {
+    BOUGH_ALWAYS_INLINE void fire(std::uint32_t i, Port& port) {
         const bound_step& s = bound_.steps[i];
         switch (s.verb) {
         case verb::send: {
@@ -153,52 +163,54 @@ private:
                 fail(errc::peer_dead, i);
             } else {
                 if (s.next_on_channel != not_a_step) satisfied(s.next_on_channel);
-                if (result == posted::complete) complete(i);
+                if (result == posted::complete) complete(i, s);
             }
             break;
         }
         case verb::receive:
-            if (memory_.held[i].present) consume(i, port);
+            if (memory_.held[i].present) consume(i, s, port);
             break;
         case verb::combine: combine(i, s, port); break;
         case verb::copy:
             if (bytes(s.out) != 0 && at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
-            complete(i);
+            complete(i, s);
             break;
         }
     }
 
     template <class Port>
-    void consume(std::uint32_t i, Port& port) {
-        const bound_step& s = bound_.steps[i];
-        held_message& held = memory_.held[i];
-        if (held.bytes != bytes(s.out)) {
-            // Where lengths are said by both ends apart, by an alltoallv, it is the callers who differ.
-            fail(call_.row_offsets.empty() ? errc::protocol_error : errc::call_mismatch, i);
-            return;
-        }
+    BOUGH_ALWAYS_INLINE void consume(std::uint32_t i, const bound_step& s, Port& port) {
+        const held_message& held = memory_.held[i];
         const bool here = held.data != nullptr || held.bytes == 0;
-        if (here && s.partner != not_a_step && (bound_.may_hold || memory_.waits[s.partner] == 1)) {
-            complete(i); // the combine reads the message where it is
-            return;
-        }
+        // Where lengths are said by both ends apart, by an alltoallv, it is the callers who differ.
+        if (held.bytes != bytes(s.out))
+            fail(lengths_of_callers_ ? errc::call_mismatch : errc::protocol_error, i);
+        else if (here && s.partner != not_a_step && (bound_.may_hold || memory_.waits[s.partner] == 1))
+            complete(i, s); // the combine reads the message where it is
+        else
+            copy_out(i, s, here, port);
+    }
+    // A message that goes to its place.
+    template <class Port>
+    void copy_out(std::uint32_t i, const bound_step& s, bool here, Port& port) {
+        held_message& held = memory_.held[i];
         if (here) {
             if (!port.claim(held)) return fail(errc::peer_aborted, i); // it is released with what else is held
             held.present = false;
             if (held.bytes != 0) __builtin_memcpy(at(s.out), held.data, held.bytes);
             port.release(held);
-            complete(i);
+            complete(i, s);
             return;
         }
         const posted result = port.take(held, at(s.out), held.bytes, i);
         if (result != posted::complete && result != posted::pending)
             return fail(errc::peer_aborted, i); // its length is right, so its sender took it back
         held.present = false;
-        if (result == posted::complete) complete(i);
+        if (result == posted::complete) complete(i, s);
     }
 
     template <class Port>
-    void combine(std::uint32_t i, const bound_step& s, Port& port) {
+    BOUGH_ALWAYS_INLINE void combine(std::uint32_t i, const bound_step& s, Port& port) {
         const std::uint64_t size = bytes(s.out);
         const std::byte* lower = at(s.a);
         const std::byte* upper = at(s.b);
@@ -208,21 +220,23 @@ private:
             (s.partner_is_a ? lower : upper) = held->data;
         }
         if (size != 0)
-            call_.combine(call_.combine_state, lower, upper, at(s.out),
-                          static_cast<std::size_t>(size / call_.element_bytes));
+            combine_(combine_state_, lower, upper, at(s.out), static_cast<std::size_t>(size / element_bytes_));
         if (held != nullptr && held->present) {
             held->present = false;
             port.release(*held);
         }
-        complete(i);
+        complete(i, s);
     }
 
     bound_view bound_;
     engine_memory memory_;
-    call call_{};
+    combine_function* combine_ = nullptr; // of the call, as its state and its element size
+    const void* combine_state_ = nullptr;
+    std::uint32_t element_bytes_ = 0;
+    bool lengths_of_callers_ = false;
     std::uint32_t left_ = 0;
-    std::size_t ready_ = 0;
-    std::size_t blocked_ = 0;
+    std::uint32_t ready_ = 0;
+    std::uint32_t blocked_ = 0;
     errc error_ = errc::ok;
     std::uint32_t error_step_ = not_a_step;
 };

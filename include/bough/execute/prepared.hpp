@@ -4,6 +4,7 @@
 #ifndef BOUGH_EXECUTE_PREPARED_HPP
 #define BOUGH_EXECUTE_PREPARED_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/execute/bound.hpp>
 #include <bough/execute/call.hpp>
@@ -31,9 +32,15 @@ public:
         : bound_(std::move(bound)), waits_(bound_.steps.size(), 0), ready_(bound_.steps.size(), 0),
           blocked_(bound_.steps.size(), 0), held_(bound_.steps.size(), held_message{}),
           places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
-          arrived_(bound_.channels.size(), 0),
+          incoming_(bound_.channels.begin(), bound_.channels.end()),
           engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}) {
         find_pieces();
+        for (const bound_step& s : bound_.steps)
+            if (s.verb == verb::send) outgoing_.push_back({s.peer, 0});
+        const auto before = [](const outgoing_channel& a, const outgoing_channel& b) { return a.peer < b.peer; };
+        const auto same = [](const outgoing_channel& a, const outgoing_channel& b) { return a.peer == b.peer; };
+        std::sort(outgoing_.begin(), outgoing_.end(), before);
+        outgoing_.erase(std::unique(outgoing_.begin(), outgoing_.end(), same), outgoing_.end());
     }
 
     // The engine's spans point into this object.
@@ -50,10 +57,30 @@ public:
     }
 
     bough::engine& engine() noexcept { return engine_; }
-    // How many messages of channel k (of bound().channels) have arrived in the current run.
-    std::vector<std::uint32_t>& arrived() noexcept { return arrived_; }
+    // What comes from one peer, and how much of it has come in the current run.
+    struct incoming_channel : bound_channel {
+        incoming_channel(const bound_channel& c) noexcept : bound_channel(c) {}
+        std::uint32_t arrived = 0;
+    };
+    std::vector<incoming_channel>& incoming() noexcept { return incoming_; }
+    // What this operation has sent to one peer before it was the oldest (bough/execute/ahead.hpp).
+    struct outgoing_channel {
+        rank_t peer = no_rank;
+        std::uint64_t ahead = 0;
+    };
+    std::vector<outgoing_channel>& outgoing() noexcept { return outgoing_; }
     const bound_schedule& bound() const noexcept { return bound_; }
     std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
+    // All the memory that it takes, scratch included.
+    std::size_t memory_bytes() const noexcept {
+        const auto of = [](const auto&... lists) {
+            return (std::size_t{0} + ... + (lists.capacity() * sizeof(lists[0])));
+        };
+        return sizeof(*this) + scratch_bytes_ +
+               of(bound_.steps, bound_.places, bound_.after, bound_.waits, bound_.start, bound_.channels,
+                  bound_.receives, bound_.planes, waits_, ready_, blocked_, held_, places_, buffers_, incoming_,
+                  outgoing_, offsets_, row_offsets_, column_offsets_, pieces_, piece_of_);
+    }
     // Every message goes straight from input to output: no scratch, and no message in parts.
     bool direct() const noexcept { return bound_.planes.empty(); }
 
@@ -93,12 +120,19 @@ private:
     }
 
     bool is_laid_out(const call& c) const noexcept {
+        if (c.count != count_ || c.element_bytes != element_bytes_ || c.input_block != first_block_[0] ||
+            c.output_block != first_block_[1] || c.row != row_)
+            return false;
+        // Most calls say nothing of where blocks begin.
+        const std::size_t said = c.offsets.size() | c.row_offsets.size() | c.column_offsets.size();
+        return (said == 0 && !has_offsets_) || has_same_offsets(c);
+    }
+    BOUGH_COLD bool has_same_offsets(const call& c) const noexcept {
         const auto same = [](const std::vector<std::uint64_t>& a, std::span<const std::uint64_t> b) {
             return a.size() == b.size() && (a.empty() || std::equal(a.begin(), a.end(), b.begin()));
         };
-        return c.count == count_ && c.element_bytes == element_bytes_ && c.input_block == first_block_[0] &&
-               c.output_block == first_block_[1] && c.row == row_ && same(offsets_, c.offsets) &&
-               same(row_offsets_, c.row_offsets) && same(column_offsets_, c.column_offsets);
+        return same(offsets_, c.offsets) && same(row_offsets_, c.row_offsets) &&
+               same(column_offsets_, c.column_offsets);
     }
 
     // Where a place in the input or the output of an alltoall lies.
@@ -179,6 +213,7 @@ private:
         offsets_.assign(c.offsets.begin(), c.offsets.end());
         row_offsets_.assign(c.row_offsets.begin(), c.row_offsets.end());
         column_offsets_.assign(c.column_offsets.begin(), c.column_offsets.end());
+        has_offsets_ = !(offsets_.empty() && row_offsets_.empty() && column_offsets_.empty());
     }
 
     bound_schedule bound_;
@@ -186,13 +221,15 @@ private:
     std::vector<held_message> held_;
     std::vector<place_bytes> places_;
     std::vector<std::byte*> buffers_;
-    std::vector<std::uint32_t> arrived_;
+    std::vector<incoming_channel> incoming_;
+    std::vector<outgoing_channel> outgoing_;
     std::unique_ptr<std::byte[]> scratch_;
     std::size_t scratch_bytes_ = 0;
     std::uint64_t count_ = ~std::uint64_t{0};
     std::uint32_t element_bytes_ = 0;
     std::array<block_t, 2> first_block_{}; // of input and output
     block_t row_ = 0;
+    bool has_offsets_ = false;
     std::vector<std::uint64_t> offsets_, row_offsets_, column_offsets_;
     std::vector<piece> pieces_;           // sorted
     std::vector<std::uint32_t> piece_of_; // of a place in a plane

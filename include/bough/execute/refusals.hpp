@@ -19,6 +19,7 @@ public:
         std::erase_if(theirs_, [&](const refusal& r) { return r.is_of(tag); });
         remember(mine_, {tag.operation, tag.context, no_rank});
     }
+    bool empty() const noexcept { return theirs_.empty(); } // no other rank has refused a call that may come
     bool is_mine(const envelope& tag) const noexcept { return by(mine_, tag) != nullptr; }
     // `peer` refuses a call that this rank has not come to.
     void theirs(rank_t peer, const envelope& tag) { remember(theirs_, {tag.operation, tag.context, peer}); }

@@ -7,19 +7,24 @@
 // my plan does not expect, is a call_mismatch. The first failure poisons the group: its cause is told to every rank whose
 // link is alive, and every later operation fails at once. The group of a session is that of its transport;
 // communicators are contexts within it and share its fate.
+//
+// One thread at a time, unless the transport has a session_mutex (bough/serialised.hpp): then each public member locks it.
 #ifndef BOUGH_EXECUTE_SESSION_HPP
 #define BOUGH_EXECUTE_SESSION_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/execute/ahead.hpp>
 #include <bough/execute/contexts.hpp>
 #include <bough/execute/early.hpp>
 #include <bough/execute/mismatch.hpp>
 #include <bough/execute/notices.hpp>
-#include <bough/execute/operation.hpp>
 #include <bough/execute/outbox.hpp>
 #include <bough/execute/prepared.hpp>
 #include <bough/execute/refusals.hpp>
+#include <bough/execute/session_mutex.hpp>
+#include <bough/execute/session_operation.hpp>
+#include <bough/execute/session_port.hpp>
 
 #include <algorithm>
 #include <array>
@@ -36,7 +41,8 @@ template <Transport T>
 class session {
 public:
     explicit session(T transport, const early_limits& limits = {})
-        : transport_(std::move(transport)), early_(transport_, limits), lost_(transport_.size(), 0) {}
+        : transport_(std::move(transport)), early_(transport_, limits),
+          ahead_(transport_.size(), limits, InPlaceTransport<T>), lost_(transport_.size(), 0) {}
     session(const session&) = delete;
     session& operator=(const session&) = delete;
     // Pre: no operation is in flight. What the other ranks must still be told is sent, as long as that takes no longer
@@ -63,7 +69,8 @@ public:
     std::uint64_t early_allocations() const noexcept { return early_.allocations(); }
 
     // Starts an operation. Its end is seen by done() after enough calls of progress().
-    void start(operation& op, prepared& work, const call& c, const envelope& tag, std::uint64_t timeout_ns) {
+    void start(session_operation& op, prepared& work, const call& c, const envelope& tag, std::uint64_t timeout_ns) {
+        const lock_guard held(mutex_);
         op.work_ = &work;
         op.tag_ = tag;
         op.tag_.epoch = epoch_;
@@ -72,15 +79,11 @@ public:
         op.deadline_ns_ = 0;
         op.pending_ = 0;
         op.taken_back_by_ = no_rank;
-        op.result_ = {};
+        if (op.result_) op.result_ = {};
         contexts_.start(tag);
-        if (const status bad = unusable(tag.operation)) return void(op.result_ = bad);
-        if (const rank_t peer = refusals_.refused_by(tag); peer != no_rank) {
-            op.result_ = refused_call(peer, tag.operation);
-            return set_poison(op.result_);
-        }
+        if ((!usable() || !refusals_.empty()) && refuses_to_start(op)) return;
         work.prepare(c);
-        std::fill(work.arrived().begin(), work.arrived().end(), 0u);
+        for (auto& channel : work.incoming()) channel.arrived = 0;
         active_.push_back(&op);
         op.done_ = false;
         port p{*this, op};
@@ -94,12 +97,13 @@ public:
     // told (`members`: who they are; empty: all), and their first message poisons the group. If all refuse it, nothing
     // has happened.
     void refuse(const envelope& tag, std::span<const rank_t> members = {}) {
+        const lock_guard held(mutex_);
         contexts_.start(tag);
         if (poison_) return;
         refusals_.mine(tag);
         envelope notice = tag;
         notice.epoch = epoch_;
-        notice.segment = refusal_segment;
+        notice.segment = detail::refusal_segment;
         for (rank_t i = 0; i != (members.empty() ? size() : members.size()); ++i) {
             const rank_t r = members.empty() ? i : members[i];
             if (r != rank() && lost_[r] == 0) outbox_.send(transport_, r, notice, {});
@@ -108,21 +112,24 @@ public:
     }
 
     // After an exception that is not the op's, as when memory runs out: ends the operation, and the group with it.
-    void abandon(operation& op) noexcept {
+    void abandon(session_operation& op) noexcept {
+        const lock_guard held(mutex_);
         const std::uint64_t last =
             transport_.now_ns() + 1'000'000'000; // an event may have been lost with the exception
-        guarded(op, [&] { fail(op, {.code = errc::no_resources, .operation = op.tag_.operation}); });
+        guarded(op, [&] { fail_as(op, errc::no_resources); });
         while (!op.done_ && transport_.now_ns() < last) guarded(op, [&] { progress(); });
         if (!op.done_) remove(op);
     }
 
     // Gives an operation up: it ends with errc::cancelled, and the group with it.
-    void cancel(operation& op) {
-        if (!op.done_) fail(op, {.code = errc::cancelled, .operation = op.tag_.operation});
+    void cancel(session_operation& op) {
+        const lock_guard held(mutex_);
+        if (!op.done_) fail_as(op, errc::cancelled);
     }
 
     // Polls once and moves on what can move. Returns true if something happened.
     bool progress() {
+        const lock_guard held(mutex_);
         const std::size_t found = transport_.poll(events_);
         handling_ = true;
         for (std::size_t i = 0; i != found; ++i) handle(events_[i]);
@@ -132,9 +139,20 @@ public:
         return found != 0;
     }
 
+    // Has the operation ended? As op.done(), if another thread may be at work on this session.
+    bool is_done(const session_operation& op) const {
+        const lock_guard held(mutex_);
+        return op.done_;
+    }
+    // How many operations are in flight.
+    std::size_t outstanding() const {
+        const lock_guard held(mutex_);
+        return active_.size();
+    }
+
     // Progress until the operation is done. Never longer than its timeout, unless the transport breaks its rules.
-    const status& wait(operation& op) {
-        wait_until([&op] { return op.done_; }, op.deadline_ns_);
+    const status& wait(session_operation& op) {
+        wait_until([this, &op] { return is_done(op); }, op.deadline_ns_);
         return op.result_;
     }
 
@@ -156,15 +174,16 @@ public:
 
     // Ends operations whose time is up. wait() calls it; who only calls progress() calls it now and then.
     void check_deadlines() {
+        const lock_guard held(mutex_);
         if (active_.empty()) return;
         const std::uint64_t now = transport_.now_ns();
         for (std::size_t i = active_.size(); i-- != 0;) {
-            operation& op = *active_[i];
+            session_operation& op = *active_[i];
             if (op.result_) continue;
             if (op.deadline_ns_ == 0)
                 op.deadline_ns_ = now + op.timeout_ns_;
             else if (now >= op.deadline_ns_)
-                fail(op, {.code = errc::deadline, .operation = op.tag_.operation});
+                fail_as(op, errc::deadline);
             i = std::min(i, active_.size());
         }
     }
@@ -176,7 +195,7 @@ public:
 
     void send_control(rank_t to, envelope tag, std::span<const std::byte> bytes) {
         tag.epoch = epoch_;
-        tag.segment = control_segment;
+        tag.segment = detail::control_segment;
         outbox_.send(transport_, to, tag, bytes);
     }
     static constexpr std::uint16_t shrink_context = 0xffff;
@@ -203,59 +222,44 @@ public:
     }
 
 private:
+    using lock_guard = detail::locked<typename detail::session_mutex_of<T>::type>;
+
     // How an engine reaches the transport.
-    struct port {
-        session& self;
-        operation& op;
-
-        posted send(std::uint32_t step, rank_t to, std::uint32_t segment, const std::byte* data, std::uint64_t bytes) {
-            envelope tag = op.tag_;
-            tag.segment = segment;
-            posted result = self.transport_.post_send(to, tag, {data, static_cast<std::size_t>(bytes)}, id(step));
-            // Lost, but its last words may be among the events that are yet to be handled: retry() will tell.
-            if (result == posted::failed && self.handling_) result = posted::would_block;
-            if (result == posted::pending) ++op.pending_;
-            if (result == posted::would_block) self.blocked_ = true;
-            return result;
-        }
-        posted take(const held_message& held, std::byte* into, std::uint64_t bytes, std::uint32_t step) {
-            const posted result = self.early_.take(held.handle, {into, static_cast<std::size_t>(bytes)}, id(step));
-            if (result == posted::pending) ++op.pending_;
-            return result;
-        }
-        bool claim(const held_message& held) { return self.early_.claim(held.handle); }
-        void release(const held_message& held) { self.early_.release(held.handle); }
-
-        std::uint64_t id(std::uint32_t step) const noexcept { return std::uint64_t{op.ticket_} << 32 | step; }
-    };
-
-    // Not messages of operations.
-    static constexpr std::uint32_t abort_segment = 0xffff'ffffu;
-    static constexpr std::uint32_t control_segment = 0xffff'fffeu;
-    static constexpr std::uint32_t refusal_segment = 0xffff'fffdu;
+    friend struct detail::session_port<session>;
+    using port = detail::session_port<session>;
 
     static bool belongs(const envelope& a, const envelope& b) noexcept {
         return a.operation == b.operation && a.context == b.context;
     }
 
-    // Why no operation can start, if none can.
-    status unusable(std::uint32_t number) const {
+    // Can operations start?
+    bool usable() const {
         if constexpr (requires { transport_.forked(); })
-            if (transport_.forked()) return {.code = errc::forked_child, .operation = number};
-        if (!poison_) return {};
-        return poisoned(poison_);
+            if (transport_.forked()) return false;
+        return !poison_;
+    }
+    // Why this one cannot, if it cannot.
+    BOUGH_COLD bool refuses_to_start(session_operation& op) {
+        const std::uint32_t number = op.tag_.operation;
+        if constexpr (requires { transport_.forked(); })
+            if (transport_.forked()) return op.result_ = {.code = errc::forked_child, .operation = number}, true;
+        if (poison_) return op.result_ = poisoned(poison_), true;
+        const rank_t peer = refusals_.refused_by(op.tag_);
+        if (peer == no_rank) return false;
+        set_poison(op.result_ = refused_call(peer, number));
+        return true;
     }
 
     // Runs what may call the user's op.
     template <class F>
-    void guarded(operation& op, F&& f) {
+    BOUGH_ALWAYS_INLINE void guarded(session_operation& op, F&& f) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
             f();
         } catch (const std::bad_alloc&) {
-            fail(op, {.code = errc::no_resources, .operation = op.tag_.operation});
+            fail_as(op, errc::no_resources);
         } catch (...) {
-            fail(op, {.code = errc::op_threw, .operation = op.tag_.operation});
+            fail_as(op, errc::op_threw);
         }
 #else
         (void)op;
@@ -273,13 +277,23 @@ private:
 
     void arrived(const event& e) {
         const envelope& tag = e.envelope;
+        if (tag.epoch == epoch_ && tag.segment < detail::refusal_segment) [[likely]]
+            if (session_operation* op = find(tag)) {
+                if (!early_.empty()) [[unlikely]]
+                    early_.overtaken(e.peer);
+                return deliver(*op, e);
+            }
+        arrived_for_nobody(e);
+    }
+    BOUGH_COLD void arrived_for_nobody(const event& e) {
+        const envelope& tag = e.envelope;
         if (tag.epoch != epoch_) {
             if (bough::contexts::before(epoch_, tag.epoch)) return early_.keep(e); // its sender has shrunk already
             ++stale_;
             early_.release(e.id);
-        } else if (tag.segment == abort_segment || tag.segment == control_segment) {
+        } else if (tag.segment == detail::abort_segment || tag.segment == detail::control_segment) {
             if (control_message m; notices_.read(transport_, early_, e, m)) notice(std::move(m));
-        } else if (tag.segment == refusal_segment) {
+        } else if (tag.segment == detail::refusal_segment) {
             early_.release(e.id);
             if (!poison_ && !refusals_.is_mine(tag)) {
                 if (contexts_.was_started(tag))
@@ -287,8 +301,6 @@ private:
                 else
                     refusals_.theirs(e.peer, tag);
             }
-        } else if (operation* op = find(tag)) {
-            deliver(*op, e);
         } else if (poison_) {
             early_.release(e.id);
         } else if (refusals_.is_mine(tag)) {
@@ -296,10 +308,7 @@ private:
             refused(tag.operation);
         } else if (contexts_.was_started(tag)) { // and was complete without this message
             early_.release(e.id);
-            break_group({.code = errc::call_mismatch,
-                         .mismatch = mismatch::operation,
-                         .peer = e.peer,
-                         .operation = tag.operation});
+            break_group({errc::call_mismatch, {}, mismatch::operation, e.peer, tag.operation});
         } else {
             early_.keep(e);
         }
@@ -308,13 +317,13 @@ private:
     // A message of a session, not of an operation.
     void notice(control_message&& m) {
         if (m.tag.epoch != epoch_) return;
-        if (m.tag.segment != abort_segment) return inbox_.push_back(std::move(m));
+        if (m.tag.segment != detail::abort_segment) return inbox_.push_back(std::move(m));
         break_group(
             abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation)); // a peer gave up: so does this rank
     }
 
-    operation* find(const envelope& tag) noexcept {
-        for (operation* op : active_)
+    session_operation* find(const envelope& tag) noexcept {
+        for (session_operation* op : active_)
             if (belongs(op->tag_, tag)) return op;
         return nullptr;
     }
@@ -323,31 +332,26 @@ private:
         break_group({.code = errc::invalid_argument, .peer = rank(), .operation = number});
     }
 
-    void deliver(operation& op, const event& e) {
+    void deliver(session_operation& op, const event& e) {
         if (op.result_ || op.taken_back_by_ != no_rank) return early_.release(e.id);
         if (e.envelope.signature != op.tag_.signature || e.envelope.plan != op.tag_.plan) {
             early_.release(e.id);
             return fail(op, call_mismatch(op.tag_, e.envelope, e.peer));
         }
-        const bound_schedule& bound = op.work_->bound();
-        std::size_t channel = 0;
-        while (channel != bound.channels.size() && bound.channels[channel].peer != e.peer) ++channel;
-        if (channel == bound.channels.size() || e.envelope.segment != op.work_->arrived()[channel] ||
-            e.envelope.segment >= bound.channels[channel].count) {
+        auto channel = op.work_->incoming().begin();
+        const auto end = op.work_->incoming().end();
+        while (channel != end && channel->peer != e.peer) ++channel;
+        if (channel == end || e.envelope.segment != channel->arrived || channel->arrived == channel->count) {
             early_.release(e.id);
-            return fail(op, {.code = errc::call_mismatch,
-                             .mismatch = mismatch::segment,
-                             .peer = e.peer,
-                             .operation = op.tag_.operation,
-                             .theirs = e.envelope.segment});
+            return fail(op,
+                        {errc::call_mismatch, {}, mismatch::segment, e.peer, op.tag_.operation, 0, e.envelope.segment});
         }
-        ++op.work_->arrived()[channel];
-        const std::uint32_t step = bound.receives[bound.channels[channel].first + e.envelope.segment];
+        const std::uint32_t step = op.work_->bound().receives[channel->first + channel->arrived++];
         port p{*this, op};
         guarded(op, [&] { op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true}, p); });
         settle(op);
     }
-    void deliver_early(operation& op) {
+    void deliver_early(session_operation& op) {
         for (event e; !op.done_ && early_.next(e, [&](const event& x) {
                  return x.envelope.epoch == epoch_ && belongs(x.envelope, op.tag_);
              });)
@@ -361,7 +365,7 @@ private:
             if (control_message m; notices_.taken(e, m)) notice(std::move(m));
             return;
         }
-        for (operation* op : active_) {
+        for (session_operation* op : active_) {
             if (op->ticket_ != ticket) continue;
             --op->pending_;
             if (op->result_) return finish_failed(*op);
@@ -386,15 +390,13 @@ private:
         }
     }
     // An operation that still needs a message from a lost rank cannot end well.
-    void fail_if_lost(operation& op) {
+    void fail_if_lost(session_operation& op) {
         if (op.result_) return;
         if (const rank_t r = op.taken_back_by_; r != no_rank && lost_[r] != 0)
             return fail(op, {.code = errc::peer_dead, .peer = r, .operation = op.tag_.operation});
-        const bound_schedule& bound = op.work_->bound();
-        for (std::size_t k = 0; k != bound.channels.size(); ++k)
-            if (lost_[bound.channels[k].peer] != 0 && op.work_->arrived()[k] != bound.channels[k].count)
-                return fail(op,
-                            {.code = errc::peer_dead, .peer = bound.channels[k].peer, .operation = op.tag_.operation});
+        for (const auto& channel : op.work_->incoming())
+            if (lost_[channel.peer] != 0 && channel.arrived != channel.count)
+                return fail(op, {.code = errc::peer_dead, .peer = channel.peer, .operation = op.tag_.operation});
     }
 
     // The first failure poisons the group and is told to everybody whose link is alive.
@@ -404,7 +406,7 @@ private:
         envelope tag;
         tag.epoch = epoch_;
         tag.operation = why.operation;
-        tag.segment = abort_segment;
+        tag.segment = detail::abort_segment;
         const abort_notice said = abort_notice::of(why);
         for (rank_t r = 0; r != size(); ++r)
             if (r != rank() && lost_[r] == 0) outbox_.send(transport_, r, tag, std::as_bytes(std::span(&said, 1)));
@@ -416,7 +418,10 @@ private:
             active_[i]->result_ ? void(++i) : (fail(*active_[i], why), void(i = 0));
     }
 
-    void fail(operation& op, const status& why) {
+    BOUGH_COLD void fail_as(session_operation& op, errc code) {
+        fail(op, {.code = code, .operation = op.tag_.operation});
+    }
+    BOUGH_COLD void fail(session_operation& op, const status& why) {
         if (op.result_) return;
         op.result_ = why;
         port p{*this, op};
@@ -429,43 +434,37 @@ private:
         set_poison(why);
     }
     // A message that the operation needs was taken back: its sender gave up, or is gone. Its notice, or its loss, says why.
-    void taken_back(operation& op, rank_t peer) {
+    void taken_back(session_operation& op, rank_t peer) {
         op.taken_back_by_ = peer;
         op.work_->engine().release_held(port{*this, op}); // its reason may be waiting for a slot
         if (any_lost_) fail_if_lost(op);
     }
     // A failed operation ends when the transport has given all its bytes back.
-    void finish_failed(operation& op) {
+    void finish_failed(session_operation& op) {
         if (op.pending_ == 0) remove(op);
     }
-    void settle(operation& op) {
-        bough::engine& engine = op.work_->engine();
+    void settle(session_operation& op) {
+        const bough::engine& engine = op.work_->engine();
         if (op.result_) return;
-        if (engine.error() != errc::ok) {
-            const std::vector<bound_step>& steps = op.work_->bound().steps;
-            const bound_step& s = steps[engine.error_step()];
-            const rank_t peer = s.partner != not_a_step && s.verb == verb::combine ? steps[s.partner].peer : s.peer;
-            const mismatch what = engine.error() == errc::call_mismatch ? mismatch::count : mismatch::none;
-            if (engine.error() != errc::peer_aborted)
-                fail(op, {engine.error(), {}, what, peer, op.tag_.operation, engine.expected(), engine.came()});
-            else
-                taken_back(op, peer);
-        } else if (engine.done()) {
-            remove(op);
-        }
+        if (engine.error() != errc::ok) return stopped(op);
+        if (engine.done()) remove(op);
     }
-    void remove(operation& op) {
+    BOUGH_COLD void stopped(session_operation& op) { // its engine has an error
+        const status why = detail::why_stopped(*op.work_, op.tag_.operation);
+        why.code == errc::peer_aborted ? taken_back(op, why.peer) : fail(op, why);
+    }
+    void remove(session_operation& op) {
         op.done_ = true;
-        if (active_.back() == &op)
-            active_.pop_back();
-        else
-            std::erase(active_, &op);
+        ahead_.forget(*op.work_);
+        if (active_.back() == &op) return active_.pop_back();
+        std::erase(active_, &op);
+        ahead_.forget(*active_.front()->work_);
     }
 
     void retry() {
         blocked_ = false;
         for (std::size_t i = 0; i < active_.size();) {
-            operation& op = *active_[i];
+            session_operation& op = *active_[i];
             if (!op.result_ && op.work_->engine().has_blocked()) {
                 port p{*this, op};
                 guarded(op, [&] { op.work_->engine().retry(p); });
@@ -479,10 +478,11 @@ private:
     notices notices_;
     T transport_;
     early_messages<T> early_;
+    ahead ahead_;
     std::uint32_t epoch_ = 1;
     std::uint32_t tickets_ = 0; // operations started: operations of two communicators may have the same number
     std::array<event, 8> events_;
-    std::vector<operation*> active_;
+    std::vector<session_operation*> active_;
     refusals refusals_;
     std::vector<unsigned char> lost_;
     std::vector<control_message> inbox_;
@@ -492,6 +492,7 @@ private:
     bool any_lost_ = false;
     bool handling_ = false; // events that have been polled
     status poison_{};
+    [[no_unique_address]] mutable typename detail::session_mutex_of<T>::type mutex_;
 };
 
 } // namespace bough

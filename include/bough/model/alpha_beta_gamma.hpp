@@ -16,6 +16,13 @@
 //   held_alpha, held_beta   what of alpha and of beta holds ports, as a share; the rest is latency
 // tell how much faster several messages in a row are than several in turn. 1: the paper's model.
 //
+// In the paper a message costs its sender and its receiver the same. Where the one can send faster than the other can receive,
+// or receive faster than the other can send, ports are held for the shorter time, and what the slower of the two needs keeps its
+// processor busy. Beyond the paper,
+//   send_alpha, send_beta         shares of alpha and beta that the sender's processor takes,
+//   receive_alpha, receive_beta   and the receiver's; 0 where both ends take alike. Part of alpha and beta, not on top of them
+// tell a fan-out from a fan-in: what two ranks cannot show. held + send + receive <= 1.
+//
 // In the paper a transfer begins when both ranks are at it. With `early`, messages land while their receiver still combines:
 // what a NIC with memory of its own does. It is never slower.
 //
@@ -43,20 +50,31 @@ struct alpha_beta_gamma {
     double held_alpha = 1;
     double held_beta = 1;
     double combine_start_ns = 0; // of a combine, whatever its size; 0 in the paper
+    double send_alpha = 0;
+    double send_beta = 0;
+    double receive_alpha = 0;
+    double receive_beta = 0;
 
     static constexpr bool homogeneous = true; // all rank pairs are alike
     constexpr double start_ns() const noexcept { return 0; }
-    constexpr double send_ns(rank_t, rank_t, std::uint64_t) const noexcept { return 0; }
-    constexpr double latency_ns(rank_t, rank_t, std::uint64_t bytes) const noexcept {
-        return (1 - held_alpha) * alpha_ns + (1 - held_beta) * beta_ns_per_byte * static_cast<double>(bytes);
+    constexpr double send_ns(rank_t, rank_t, std::uint64_t bytes) const noexcept {
+        return part_ns(send_alpha, send_beta, bytes);
     }
-    constexpr double receive_ns(rank_t, rank_t, std::uint64_t) const noexcept { return 0; }
+    constexpr double latency_ns(rank_t, rank_t, std::uint64_t bytes) const noexcept {
+        const auto rest = [](double taken) { return taken < 1 ? 1 - taken : 0; };
+        return part_ns(rest(held_alpha + send_alpha + receive_alpha), rest(held_beta + send_beta + receive_beta),
+                       bytes);
+    }
+    constexpr double receive_ns(rank_t, rank_t, std::uint64_t bytes) const noexcept {
+        return part_ns(receive_alpha, receive_beta, bytes);
+    }
     constexpr double combine_ns(rank_t, std::uint64_t bytes) const noexcept {
         return combine_start_ns + gamma_ns_per_byte * static_cast<double>(bytes);
     }
     constexpr double copy_ns(rank_t, std::uint64_t) const noexcept { return 0; }
     constexpr double port_ns(rank_t, rank_t, std::uint64_t bytes, bool duplex) const noexcept {
-        return (duplex ? exchange_ns(bytes) : one_way_ns(bytes)) - latency_ns(0, 0, bytes);
+        return duplex ? part_ns(held_alpha, held_beta, bytes)
+                      : part_ns(held_alpha * f_alpha, held_beta * f_beta, bytes);
     }
     constexpr bool lands_early() const noexcept { return early; }
 
@@ -70,6 +88,11 @@ struct alpha_beta_gamma {
         return of_alpha * alpha_ns + of_beta * beta_ns_per_byte * static_cast<double>(bytes);
     }
     friend constexpr bool operator==(const alpha_beta_gamma&, const alpha_beta_gamma&) = default;
+
+private:
+    constexpr double part_ns(double of_alpha, double of_beta, std::uint64_t bytes) const noexcept {
+        return of_alpha * alpha_ns + of_beta * beta_ns_per_byte * static_cast<double>(bytes);
+    }
 };
 
 static_assert(PortedCostModel<alpha_beta_gamma>);

@@ -4,9 +4,12 @@
 //   one_way    a message from one rank to another: half of a round trip
 //   exchange   two ranks send each other a message at the same time
 //   burst      one more message behind others to the same rank: what it adds
+//   fan_in     one more message behind others from several ranks: what it adds at their receiver
+//   fan_out    one more message behind others to several ranks: what it adds at their sender
 //   combine    a combine on one rank
 // Each kind over a few sizes. The time of an exchange gives alpha and beta, that of a message f_alpha alpha and f_beta beta, that
-// of a combine gamma and what it costs whatever its size, that of a burst what of alpha and beta holds ports. Every sample weighs by
+// of a combine gamma and what it costs whatever its size, that of a burst what of alpha and beta holds ports. In a burst the slower
+// of its two ends sets the pace; the fans tell which one it is, and how fast the other would be. Every sample weighs by
 // its own time, so that short messages count as much as long ones: residuals are shares of the measured time.
 //
 // The model is for messages that are no faster as halves of exchanges: shares above 1 become 1, and the message's times are
@@ -29,12 +32,13 @@
 
 namespace bough::model {
 
-enum class transfer_kind : std::uint8_t { one_way, exchange, combine, burst };
+enum class transfer_kind : std::uint8_t { one_way, exchange, combine, burst, fan_in, fan_out };
 
 struct transfer_sample {
     transfer_kind kind = transfer_kind::one_way;
     std::uint64_t bytes = 0;
     double ns = 0;
+    rank_t peers = 1; // of a fan: on its wide side
     friend constexpr bool operator==(const transfer_sample&, const transfer_sample&) = default;
 };
 
@@ -78,6 +82,9 @@ constexpr bool fit_line(std::span<const transfer_sample> samples, const Takes& t
     return true;
 }
 
+// Of two ends whose times differ by less, as a share, noise is the cause.
+inline constexpr double ends_alike = 0.9;
+
 constexpr bool sizes_vary(std::span<const transfer_sample> samples, transfer_kind kind) {
     const transfer_sample* seen = nullptr;
     for (const transfer_sample& s : samples) {
@@ -96,15 +103,22 @@ constexpr double expected_ns(const alpha_beta_gamma_fit& fit, const transfer_sam
     case transfer_kind::one_way: return fit.model.one_way_ns(s.bytes);
     case transfer_kind::exchange: return fit.model.exchange_ns(s.bytes);
     case transfer_kind::combine: return fit.model.combine_ns(0, s.bytes);
-    case transfer_kind::burst: return fit.model.port_ns(0, 1, s.bytes, false);
+    case transfer_kind::burst:
+    case transfer_kind::fan_in:
+    case transfer_kind::fan_out: break;
     }
-    return 0;
+    // The slower end sets the pace; on the wide side of a fan there are several.
+    const double send_ns = fit.model.send_ns(0, 1, s.bytes) / (s.kind == transfer_kind::fan_in ? s.peers : 1);
+    const double receive_ns = fit.model.receive_ns(0, 1, s.bytes) / (s.kind == transfer_kind::fan_out ? s.peers : 1);
+    return std::max({fit.model.port_ns(0, 1, s.bytes, false), send_ns, receive_ns});
 }
 
-// Without combines, gamma is 0; without single messages, f_alpha and f_beta are 1; without bursts, ports are held all the time.
+// Without combines, gamma is 0; without single messages, f_alpha and f_beta are 1; without bursts, ports are held all the time;
+// without both fans, the two ends of a message take alike.
 constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sample> samples) {
     alpha_beta_gamma_fit fit;
-    bool any_single = false, any_combine = false, any_burst = false;
+    bool any_single = false, any_combine = false, any_burst = false, any_in = false, any_out = false;
+    rank_t peers = no_rank; // the fewest of a fan
     for (const transfer_sample& s : samples) {
         if (!(s.ns > 0 && s.ns <= std::numeric_limits<double>::max())) {
             fit.error = invalid_argument("samples: a time must be finite and above 0");
@@ -113,6 +127,9 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
         any_single = any_single || s.kind == transfer_kind::one_way;
         any_combine = any_combine || s.kind == transfer_kind::combine;
         any_burst = any_burst || s.kind == transfer_kind::burst;
+        any_in = any_in || s.kind == transfer_kind::fan_in;
+        any_out = any_out || s.kind == transfer_kind::fan_out;
+        if (s.kind == transfer_kind::fan_in || s.kind == transfer_kind::fan_out) peers = std::min(peers, s.peers);
     }
     if (!detail::sizes_vary(samples, transfer_kind::exchange))
         fit.error = invalid_argument("samples: alpha and beta need exchanges of two different sizes");
@@ -122,14 +139,21 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
         fit.error = invalid_argument("samples: gamma needs combines of two different sizes");
     else if (any_burst && !detail::sizes_vary(samples, transfer_kind::burst))
         fit.error = invalid_argument("samples: what holds ports needs bursts of two different sizes");
+    else if ((any_in && !detail::sizes_vary(samples, transfer_kind::fan_in)) ||
+             (any_out && !detail::sizes_vary(samples, transfer_kind::fan_out)))
+        fit.error = invalid_argument("samples: what each end takes needs fans of two different sizes");
     if (fit.error) return fit;
 
     const auto of = [](transfer_kind kind) { return [=](const transfer_sample& s) { return s.kind == kind; }; };
-    detail::line both, single, combine, burst;
+    const bool any_fans = any_burst && any_in && any_out;
+    detail::line both, single, combine, burst, in, out;
     bool solved = detail::fit_line(samples, of(transfer_kind::exchange), both);
     if (any_single) solved = solved && detail::fit_line(samples, of(transfer_kind::one_way), single);
     if (any_combine) solved = solved && detail::fit_line(samples, of(transfer_kind::combine), combine);
     if (any_burst) solved = solved && detail::fit_line(samples, of(transfer_kind::burst), burst);
+    if (any_fans)
+        solved = solved && detail::fit_line(samples, of(transfer_kind::fan_in), in) &&
+                 detail::fit_line(samples, of(transfer_kind::fan_out), out);
     if (!solved) {
         fit.error = invalid_argument("samples: too few to tell the costs apart");
         return fit;
@@ -161,6 +185,20 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
     };
     split(single.base_ns, burst.base_ns, both.base_ns, m.held_alpha, m.f_alpha);
     split(single.ns_per_byte, burst.ns_per_byte, both.ns_per_byte, m.held_beta, m.f_beta);
+    // Which end of a message sets the pace of a burst? The other is faster: ports are held for what that one takes; for nothing, if
+    // it was still waiting for all its peers. (Where a wire carries one direction at a time, f well below 1, it is the wire.)
+    const auto tell_ends = [&](double at_in, double at_out, double whole, double f, double& held, double& send,
+                               double& receive) {
+        if (!any_fans || !(whole > 0) || f < detail::ends_alike) return;
+        const double fast = std::min(at_in, at_out), slow = std::max(at_in, at_out);
+        const double taken = fast * detail::ends_alike * peers <= slow ? 0 : fast / whole;
+        if (taken >= held * detail::ends_alike) return;
+        const double slower = std::min(held, 1 - taken);
+        held = taken;
+        (at_in < at_out ? send : receive) = slower;
+    };
+    tell_ends(in.base_ns, out.base_ns, both.base_ns, m.f_alpha, m.held_alpha, m.send_alpha, m.receive_alpha);
+    tell_ends(in.ns_per_byte, out.ns_per_byte, both.ns_per_byte, m.f_beta, m.held_beta, m.send_beta, m.receive_beta);
     m.combine_start_ns = combine.base_ns;
 
     double squares = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The walk: prices a plan by running its own steps against a CostModel. No formula, any algorithm, any size.
 //
-// Every rank has a clock, which begins at start_ns, and runs its steps in program order:
+// Every rank has a clock, which begins at start_ns, or arrival_ns(rank) later if the model has that, and runs its steps in
+// program order:
 //   send      the sender is busy for send_ns; the message arrives latency_ns later. A send never waits for the receiver.
 //   receive   waits until the message has arrived, then takes receive_ns
 //   combine   takes combine_ns;   copy takes copy_ns
@@ -68,11 +69,12 @@ public:
         : element_bytes_(element_bytes) {
         BOUGH_EXPECTS(element_bytes >= 1 && bytes % element_bytes == 0, "bytes: needs a whole number of elements");
         BOUGH_EXPECTS(blocks >= 1, "blocks: needs at least one");
-        share_ = bytes / element_bytes / blocks;
+        share_bytes_ = bytes / element_bytes / blocks * element_bytes;
         longer_ = static_cast<block_t>(bytes / element_bytes % blocks);
     }
     constexpr std::uint64_t bytes_of(const slice& s) const noexcept {
-        return (s.count * share_ + (elements_extra(s.last()) - elements_extra(s.first))) * element_bytes_;
+        if (longer_ == 0) return s.count * share_bytes_;
+        return s.count * share_bytes_ + (elements_extra(s.last()) - elements_extra(s.first)) * element_bytes_;
     }
 
 private:
@@ -81,7 +83,7 @@ private:
     }
 
     std::uint64_t element_bytes_;
-    std::uint64_t share_ = 0;
+    std::uint64_t share_bytes_ = 0; // of each block, at least
     block_t longer_ = 0;
 };
 
@@ -98,7 +100,9 @@ public:
                      std::size_t kept = most_kept)
         : plan_(plan), model_(model), sizes_(bytes, plan.blocks(), element_bytes), mail_(plan.size()),
           lanes_(plan.size(), lane{model.start_ns(), 0, no_rank}), room_(kept / plan.size()) {
-        if constexpr (ported) ports_.resize(plan.size(), ports{});
+        if constexpr (requires { model.arrival_ns(rank_t{}); })
+            for (rank_t r = 0; r != plan.size(); ++r) lanes_[r].clock_ns += model.arrival_ns(r);
+        if constexpr (ported) ports_ = std::vector<ports>(plan.size(), ports{});
         if (room_ < least_room) room_ = 0;
     }
 
@@ -295,7 +299,7 @@ private:
     // Are the steps of this rank, which is stuck, to be kept? It pays where a rank comes back many times.
     constexpr bool keeps() {
         if (room_ == 0 || passes_ < first_kept_pass) return false;
-        if (tapes_.empty()) tapes_.resize(lanes_.size(), tape{});
+        if (tapes_.empty()) tapes_ = std::vector<tape>(lanes_.size(), tape{});
         return true;
     }
 

@@ -4,7 +4,7 @@
 // A goal is a type, empty unless the promise depends on more than dimensions, with
 //   kind                        its number in call signatures; never reused: 1 reduce, 2 allreduce, 3 broadcast, 4 barrier,
 //                               5 gather, 6 scatter, 7 multicast, 8 scan, 9 exscan, 10 reduce_scatter, 11 allgather,
-//                               12 alltoall
+//                               12 alltoall, 13 multicasts
 //   combines                    does it need an op?
 //   in_place                    may input and output be the same memory?
 //   holds(at, rank, block)      does the input of `rank` contain `block` at the start?
@@ -15,6 +15,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
+#include <bough/tree/multicast_request.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -115,6 +116,25 @@ struct multicast {
         return gets ? contributions{at.root, at.root + 1} : contributions{};
     }
     friend constexpr bool operator==(const multicast&, const multicast&) = default;
+};
+
+// Many multicasts at once: block k is that of multicast k. Its root has it; its members get it.
+struct multicasts {
+    static constexpr std::uint8_t kind = 13;
+    static constexpr bool combines = false;
+    static constexpr bool in_place = true;
+    std::vector<multicast_request> wanted{}; // members ascending
+
+    constexpr bool holds(const dimensions&, rank_t rank, block_t block) const noexcept {
+        return block < wanted.size() && rank == wanted[block].root;
+    }
+    constexpr contributions result(const dimensions&, rank_t rank, block_t block) const noexcept {
+        if (block >= wanted.size() || rank == wanted[block].root) return {};
+        const multicast_request& w = wanted[block];
+        const bool gets = std::binary_search(w.members.begin(), w.members.end(), rank);
+        return gets ? contributions{w.root, w.root + 1} : contributions{};
+    }
+    friend constexpr bool operator==(const multicasts&, const multicasts&) = default;
 };
 
 // Rank r gets op over the ranks 0 to r.

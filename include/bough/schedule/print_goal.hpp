@@ -10,9 +10,9 @@
 namespace bough {
 
 namespace detail {
-inline constexpr std::array<std::string_view, 13> goal_names{
-    "",          "reduce", "allreduce", "broadcast",      "barrier",   "gather",  "scatter",
-    "multicast", "scan",   "exscan",    "reduce_scatter", "allgather", "alltoall"};
+inline constexpr std::array<std::string_view, 14> goal_names{
+    "",          "reduce", "allreduce", "broadcast",      "barrier",   "gather",   "scatter",
+    "multicast", "scan",   "exscan",    "reduce_scatter", "allgather", "alltoall", "multicasts"};
 } // namespace detail
 
 // Empty if there is no such kind.

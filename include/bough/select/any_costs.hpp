@@ -66,6 +66,8 @@ struct shared_cores {
         return model.port_ns(from, to, bytes, duplex);
     }
     constexpr bool lands_early() const requires PortedCostModel<M> { return model.lands_early(); }
+    constexpr double arrival_ns(rank_t rank) const requires requires { model.arrival_ns(rank); }
+    { return model.arrival_ns(rank); }
 };
 
 template <CostModel M>
@@ -155,6 +157,8 @@ public:
     double symmetric_price_ns(const plan_ref& plan, const problem& what) const {
         return functions_->homogeneous ? functions_->price_ns(model_.data(), plan.folded(), what, plan.size()) : -1;
     }
+    // Are all pairs of ranks alike?
+    bool homogeneous() const noexcept { return functions_->homogeneous; }
     cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
         return functions_->bound_ns(model_.data(), plan, what);
     }

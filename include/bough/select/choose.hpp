@@ -132,9 +132,10 @@ inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimens
     return exclusion::none;
 }
 
-// The prospects that may be considered, as given; then the others.
-inline decision sort_out(const candidate_list& from, const dimensions& at, const problem& what,
-                         const requirements& needed) {
+// The prospects that may be considered, as given; then the others. (These are templates so that nothing of them is compiled for a
+// program that names its algorithms.)
+template <int = 0>
+decision sort_out(const candidate_list& from, const dimensions& at, const problem& what, const requirements& needed) {
     decision made{from.kind, at, what, needed, false, {}};
     made.prospects.reserve(from.list.size());
     for (const candidate& c : from.list) {
@@ -153,7 +154,8 @@ inline decision sort_out(const candidate_list& from, const dimensions& at, const
 }
 
 // Those behind the first `fixed`.
-inline void rank_by_price(decision& made, std::ptrdiff_t fixed) {
+template <int = 0>
+void rank_by_price(decision& made, std::ptrdiff_t fixed) {
     std::stable_sort(made.prospects.begin() + fixed, made.prospects.end(), [](const prospect& a, const prospect& b) {
         const bool a_out = a.excluded != exclusion::none, b_out = b.excluded != exclusion::none;
         if (a_out || b_out) return !a_out && b_out;
@@ -165,8 +167,9 @@ inline void rank_by_price(decision& made, std::ptrdiff_t fixed) {
 } // namespace detail
 
 // at.blocks does not matter: each candidate has its own number.
-inline decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_costs& costs,
-                       const choose_options& options = {}) {
+template <int = 0>
+decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_costs& costs,
+                const choose_options& options = {}) {
     decision made = detail::sort_out(from, at, what, options.needed);
     struct open {
         std::size_t index;

@@ -10,6 +10,7 @@
 #include <bough/select/any_costs.hpp>
 #include <bough/select/candidates.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -29,6 +30,10 @@ candidate_list standard_candidates(const dimensions& at, const problem& what) {
 }
 
 namespace detail {
+
+// Of ordered{shape}, the ranks below the root and those above it have a tree each: how many ranks the larger one has, with the
+// root. An fnomial of so many ranks less one is flat.
+constexpr rank_t widest_side(const dimensions& at) noexcept { return std::max(at.root, at.size - 1 - at.root) + 1; }
 
 // Adds an algorithm that pipelines blocks, in a few numbers of them, none of less than about 512 bytes: 2, 8, then each
 // twice the one before, or of many ranks four times, since to be off by two costs less than to look at them all.

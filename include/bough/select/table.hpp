@@ -72,8 +72,9 @@ private:
     }
 };
 
-inline decision choose(const candidate_list& from, const dimensions& at, const problem& what,
-                       const decision_table& table, const choose_options& options = {}) {
+template <int = 0>
+decision choose(const candidate_list& from, const dimensions& at, const problem& what, const decision_table& table,
+                const choose_options& options = {}) {
     decision made = detail::sort_out(from, at, what, options.needed);
     made.measured = true;
     for (prospect& p : made.prospects) {

@@ -6,9 +6,9 @@
 // like a link, is modelled; so what a rank does follows from its own past and from the messages that it takes, and ranks
 // may be visited in any order. Noise (bough/simulate/noise.hpp) is a function of rank and time, so it can be priced here.
 //
-// A rank's steps run as its plan emits them. A rank that must wait is left, and visited again when its message was sent:
-// early in a schedule, by emitting it again and skipping what was done; later, from a copy of the steps that were left,
-// eight bytes each, as far as the memory goes that options grant.
+// A rank's steps run as its plan emits them. A rank that must wait is left, and visited again when its message was sent,
+// which is handed to it then: early in a schedule, by emitting it again and skipping what was done; later, from a copy of
+// the steps that were left, eight bytes each, as far as the memory goes that options grant.
 //
 // Time     one visit per step; besides, per wait, the steps skipped: patience_ at most, or one in `window_`
 // Memory   28 bytes per rank, 12 per message under way beyond the first of its sender, 8 per copied step (memory_bytes)
@@ -61,6 +61,7 @@ public:
 private:
     static constexpr std::uint32_t patience_ = 64; // steps that are rather emitted again than copied
     static constexpr std::uint32_t none_ = 0xffff'ffffu;
+    static constexpr rank_t handed_ = no_rank - 1; // awaits nobody any more: the message was handed to it
 
     // Where a rank stands.
     struct lane {
@@ -79,8 +80,8 @@ private:
     class visitor {
     public:
         constexpr visitor(static_pass& s, rank_t rank)
-            : s_(s), rank_(rank), seen_(s.lanes_[rank].done), skip_(seen_), clock_ns_(s.lanes_[rank].clock_ns),
-              factor_(s.noise_.factor(rank)) {}
+            : s_(s), rank_(rank), was_handed_(s.lanes_[rank].awaits == handed_), seen_(s.lanes_[rank].done),
+              before_(seen_), skip_(seen_), clock_ns_(s.lanes_[rank].clock_ns), factor_(s.noise_.factor(rank)) {}
 
         constexpr void send_part(rank_t, slice from) { add_part(from); }
         constexpr void receive_part(rank_t, slice into) { add_part(into); }
@@ -115,7 +116,7 @@ private:
 
         // The deeds that were copied, to the end or to the next wait.
         constexpr void run_copied(copied& c) {
-            skip_ = skipped_ = 0;
+            skip_ = 0;
             std::uint32_t at = c.at;
             for (; at != c.end; ++at) {
                 const deed d = s_.packer_.unpack(s_.deeds_[c.first + at]);
@@ -145,7 +146,8 @@ private:
         constexpr void at(double clock_ns) { clock_ns_ = clock_ns; }
         constexpr void end_operation() {
             clock_ns_ = s_.noise_.leave(rank_, clock_ns_);
-            skip_ = skipped_ = seen_ = 0;
+            s_.result_.events += seen_ - before_;
+            skip_ = seen_ = before_ = 0;
         }
         constexpr bool waits() const noexcept { return awaits_ != no_rank; }
 
@@ -153,7 +155,7 @@ private:
             static_pass& s = s_;
             s.lanes_[rank_] = {clock_ns_, seen_, awaits_};
             if (awaits_ != no_rank) ++s.waiting_;
-            s.result_.events += events_;
+            s.result_.events += seen_ - before_;
             s.received_ += received_;
             s.total_busy_ns_ += busy_ns_;
             if (!s.busy_.empty()) s.busy_[rank_] += busy_ns_;
@@ -161,25 +163,29 @@ private:
 
     private:
         // Done before this visit, or after the wait that ended it and not to be copied.
-        BOUGH_ALWAYS_INLINE constexpr bool skips() noexcept { return skipped_ < skip_ && (++skipped_, true); }
+        BOUGH_ALWAYS_INLINE constexpr bool skips() noexcept { return skip_ != 0 && (--skip_, true); }
         constexpr void work(double ns) {
-            ++events_;
             busy_ns_ += ns * factor_;
             clock_ns_ = s_.noise_.work(rank_, clock_ns_, ns);
         }
         constexpr void do_send(rank_t to, std::uint64_t bytes) {
             BOUGH_EXPECTS(to < s_.lanes_.size(), "plan: a step names a peer that is not a rank");
             work(s_.model_.send_ns(rank_, to, bytes));
-            s_.letters_.put(rank_, to, clock_ns_ + s_.model_.latency_ns(rank_, to, bytes));
             ++s_.result_.messages;
             s_.result_.bytes += bytes;
-            if (s_.waiting_ != 0 && s_.lanes_[to].awaits == rank_) s_.wake(to);
+            const double there_ns = clock_ns_ + s_.model_.latency_ns(rank_, to, bytes);
+            if (s_.waiting_ != 0 && s_.lanes_[to].awaits == rank_)
+                s_.hand_over(to, there_ns);
+            else
+                s_.letters_.put(rank_, to, there_ns);
         }
         constexpr bool do_receive(rank_t from, std::uint64_t bytes) {
             BOUGH_EXPECTS(from < s_.lanes_.size(), "plan: a step names a peer that is not a rank");
-            double arrival_ns = 0;
-            if (!s_.letters_.take(from, rank_, arrival_ns)) return false;
-            if (clock_ns_ < arrival_ns) clock_ns_ = arrival_ns;
+            if (!std::exchange(was_handed_, false)) {
+                double there_ns = 0;
+                if (!s_.letters_.take(from, rank_, there_ns)) return false;
+                if (clock_ns_ < there_ns) clock_ns_ = there_ns;
+            }
             work(s_.model_.receive_ns(from, rank_, bytes));
             ++received_;
             return true;
@@ -189,10 +195,10 @@ private:
             if (seen_ > patience_)
                 copies_ = s_.copies_of(rank_);
             else
-                skipped_ = 0, skip_ = std::numeric_limits<std::uint32_t>::max();
+                skip_ = std::numeric_limits<std::uint32_t>::max();
         }
         constexpr void add_part(const slice& part) noexcept {
-            if (skipped_ >= skip_) part_bytes_ += s_.sizes_.bytes_of(part);
+            if (skip_ == 0) part_bytes_ += s_.sizes_.bytes_of(part);
         }
         // A deed of a rank that waits.
         constexpr void left_out(verb what, rank_t peer, const slice& last) {
@@ -203,12 +209,13 @@ private:
         static_pass& s_;
         rank_t rank_;
         rank_t awaits_ = no_rank;
-        std::uint32_t seen_;        // deeds of this operation that were done
-        std::uint32_t skip_;        // deeds to skip,
-        std::uint32_t skipped_ = 0; // and so many were
+        bool was_handed_;      // the message that it receives next
+        std::uint32_t seen_;   // deeds of this operation that were done
+        std::uint32_t before_; // as many before this visit
+        std::uint32_t skip_;   // deeds to skip
         std::uint32_t copies_ = none_;
         std::uint64_t part_bytes_ = 0;
-        std::uint64_t events_ = 0, received_ = 0;
+        std::uint64_t received_ = 0;
         double clock_ns_;
         double busy_ns_ = 0;
         double factor_;
@@ -249,10 +256,13 @@ private:
         v.leave();
     }
 
-    constexpr void wake(rank_t rank) {
-        lanes_[rank].awaits = no_rank;
+    // The message that `to` waits for.
+    constexpr void hand_over(rank_t to, double there_ns) {
+        lane& l = lanes_[to];
+        if (l.clock_ns < there_ns) l.clock_ns = there_ns;
+        l.awaits = handed_;
         --waiting_;
-        woken_.push_back(rank);
+        woken_.push_back(to);
     }
 
     // The number of the copy of a rank, which begins anew.

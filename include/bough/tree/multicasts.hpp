@@ -22,6 +22,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/tree/costs.hpp>
 #include <bough/tree/fnf.hpp>
+#include <bough/tree/multicast_request.hpp>
 #include <bough/tree/table.hpp>
 
 #include <algorithm>
@@ -32,12 +33,6 @@
 #include <vector>
 
 namespace bough {
-
-struct multicast_request {
-    rank_t root = 0;
-    std::vector<rank_t> members{}; // the root may be listed or not
-    friend constexpr bool operator==(const multicast_request&, const multicast_request&) = default;
-};
 
 // One message: `multicast` is its number among the requests, parent and child are ranks.
 struct multicast_message {

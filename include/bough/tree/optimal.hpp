@@ -9,7 +9,8 @@
 // Three ways, as the effort allows, all exact:
 //   few classes of equal ranks, or few ranks    dynamic programming, with send costs alone or with receive costs
 //   more, with send costs alone                 fnf_search_tree, then branch and bound from there
-//   else                                        fnf_search_tree, and a lower bound from ranks made faster
+//   else                                        fnf_search_tree, and lower bounds: from the times that deliveries have at the
+//                                               earliest (bough/tree/detail/delivery_times.hpp), from ranks made faster
 // Steps of the dynamic programming: the product of (m+1)(m+2)/2 over classes of m ranks, twice: 2 * 3^(n-1) for n
 // distinct ranks. Receive costs: times the number of classes plus one.
 // `certify` tells the same of any other tree. The problem is NP-hard (Khuller, Kim 2007).
@@ -82,11 +83,12 @@ constexpr certified_tree<Time> optimal_tree(const node_times<Time>& times, rank_
         const Time found = detail::broadcast_time(tree, times);
         return {std::move(tree), {found, found}};
     }
-    Time bound = detail::lower_bound(times, root, std::span<const rank_t>(order), effort.steps / 16);
+    std::vector<Time> earliest;
+    Time bound = detail::lower_bound(times, root, std::span<const rank_t>(order), effort.steps / 16, &earliest);
     Time found = improve_order(times, root, order, effort.steps / 50);
     if (times.sends_only && order.size() <= most_ranks_searched) {
         using search = order_search<Time>;
-        search branches(classes, times.send[root], effort.steps / 4);
+        search branches(classes, times.send[root], std::move(earliest), effort.steps / 4);
         sender_queue<Time> queue;
         while (bound < found) {
             const auto outcome = branches.before(found);

@@ -32,7 +32,9 @@ struct tree_edge {
 
 class table {
 public:
-    constexpr table(rank_t size, rank_t root, std::span<const tree_edge> edges) { build(size, root, edges); }
+    constexpr table(rank_t size, rank_t root, std::span<const tree_edge> edges) {
+        build(size, root, edges.data(), edges.size());
+    }
 
     template <class T>
     requires(!std::same_as<T, table> && Tree<T>) constexpr explicit table(const T& tree) {
@@ -42,7 +44,7 @@ public:
             const rank_t children = tree.child_count(r);
             for (rank_t i = 0; i != children; ++i) edges.push_back({r, tree.child(r, i)});
         }
-        build(tree.size(), tree.root(), edges);
+        build(tree.size(), tree.root(), edges.data(), edges.size());
     }
 
     // Without an order, ascending. The root is the first rank without a parent.
@@ -57,7 +59,9 @@ public:
             const rank_t parent = child < size ? parents[child] : no_rank;
             if (child >= size || parent != no_rank) edges.push_back({parent, child});
         }
-        return table{size, root, edges};
+        table made;
+        made.build(size, root, edges.data(), edges.size());
+        return made;
     }
 
     constexpr rank_t size() const noexcept { return static_cast<rank_t>(parent_.size()); }
@@ -105,12 +109,14 @@ private:
         unreachable
     };
 
+    constexpr table() = default; // to be built
+
     // The first fault counts: the later ones are often its consequences.
     constexpr void blame(fault what, rank_t who) noexcept {
         if (fault_ == fault::none) fault_ = what, culprit_ = who;
     }
 
-    constexpr void build(rank_t size, rank_t root, std::span<const tree_edge> edges) {
+    constexpr void build(rank_t size, rank_t root, const tree_edge* edges, std::size_t count) {
         root_ = root;
         parent_.resize(size, no_rank);
         first_.resize(std::size_t{size} + 1, 0);
@@ -118,8 +124,9 @@ private:
         if (root >= size) blame(fault::root_out_of_range, root);
 
         std::vector<tree_edge> kept; // the edges that are in range and give a rank its first parent
-        kept.reserve(edges.size());
-        for (const tree_edge& e : edges) {
+        kept.reserve(count);
+        for (std::size_t i = 0; i != count; ++i) {
+            const tree_edge& e = edges[i];
             if (e.parent >= size || e.child >= size)
                 blame(fault::rank_out_of_range, e.child);
             else if (e.child == root)

@@ -24,31 +24,12 @@
 #ifndef BOUGH_ALGORITHM_ALLGATHER_CIRCULANT_HPP
 #define BOUGH_ALGORITHM_ALLGATHER_CIRCULANT_HPP
 
-#include <bough/algorithm/detail/block_per_rank.hpp>
 #include <bough/algorithm/detail/circulant_allgather.hpp>
-#include <bough/core/label.hpp>
-#include <bough/schedule/plan.hpp>
 
 namespace bough {
 
-struct circulant_allgather {
-    using serves = goals<goal::allgather>;
-    rank_t ports = 1; // messages that a rank can send, and receive, at a time
-
-    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        detail::emit_circulant_allgather(detail::circulant_skips(at.size, ports), at, rank, out);
-    }
-    constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
-    constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
-    constexpr status check(const dimensions& at) const noexcept {
-        if (ports == 0) return invalid_argument("ports: at least one is needed");
-        return detail::check_block_per_rank(at);
-    }
-    static constexpr bool symmetric = true;
-    constexpr label text() const { return label("circulant_allgather").field("ports", ports, 1); }
-    constexpr label family_text() const { return label("circulant").field("ports", ports, 1); }
-    friend constexpr bool operator==(const circulant_allgather&, const circulant_allgather&) = default;
-};
+// circulant_allgather{.ports = 2}; one port, if nothing else is said.
+using circulant_allgather = detail::allgather_by_skips<detail::circulant_skips>;
 
 } // namespace bough
 

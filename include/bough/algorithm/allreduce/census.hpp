@@ -66,9 +66,7 @@ struct inexact_census {
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
-        detail::scratch_use use;
-        emit(at, rank, use);
-        return use.blocks();
+        return detail::written_scratch(*this, at, rank);
     }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept { return at.size == 1; }

@@ -51,9 +51,7 @@ struct per_level_allreduce {
     }
     constexpr block_t natural_blocks(rank_t size) const { return levels_for(size).parts(); }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
-        detail::scratch_use use;
-        emit(at, rank, use);
-        return use.blocks();
+        return detail::written_scratch(*this, at, rank);
     }
     constexpr status check(const dimensions& at) const noexcept {
         if (!levels.empty() && !levels.complete_for(at.size))

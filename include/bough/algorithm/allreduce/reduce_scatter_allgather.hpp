@@ -81,9 +81,7 @@ struct reduce_scatter_allgather {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
-        detail::scratch_use use;
-        emit(at, rank, use);
-        return use.blocks();
+        return detail::written_scratch(*this, at, rank);
     }
     constexpr status check(const dimensions& at) const {
         if (const status bad = detail::check_block_per_rank(at)) return bad;

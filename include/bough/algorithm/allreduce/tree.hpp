@@ -19,6 +19,21 @@
 
 namespace bough {
 
+namespace detail {
+
+// All blocks down the tree, out of the root's output and into everybody else's.
+constexpr void broadcast_downwards(const auto& tree, const dimensions& at, rank_t rank, StepSink auto& out) {
+    const bool is_root = rank == tree.root();
+    const rank_t parent = tree.parent(rank);
+    const rank_t children = tree.child_count(rank);
+    for (block_t b = 0; b != at.blocks; ++b) {
+        if (!is_root) out.receive(parent, {output, b, 1});
+        for (rank_t i = 0; i != children; ++i) out.send(tree.child(rank, i), {output, b, 1});
+    }
+}
+
+} // namespace detail
+
 template <TreeSource S>
 struct tree_allreduce {
     using serves = goals<goal::allreduce, goal::barrier>;
@@ -27,21 +42,8 @@ struct tree_allreduce {
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const auto& tree = bind_tree(shape, at);
-        const bool is_root = rank == tree.root();
-        const rank_t parent = tree.parent(rank);
-        const rank_t children = tree.child_count(rank);
-        const rank_t planes = detail::landing_planes(children, landing);
-        for (block_t b = 0; b != at.blocks; ++b) {
-            detail::gather_children(tree, rank, b, output, 0, planes, out);
-            if (!is_root)
-                out.send(parent, {children == 0 ? input : output, b, 1});
-            else if (children == 0)
-                out.copy({input, b, 1}, {output, b, 1});
-        }
-        for (block_t b = 0; b != at.blocks; ++b) {
-            if (!is_root) out.receive(parent, {output, b, 1});
-            for (rank_t i = 0; i != children; ++i) out.send(tree.child(rank, i), {output, b, 1});
-        }
+        detail::reduce_upwards(tree, at, rank, output, 0, landing, out);
+        detail::broadcast_downwards(tree, at, rank, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {

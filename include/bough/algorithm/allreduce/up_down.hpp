@@ -21,6 +21,7 @@
 #ifndef BOUGH_ALGORITHM_ALLREDUCE_UP_DOWN_HPP
 #define BOUGH_ALGORITHM_ALLREDUCE_UP_DOWN_HPP
 
+#include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/core/label.hpp>
 
@@ -33,21 +34,8 @@ struct up_down_allreduce {
     Down down{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        const auto& tree = bind_tree(up, at);
-        const bool is_root = rank == tree.root();
-        const rank_t children = tree.child_count(rank);
-        for (block_t b = 0; b != at.blocks; ++b) {
-            detail::gather_children(tree, rank, b, output, 0, children, out);
-            if (!is_root)
-                out.send(tree.parent(rank), {children == 0 ? input : output, b, 1});
-            else if (children == 0)
-                out.copy({input, b, 1}, {output, b, 1});
-        }
-        const auto& back = bind_tree(down, at);
-        for (block_t b = 0; b != at.blocks; ++b) {
-            if (!is_root) out.receive(back.parent(rank), {output, b, 1});
-            for (rank_t i = 0; i != back.child_count(rank); ++i) out.send(back.child(rank, i), {output, b, 1});
-        }
+        detail::reduce_upwards(bind_tree(up, at), at, rank, output, 0, 0, out);
+        detail::broadcast_downwards(bind_tree(down, at), at, rank, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {

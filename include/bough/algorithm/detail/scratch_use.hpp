@@ -3,7 +3,7 @@
 #ifndef BOUGH_ALGORITHM_DETAIL_SCRATCH_USE_HPP
 #define BOUGH_ALGORITHM_DETAIL_SCRATCH_USE_HPP
 
-#include <bough/concepts/step_sink.hpp>
+#include <bough/concepts/plan.hpp>
 #include <bough/core/slice.hpp>
 
 #include <algorithm>
@@ -44,6 +44,14 @@ private:
     }
     std::vector<slice> written_;
 };
+
+// What an algorithm's scratch(at, rank) may say: the blocks that its steps write.
+template <class A>
+constexpr block_t written_scratch(const A& algorithm, const dimensions& at, rank_t rank) {
+    scratch_use use;
+    algorithm.emit(at, rank, use);
+    return use.blocks();
+}
 
 } // namespace bough::detail
 

@@ -17,6 +17,7 @@
 namespace bough::detail {
 
 struct circulant_skips {
+    static constexpr const char* family = "circulant";
     std::array<rank_t, 33> skip{}; // skip[0] = 1, ascending; skip[rounds] = size
     std::uint32_t rounds = 0;      // q
 
@@ -35,6 +36,7 @@ struct circulant_skips {
 
 // The skips of Bruck's algorithm: powers of ports + 1. As many rounds; only the last one is shorter.
 struct bruck_skips {
+    static constexpr const char* family = "bruck";
     std::array<rank_t, 33> skip{};
     std::uint32_t rounds = 0;
 

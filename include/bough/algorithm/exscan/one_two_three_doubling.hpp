@@ -58,7 +58,7 @@ struct one_two_three_doubling {
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
-        return at.size <= 2 || rank == 0 ? 0 : rank == 1 ? at.blocks : 2 * at.blocks;
+        return detail::doubling_exscan_scratch(at, rank);
     }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }

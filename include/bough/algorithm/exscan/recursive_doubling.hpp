@@ -49,6 +49,11 @@ constexpr void double_exscan(const dimensions& at, rank_t rank, std::uint64_t le
     if (have.buffer != output) out.copy(have, result);
 }
 
+// The planes of `have` and `landed`, as far as a rank needs them.
+constexpr block_t doubling_exscan_scratch(const dimensions& at, rank_t rank) noexcept {
+    return at.size <= 2 || rank == 0 ? 0 : rank == 1 ? at.blocks : 2 * at.blocks;
+}
+
 } // namespace detail
 
 struct recursive_doubling_exscan {
@@ -66,7 +71,7 @@ struct recursive_doubling_exscan {
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
-        return at.size <= 2 || rank == 0 ? 0 : rank == 1 ? at.blocks : 2 * at.blocks;
+        return detail::doubling_exscan_scratch(at, rank);
     }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }

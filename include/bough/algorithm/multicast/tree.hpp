@@ -64,6 +64,28 @@ private:
     std::size_t root_at_; // in members_; their number: not listed
 };
 
+constexpr goal::multicast sorted_members(const std::vector<rank_t>& members) {
+    goal::multicast made{members};
+    std::sort(made.members.begin(), made.members.end());
+    return made;
+}
+constexpr status check_members(const goal::multicast& sorted, rank_t size) {
+    for (std::size_t i = 0; i != sorted.members.size(); ++i) {
+        const bool twice = i != 0 && sorted.members[i] == sorted.members[i - 1];
+        if (!twice && sorted.members[i] < size) continue;
+        status bad =
+            invalid_argument(twice ? "members: a rank is listed twice" : "members: one is not a rank of the group");
+        bad.peer = sorted.members[i];
+        return bad;
+    }
+    return {};
+}
+constexpr std::uint64_t hash_members(std::span<const rank_t> members) noexcept {
+    std::uint64_t h = members.size();
+    for (const rank_t m : members) h = (h ^ m) * 0x9e37'79b9'7f4a'7c15u, h ^= h >> 29;
+    return h;
+}
+
 } // namespace detail
 
 template <TreeSource S>
@@ -87,28 +109,12 @@ struct tree_multicast {
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const {
-        const goal::multicast sorted = goal();
-        for (std::size_t i = 0; i != sorted.members.size(); ++i) {
-            const bool twice = i != 0 && sorted.members[i] == sorted.members[i - 1];
-            if (!twice && sorted.members[i] < at.size) continue;
-            status bad =
-                invalid_argument(twice ? "members: a rank is listed twice" : "members: one is not a rank of the group");
-            bad.peer = sorted.members[i];
-            return bad;
-        }
+        if (const status bad = detail::check_members(goal(), at.size)) return bad;
         return check_tree(shape, detail::participants(members, at.root).among(at));
     }
-    constexpr goal::multicast goal() const {
-        goal::multicast made{members};
-        std::sort(made.members.begin(), made.members.end());
-        return made;
-    }
+    constexpr goal::multicast goal() const { return detail::sorted_members(members); }
     // All of the list: the schedules of two ranks do not show it.
-    constexpr std::uint64_t hash() const noexcept {
-        std::uint64_t h = members.size();
-        for (const rank_t m : members) h = (h ^ m) * 0x9e37'79b9'7f4a'7c15u, h ^= h >> 29;
-        return h;
-    }
+    constexpr std::uint64_t hash() const noexcept { return detail::hash_members(members); }
     friend constexpr bool operator==(const tree_multicast&, const tree_multicast&) = default;
 };
 template <class S>

@@ -37,9 +37,7 @@ struct binary_blocks_reduce {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return std::bit_floor(size); }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
-        detail::scratch_use use;
-        emit(at, rank, use);
-        return use.blocks();
+        return detail::written_scratch(*this, at, rank);
     }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }

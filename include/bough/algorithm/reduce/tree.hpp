@@ -54,6 +54,23 @@ constexpr void gather_children(const auto& tree, rank_t rank, block_t b, buffer 
     }
 }
 
+// All blocks up the tree: a rank's result is in `acc`, or is its input if it has no children; all but the root send it on.
+constexpr void reduce_upwards(const auto& tree, const dimensions& at, rank_t rank, buffer acc,
+                              std::uint32_t first_plane, std::uint32_t landing, StepSink auto& out) {
+    const bool is_root = rank == tree.root();
+    const rank_t parent = tree.parent(rank);
+    const rank_t children = tree.child_count(rank);
+    const rank_t planes = landing_planes(children, landing);
+    for (block_t b = 0; b != at.blocks; ++b) {
+        gather_children(tree, rank, b, acc, first_plane, planes, out);
+        const slice result{children == 0 ? input : acc, b, 1};
+        if (!is_root)
+            out.send(parent, result);
+        else if (children == 0)
+            out.copy(result, {output, b, 1});
+    }
+}
+
 } // namespace detail
 
 template <TreeSource S>
@@ -66,17 +83,7 @@ struct tree_reduce {
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const auto& tree = bind_tree(shape, at);
         const bool is_root = rank == tree.root();
-        const rank_t parent = tree.parent(rank);
-        const rank_t children = tree.child_count(rank);
-        const rank_t planes = detail::landing_planes(children, landing);
-        const buffer acc = is_root ? output : bough::scratch(0);
-        for (block_t b = 0; b != at.blocks; ++b) {
-            detail::gather_children(tree, rank, b, acc, is_root ? 0 : 1, planes, out);
-            if (!is_root)
-                out.send(parent, {children == 0 ? input : acc, b, 1});
-            else if (children == 0)
-                out.copy({input, b, 1}, {output, b, 1});
-        }
+        detail::reduce_upwards(tree, at, rank, is_root ? output : bough::scratch(0), is_root ? 0 : 1, landing, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {

@@ -25,7 +25,6 @@
 #ifndef BOUGH_ALGORITHM_REDUCE_SCATTER_CIRCULANT_HPP
 #define BOUGH_ALGORITHM_REDUCE_SCATTER_CIRCULANT_HPP
 
-#include <bough/algorithm/detail/block_per_rank.hpp>
 #include <bough/algorithm/detail/circulant_allgather.hpp>
 #include <bough/algorithm/detail/scratch_use.hpp>
 #include <bough/core/label.hpp>
@@ -70,14 +69,9 @@ struct circulant_reduce_scatter {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
-        detail::scratch_use use;
-        emit(at, rank, use);
-        return use.blocks();
+        return detail::written_scratch(*this, at, rank);
     }
-    constexpr status check(const dimensions& at) const noexcept {
-        if (ports == 0) return invalid_argument("ports: at least one is needed");
-        return detail::check_block_per_rank(at);
-    }
+    constexpr status check(const dimensions& at) const noexcept { return detail::check_block_per_rank(at, ports); }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept { return at.size <= 2; }
     static constexpr bool may_hold = true;
     static constexpr bool accumulates_in_plane_0 = true;

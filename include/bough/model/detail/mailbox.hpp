@@ -55,7 +55,7 @@ private:
     };
 
     constexpr void append(rank_t from, rank_t to, const Letter& content) {
-        if (lists_.empty()) lists_.resize(first_to_.size(), list{});
+        if (lists_.empty()) lists_ = std::vector<list>(first_to_.size(), list{});
         std::uint32_t at = free_;
         if (at == none) {
             at = static_cast<std::uint32_t>(letters_.size());

@@ -23,7 +23,7 @@ struct standard_set<goal::allgather> {
         made.add(bruck_allgather{});
         if (at.size <= 2 || what.bytes == 0) return;
         made.add(ring_allgather{});
-        made.add(neighbour_exchange{});
+        if (at.size % 2 == 0) made.add(neighbour_exchange{});
     }
 };
 

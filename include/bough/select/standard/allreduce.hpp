@@ -25,13 +25,17 @@ struct standard_set<goal::allreduce> {
         made.add(recursive_doubling{});
         if (what.exact_op) made.add(census{}); // fewest rounds, but every rank combines in its own order
         for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})
-            if (degree < at.size) made.add(tree_allreduce{fnomial{degree}});
+            if (degree + 1 < at.size) made.add(tree_allreduce{fnomial{degree}});
         made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // everybody to rank 0 and back
         made.add(per_level_allreduce{.form = level_form::exchange});
         if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
         made.add(halving_doubling_allreduce{});
         if (!std::has_single_bit(at.size)) made.add(binary_blocks_allreduce{});
         made.add(per_level_allreduce{});
+        // Where neither short nor long: parts while they are large, then whole.
+        const level_list levels = steady_levels(at.size);
+        for (std::uint32_t halved = 1; halved <= 2 && halved + 1 < levels.size(); ++halved)
+            made.add(per_level_allreduce{.levels = levels.halved_first(halved)});
         for (const rank_t ports : {1u, 2u, 3u}) // several messages at a time
             if (ports < 2 || ports < at.size) made.add(algorithm_for<goal::allreduce>(circulant{ports}));
         made.add(algorithm_for<goal::allreduce>(lowest_bit_first{}));

@@ -17,7 +17,7 @@ struct standard_set<goal::broadcast> {
     template <int = 0>
     static void add(candidate_list& made, const dimensions& at, const problem& what) {
         for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})
-            if (degree < at.size) made.add(tree_broadcast{fnomial{degree}});
+            if (degree + 1 < at.size) made.add(tree_broadcast{fnomial{degree}});
         made.add(tree_broadcast{fnomial{at.size < 2 ? 2 : at.size}});
         if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
         detail::add_segmented(made, circulant_broadcast{}, at, what);

@@ -21,14 +21,15 @@ struct standard_set<goal::reduce> {
     template <int = 0>
     static void add(candidate_list& made, const dimensions& at, const problem& what) {
         // Subtrees are intervals of ranks for any root, so that rank order is kept.
-        const rank_t all = at.size < 2 ? 2 : at.size;
-        for (const rank_t degree :
-             {rank_t{2}, rank_t{3}, rank_t{4}, rank_t{5}, rank_t{6}, rank_t{8}, rank_t{16}, all}) {
+        const auto add_tree = [&](rank_t degree) {
             if (at.root == 0)
                 made.add(tree_reduce{fnomial{degree}});
             else
                 made.add(tree_reduce{ordered{fnomial{degree}}});
-        }
+        };
+        for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})
+            if (degree + 1 < detail::widest_side(at)) add_tree(degree);
+        add_tree(at.size < 2 ? 2 : at.size);                  // everybody straight to the root
         if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
         made.add(halving_gather{});
         made.add(per_level_reduce{});

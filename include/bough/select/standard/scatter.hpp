@@ -13,11 +13,10 @@ namespace bough {
 template <>
 struct standard_set<goal::scatter> {
     template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem& what) {
-        const rank_t all = at.size < 2 ? 2 : at.size; // straight from the root
-        for (const rank_t degree : {rank_t{2}, rank_t{3}, rank_t{4}, rank_t{8}, all})
-            made.add(tree_scatter{ordered{fnomial{degree}}});
-        (void)what;
+    static void add(candidate_list& made, const dimensions& at, const problem&) {
+        for (const rank_t degree : {2u, 3u, 4u, 8u})
+            if (degree + 1 < detail::widest_side(at)) made.add(tree_scatter{ordered{fnomial{degree}}});
+        made.add(tree_scatter{ordered{fnomial{at.size < 2 ? 2 : at.size}}}); // straight from the root
     }
 };
 

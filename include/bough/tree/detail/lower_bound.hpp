@@ -6,6 +6,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/tree/costs.hpp>
 #include <bough/tree/detail/class_table.hpp>
+#include <bough/tree/detail/delivery_times.hpp>
 #include <bough/tree/detail/earliest_sender.hpp>
 
 #include <algorithm>
@@ -67,17 +68,21 @@ constexpr std::vector<rank_class<Time>> coarse_classes(const node_times<Time>& t
     return classes;
 }
 
-// The best of some such cuts whose tables take up to `steps` each. With send costs alone, also what follows from fnf_tree
-// taking at most 1.5 times the optimum (Khuller, Kim 2007).
+// The best of some such cuts whose tables take up to `steps` each, and of the times of deliveries. With send costs alone, also
+// what follows from fnf_tree taking at most 1.5 times the optimum (Khuller, Kim 2007). `order`: fastest first. `earliest`: gets
+// those of delivery_times, if given.
 template <class Time>
 constexpr Time lower_bound(const node_times<Time>& times, rank_t root, std::span<const rank_t> order,
-                           std::uint64_t steps) {
+                           std::uint64_t steps, std::vector<Time>* earliest = nullptr) {
     Time best = bound_by_fastest(times, root, order);
     if (times.sends_only) {
         sender_queue<Time> queue;
         const Time fnf = deliver(times, root, order, queue, static_cast<const Time*>(nullptr), [](rank_t, rank_t) {});
         best = std::max(best, fnf - fnf / 3);
     }
+    delivery_times<Time> deliveries(times, root, order, steps);
+    best = std::max(best, deliveries.bound());
+    if (earliest != nullptr) *earliest = deliveries.earliest();
     for (const unsigned growth : {0u, 100u, 200u}) {
         for (std::size_t count = 8; count != 1; --count) {
             const auto classes = coarse_classes(times, order, count, growth);

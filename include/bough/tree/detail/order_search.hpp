@@ -6,16 +6,19 @@
 // one, two, ... times its cost. As soon as there are as many open slots as ranks left, the rest are leaves, and the search
 // has found one. Leaves come last: one that comes before a rank that opens slots could change places with it, and those
 // slots would open earlier. A branch is cut if even ranks that are all as fast as the fastest one left would not open
-// enough slots.
+// enough slots; or if the ranks left, at the times that such ranks would be served but not before delivery_times allow, would
+// not, however they are assigned to these times.
 #ifndef BOUGH_TREE_DETAIL_ORDER_SEARCH_HPP
 #define BOUGH_TREE_DETAIL_ORDER_SEARCH_HPP
 
 #include <bough/core/rank.hpp>
+#include <bough/tree/detail/assignment.hpp>
 #include <bough/tree/detail/class_table.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace bough::detail {
@@ -25,8 +28,10 @@ class order_search {
 public:
     enum class outcome : std::uint8_t { found, none, gave_up };
 
-    constexpr order_search(const std::vector<rank_class<Time>>& classes, Time root_send, std::uint64_t budget)
-        : classes_(classes), root_send_(root_send), budget_(budget) {
+    // `earliest`: of each delivery, in any tree (delivery_times); empty: not known.
+    constexpr order_search(const std::vector<rank_class<Time>>& classes, Time root_send, std::vector<Time> earliest,
+                           std::uint64_t budget)
+        : classes_(classes), root_send_(root_send), earliest_(std::move(earliest)), budget_(budget) {
         for (const rank_class<Time>& c : classes_) {
             left_.push_back(c.ranks.size());
             ranks_left_ += c.ranks.size();
@@ -88,6 +93,47 @@ private:
         return open_slots >= ranks_left_;
     }
 
+    // Could they at the times that the deliveries left have at the earliest, each rank as fast as it is?
+    constexpr bool assignable(const std::vector<Time>& slots) {
+        std::size_t fastest = 0;
+        while (left_[fastest] == 0) ++fastest;
+        const Time send = classes_[fastest].send;
+        at_ = slots;
+        std::size_t places = 0; // deliveries whose rank could still end a send
+        for (; places != at_.size() && places != ranks_left_; ++places) {
+            const std::size_t number = chosen_.size() + places;
+            if (number < earliest_.size() && at_[places] < earliest_[number]) at_[places] = earliest_[number];
+            const Time ready = at_[places];
+            if (!(ready + send < end_)) break;
+            opened_.clear();
+            for (Time done = ready + send; done < end_ && opened_.size() < ranks_left_; done += send)
+                opened_.push_back(done);
+            merged_.clear();
+            for (std::size_t a = places + 1, b = 0;
+                 merged_.size() < ranks_left_ && (a < at_.size() || b < opened_.size());)
+                merged_.push_back(b == opened_.size() || (a < at_.size() && !(opened_[b] < at_[a])) ? at_[a++]
+                                                                                                    : opened_[b++]);
+            at_.resize(places + 1, Time{});
+            at_.insert(at_.end(), merged_.begin(), merged_.end());
+        }
+        const auto needed = static_cast<std::uint32_t>(ranks_left_ - slots.size());
+        // The fastest of them in turn: one for each place suffices, as a faster one never ends less.
+        ranks_.clear();
+        for (std::size_t c = fastest; c != classes_.size() && ranks_.size() != places; ++c)
+            ranks_.insert(ranks_.end(), std::min(left_[c], places - ranks_.size()), classes_[c].send);
+        std::uint64_t in_order = 0;
+        for (std::size_t i = 0; i != places; ++i) in_order += sends_before(end_, at_[i], ranks_[i], needed);
+        if (in_order >= needed) return true;
+        const std::uint64_t work = std::uint64_t{places} * places * places / 4;
+        if (work > budget_) return true;
+        budget_ -= work;
+        weight_.assign(places * places, 0);
+        for (std::size_t i = 0; i != places; ++i)
+            for (std::size_t j = 0; j != places; ++j)
+                weight_[i * places + j] = sends_before(end_, at_[i], ranks_[j], needed);
+        return most_assigned(weight_, places, places) >= needed;
+    }
+
     constexpr outcome descend(const std::vector<Time>& slots) {
         if (slots.size() >= ranks_left_) return outcome::found;
         if (slots.empty()) return outcome::none;
@@ -96,7 +142,7 @@ private:
             return outcome::gave_up;
         }
         budget_ -= ranks_left_;
-        if (!hopeful(slots)) return outcome::none;
+        if (!hopeful(slots) || !assignable(slots)) return outcome::none;
         const Time ready = slots.front();
         // From the first class on that is too slow to open a slot, ranks are leaves.
         for (std::size_t c = 0; c != classes_.size() && ready + classes_[c].send < end_; ++c) {
@@ -117,11 +163,14 @@ private:
 
     const std::vector<rank_class<Time>>& classes_;
     Time root_send_;
+    std::vector<Time> earliest_;
     Time end_{};
     std::uint64_t budget_;
     std::vector<std::size_t> left_; // of each class
     std::size_t ranks_left_ = 0;
     std::vector<std::size_t> chosen_;
+    std::vector<Time> at_, opened_, merged_, ranks_; // of assignable()
+    std::vector<std::int64_t> weight_;
 };
 
 } // namespace bough::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// An operation in flight, as its owner sees it.
-#ifndef BOUGH_EXECUTE_OPERATION_HPP
-#define BOUGH_EXECUTE_OPERATION_HPP
+// An operation in flight, as a session knows it. What users hold is bough/operation.hpp.
+#ifndef BOUGH_EXECUTE_SESSION_OPERATION_HPP
+#define BOUGH_EXECUTE_SESSION_OPERATION_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/status.hpp>
@@ -11,9 +11,13 @@
 namespace bough {
 
 class prepared;
+namespace detail {
+template <class Session>
+struct session_port;
+} // namespace detail
 
 // One operation of a communicator, from start to end. The caller owns it and keeps it alive and in place until done().
-class operation {
+class session_operation {
 public:
     bool done() const noexcept { return done_; }
     const status& result() const noexcept { return result_; }
@@ -21,6 +25,8 @@ public:
 private:
     template <Transport T>
     friend class session;
+    template <class Session>
+    friend struct detail::session_port;
     prepared* work_ = nullptr;
     envelope tag_{};           // of its messages; the segment is filled in
     std::uint32_t ticket_ = 0; // upper half of the ids of its posts: unique on this rank while it is in flight

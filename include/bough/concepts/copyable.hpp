@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyable: what std::copyable asks of a type, for the compiler less work.
+//
+//   static_assert(bough::detail::Copyable<bough::binomial>);
+//
+// std::copyable also asks for swaps and common references. They follow from copies and assignments, but checking them
+// takes some hundred instantiations a type, and a front door has twenty algorithms and shapes to check.
+#ifndef BOUGH_CONCEPTS_COPYABLE_HPP
+#define BOUGH_CONCEPTS_COPYABLE_HPP
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace bough::detail {
+
+template <class T>
+concept Copyable = std::is_object_v<T> && requires(T& to, const T& from) {
+    T(from);
+    T(std::move(to));
+    { to = from } -> std::same_as<T&>;
+    { to = std::move(to) } -> std::same_as<T&>;
+    requires noexcept(to.~T());
+};
+
+} // namespace bough::detail
+
+#endif

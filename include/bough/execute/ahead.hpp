@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+// Ahead: how much a rank may send for operations that are not the oldest it has in flight.
+//
+// A peer that is late has started none of them, and keeps what comes for them. Sent without bound, that would fill the
+// transport, and the oldest operation, which the peer may be waiting in, could not send any more: nobody would go on. So
+// what is sent ahead to one peer is bounded by what its session copies out when older messages come behind it: half of
+// early_limits, or four messages where it cannot copy. The oldest operation may always send, and what an operation has sent
+// ahead is forgotten when it is the oldest. Limits should be equal on all ranks.
+#ifndef BOUGH_EXECUTE_AHEAD_HPP
+#define BOUGH_EXECUTE_AHEAD_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/execute/early.hpp>
+#include <bough/execute/prepared.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace bough {
+
+class ahead {
+public:
+    // `copies`: a receiver can copy out what is early.
+    ahead(rank_t ranks, const early_limits& limits, bool copies) noexcept
+        : most_(std::min(limits.bytes_per_peer, limits.bytes / ranks) / 2), copies_(copies) {}
+
+    bool fits(rank_t to, std::uint64_t bytes) const noexcept {
+        return to >= sent_.size() || sent_[to] + cost(bytes) <= most_;
+    }
+    void sent(prepared& by, rank_t to, std::uint64_t bytes) {
+        if (to >= sent_.size()) sent_.resize(std::size_t{to} + 1, 0);
+        sent_[to] += cost(bytes);
+        total_ += cost(bytes);
+        for (auto& channel : by.outgoing())
+            if (channel.peer == to) channel.ahead += cost(bytes);
+    }
+    // It is the oldest now, or has ended.
+    void forget(prepared& by) noexcept {
+        if (total_ == 0) return;
+        for (auto& channel : by.outgoing()) {
+            if (channel.ahead == 0) continue;
+            sent_[channel.peer] -= channel.ahead;
+            total_ -= channel.ahead;
+            channel.ahead = 0;
+        }
+    }
+
+private:
+    std::uint64_t cost(std::uint64_t bytes) const noexcept { return copies_ ? bytes + 256 : most_ / 4; }
+
+    std::uint64_t most_; // to one peer
+    bool copies_;
+    std::uint64_t total_ = 0;
+    std::vector<std::uint64_t> sent_; // by peer
+};
+
+} // namespace bough
+
+#endif

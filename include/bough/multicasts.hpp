@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+// multicasts: many multicasts in one call, each from a root of its own to some members.
+//
+//   const std::vector<multicast_request> wanted{{.root = 0, .members = {1, 2, 5}}, {.root = 3, .members = {1, 4, 5}}};
+//   multicasts(comm, data, wanted [, choice])     in place; throws bough::error
+//   multicasts(..., ec)                           never throws; ec is a std::error_code or a bough::status
+// `data` is the whole vector on every rank, cut into as many parts as there are multicasts (block_begin): part k is read on
+// the root of multicast k and written on its members; other parts stay as they are.
+// `choice` is a plan or an algorithm (ordered_multicasts{wanted, order}) or automatic{}: balanced_multicasts among ranks of
+// equal costs. That list is made anew in each call, in time messages * members. For ranks that differ in speed, and for many
+// calls with the same wishes, make a plan once: plan_multicasts(wanted, balanced_multicasts(costs, wanted).order, ...).
+// Every rank calls it with the same wishes in the same order, the same count and choice. On error the parts that a rank
+// was to receive are unspecified.
+#ifndef BOUGH_MULTICASTS_HPP
+#define BOUGH_MULTICASTS_HPP
+
+#include <bough/algorithm/multicast/many.hpp>
+#include <bough/detail/front_door.hpp>
+#include <bough/tree/multicasts.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+namespace detail {
+
+// The balanced order if every message costs every rank the same. Pre: the wishes name ranks of the group.
+inline ordered_multicasts order_of_equals(std::vector<multicast_request> wanted, rank_t size) {
+    const std::vector<int> one(size, 1);
+    auto made =
+        balanced_multicasts(tree_costs<int>{.send = one, .receive = one}, std::span<const multicast_request>(wanted));
+    return {std::move(wanted), std::move(made.order)};
+}
+
+template <class T, class Comm, class Choice>
+status multicasts(Comm& comm, std::span<T> data, std::span<const multicast_request> wanted, const Choice& choice) {
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_wire<T>());
+        static_assert(explain_written<T>());
+        static_assert(explain_choice<goal::multicasts, Choice>());
+        if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
+        const ordered_multicasts asked{{wanted.begin(), wanted.end()}, {}};
+        typed_call<T> typed{.at = {.size = comm.size()}};
+        if (const status bad = asked.check(typed.at)) return comm.refuse(bad);
+        typed.in = data.data();
+        typed.out = data.data();
+        typed.count = data.size();
+        typed.signature = signature_of<T, void>(typed.count, 0);
+        const auto as_it_is = [](const auto& c) { return c; };
+        if constexpr (std::same_as<Choice, automatic>) {
+            return run_choice<goal::multicasts>(comm, typed, order_of_equals(asked.wanted, comm.size()), as_it_is);
+        } else {
+            if (!(choice.goal() == asked.goal()))
+                return comm.refuse(invalid_argument("wanted: not the multicasts of the given plan or algorithm"));
+            return run_choice<goal::multicasts>(comm, typed, choice, as_it_is);
+        }
+    });
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class Choice = automatic>
+void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted,
+                const Choice& choice = {}) {
+    detail::throw_if(detail::multicasts<T>(comm, data, wanted, choice));
+}
+template <class X, class T, std::size_t N, ErrorResult E>
+void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted, E& ec) {
+    detail::report(detail::multicasts<T>(comm, data, wanted, automatic{}), ec);
+}
+template <class X, class T, std::size_t N, class Choice, ErrorResult E>
+void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted,
+                const Choice& choice, E& ec) {
+    detail::report(detail::multicasts<T>(comm, data, wanted, choice), ec);
+}
+
+} // namespace bough
+
+#endif

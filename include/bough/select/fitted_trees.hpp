@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// Trees made for the model and the ranks, as candidates: postal_tree for its latency and gap, arrival_tree for ranks that
+// come at different times.
+//
+//   auto from = standard_candidates<goal::reduce>(at, what);
+//   add_fitted_trees(from, at, what, network);                    reduce and broadcast: postal_tree
+//   add_fitted_trees(from, at, what, network, arrivals_ns);       reduce: arrival_tree too
+//   choose(from, at, what, model::arriving{network, arrivals_ns})
+//
+// L and g are those of one whole message between ranks 0 and 1: of a reduction g is what it costs the rank that takes it in
+// and combines it, of a broadcast what it costs the rank that sends it. They are tables: not in rank order, for this size
+// and root. A pure function of its arguments, on which all ranks must agree. Time O(p log p), with arrivals that 60 times
+// at most. Pre: at.size >= 2; arrivals_ns is empty or has a time for each rank; the list is of the goal.
+#ifndef BOUGH_SELECT_FITTED_TREES_HPP
+#define BOUGH_SELECT_FITTED_TREES_HPP
+
+#include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/concepts/cost_model.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/schedule/goal.hpp>
+#include <bough/select/any_costs.hpp>
+#include <bough/select/candidates.hpp>
+#include <bough/tree/arrival.hpp>
+#include <bough/tree/postal.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace bough {
+
+template <CostModel M>
+void add_fitted_trees(candidate_list& made, const dimensions& at, const problem& what, const M& model,
+                      std::span<const std::uint64_t> arrivals_ns = {}) {
+    BOUGH_EXPECTS(made.kind == goal::reduce::kind || made.kind == goal::broadcast::kind,
+                  "add_fitted_trees: for reduce and broadcast");
+    BOUGH_EXPECTS(arrivals_ns.empty() || arrivals_ns.size() == at.size, "arrivals: one time for each rank");
+    double out_ns = model.send_ns(0, 1, what.bytes), in_ns = model.receive_ns(0, 1, what.bytes);
+    const double way_ns = model.latency_ns(0, 1, what.bytes);
+    const bool reduces = made.kind == goal::reduce::kind;
+    if (reduces) in_ns += model.combine_ns(0, what.bytes);
+    if constexpr (PortedCostModel<M>) (reduces ? in_ns : out_ns) += model.port_ns(0, 1, what.bytes, false);
+    const double latency_ns = way_ns + (reduces ? out_ns : in_ns), gap_ns = reduces ? in_ns : out_ns;
+    if (latency_ns + gap_ns <= 0) return; // all trees are alike
+    const table postal = postal_tree(at.size, latency_ns, gap_ns, at.root);
+    if (!reduces) {
+        made.add(tree_broadcast{postal});
+        return;
+    }
+    made.add(tree_reduce{postal});
+    if (arrivals_ns.empty()) return;
+    const auto whole = [](double ns) { return static_cast<std::uint64_t>(ns) + 1; }; // a tree that is sure to fit
+    made.add(tree_reduce{arrival_tree(arrivals_ns, whole(latency_ns), whole(gap_ns), at.root)});
+}
+
+} // namespace bough
+
+#endif

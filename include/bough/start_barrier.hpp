@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// start_barrier, bind_barrier: barrier in split phase.
+//
+//   start_barrier(comm [, choice])        it ends when every rank has started it
+// Arguments and rules are those of bough/barrier.hpp. Each returns a bough::operation (bough/operation.hpp) at once; bind_ instead
+// of start_ makes a persistent_operation, to be started as often as you like.
+#ifndef BOUGH_START_BARRIER_HPP
+#define BOUGH_START_BARRIER_HPP
+
+#include <bough/barrier.hpp>
+#include <bough/detail/starter.hpp>
+
+#include <utility>
+
+namespace bough {
+
+namespace detail {
+
+struct barrier_forms {
+    template <class On, class Choice = dissemination>
+    static status call(On& on, const Choice& choice = {}) {
+        return detail::barrier(on, choice);
+    }
+};
+
+} // namespace detail
+
+template <class X, class... A>
+requires detail::CollectiveForm<detail::barrier_forms, X, A...>
+[[nodiscard]] operation start_barrier(communicator<X>& comm, A&&... arguments) {
+    return detail::start<detail::barrier_forms>(comm, std::forward<A>(arguments)...);
+}
+template <class X, class... A>
+requires detail::CollectiveForm<detail::barrier_forms, X, A...>
+[[nodiscard]] persistent_operation bind_barrier(communicator<X>& comm, A&&... arguments) {
+    return detail::bind<detail::barrier_forms>(comm, std::forward<A>(arguments)...);
+}
+
+} // namespace bough
+
+#endif

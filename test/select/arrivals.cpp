@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// Choice among trees that fit the model and the times at which ranks come.
+#include "support/catch.hpp"
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/arriving.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/select/choose.hpp>
+#include <bough/select/fitted_trees.hpp>
+#include <bough/select/standard/broadcast.hpp>
+#include <bough/select/standard/reduce.hpp>
+#include <bough/simulate/simulate.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+using namespace bough;
+
+namespace {
+
+constexpr model::lrc nic{
+    .message_latency_ns = 2100, .receive = {420}, .combine = {1500}, .startup_ns = 9200, .copy = {}};
+
+std::vector<std::uint64_t> spread(rank_t size, std::uint64_t over_ns) {
+    std::vector<std::uint64_t> at;
+    for (std::uint64_t r = 0; r != size; ++r) at.push_back(over_ns * (r * 37 % size) / size);
+    return at;
+}
+
+} // namespace
+
+TEST_CASE("arriving: the walk begins each rank when it comes, as the simulator does", "[select][arrivals]") {
+    for (const rank_t p : {1u, 2u, 7u, 64u}) {
+        const std::vector<std::uint64_t> at = spread(p, 50'000);
+        const auto plan = plan_reduce(fnomial{.degree = 3}, {.size = p});
+        sim_options options{.bytes = 64};
+        options.noise.arrival.how = noise::coming::given;
+        options.noise.arrival.at_ns.assign(at.begin(), at.end());
+        const double simulated = simulate(plan, nic, options).makespan_ns;
+        CHECK(price_of(model::arriving{nic, at}, {.bytes = 64}, plan) == simulated);
+        CHECK(price_of(any_costs(model::arriving{nic, at}), {.bytes = 64}, plan) == simulated);
+    }
+}
+
+TEST_CASE("choose takes the arrival-aware tree if ranks are late, the postal tree if not", "[select][arrivals]") {
+    const dimensions at{.size = 64, .root = 63};
+    const problem what{.bytes = 8};
+    const auto chosen = [&](const std::vector<std::uint64_t>& times) {
+        candidate_list from = standard_candidates<goal::reduce>(at, what);
+        const std::size_t standard = from.list.size();
+        add_fitted_trees(from, at, what, nic, times);
+        REQUIRE(from.list.size() == standard + 2);
+        const decision made = choose(from, at, what, model::arriving{nic, times}, {.price_all = true});
+        REQUIRE(made);
+        REQUIRE(made.prospects.size() == from.list.size());
+        // Pure: without the shortcuts and with them, the same.
+        REQUIRE(choose(from, at, what, model::arriving{nic, times}).winner().what == made.winner().what);
+        for (std::size_t i = standard; i != from.list.size(); ++i)
+            if (made.winner().what == from.list[i]) return i - standard;
+        return std::size_t{99};
+    };
+    CHECK(chosen(spread(64, 0)) == 0);
+    std::vector<std::uint64_t> late = spread(64, 40'000);
+    late[63] = 40'000;
+    CHECK(chosen(late) == 1);
+}
+
+TEST_CASE("fitted trees: never slower than any f-nomial tree, in both directions and models", "[select][arrivals]") {
+    constexpr model::alpha_beta_gamma network{.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25};
+    const auto check = [](auto goal, const auto& model, rank_t p) {
+        using Goal = decltype(goal);
+        const dimensions at{.size = p, .root = p / 2};
+        const problem what{.bytes = 8};
+        candidate_list fitted{Goal::kind, {}};
+        add_fitted_trees(fitted, at, what, model);
+        REQUIRE(fitted.list.size() == 1);
+        const double postal = choose(fitted, at, what, model).winner().predicted_ns;
+        const double best = choose(standard_candidates<Goal>(at, what), at, what, model).winner().predicted_ns;
+        CAPTURE(p, postal, best);
+        CHECK(postal <= best * (1 + equal_price_share));
+    };
+    for (const rank_t p : {2u, 3u, 13u, 64u, 100u}) {
+        check(goal::reduce{}, nic, p);
+        check(goal::broadcast{}, nic, p);
+        check(goal::broadcast{}, network, p);
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+// One rank of a run whose ranks are processes, over a transport that is chosen by name.
+#ifndef BOUGH_TOOLS_PARTY_HPP
+#define BOUGH_TOOLS_PARTY_HPP
+
+#include "bench.hpp"
+#include "costs.hpp"
+#include <bough/launch/job.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cli {
+
+class party {
+public:
+    virtual ~party() = default;
+    virtual bough::rank_t rank() const = 0;
+    virtual bough::rank_t size() const = 0;
+    // Collective, as all that follows. The time of a run is that of its slowest rank; every rank gets the same.
+    virtual timing time(const problem&, const workload&) = 0;
+    // Pre: size() >= 3.
+    virtual measured_costs measure(const bough::measure_options&) = 0;
+};
+
+// Each joins the job's ranks; where the tool was built without the transport, throws usage_error.
+std::unique_ptr<party> join_shared_memory(bough::job);
+std::unique_ptr<party> join_tcp(bough::job);
+std::unique_ptr<party> join_mpi(); // of MPI_COMM_WORLD; the job is MPI's
+
+// The job that a launcher which speaks PMIx has started; throws usage_error where the tool was built without PMIx.
+bough::job pmix_job();
+
+} // namespace cli
+
+#endif
