@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Trees for ranks that differ in speed, on real ranks that were made to: 16 threads, some fast, the others 2.15 times as
-// slow (as on the cluster of Banikazemi et al. 1998). The baseline is the binomial tree of rank numbers.
+// Trees for ranks that differ in speed, on real ranks that were made to: 16 threads, or processes over shared memory, some
+// fast, the others 2.15 times as slow (as on the cluster of Banikazemi et al. 1998). The baseline is the binomial tree of
+// rank numbers.
 //
 // Ranks sleep for their costs (bough/transport/emulated.hpp), so few cores do. Counters: what the model predicts, the median
 // and the least measured, in ms: from the moment when all ranks are ready until the last one has the message. And what is
@@ -19,12 +20,24 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <barrier>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
+#include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#if defined(__linux__)
+#include <bough/launch.hpp>
+#include <bough/transport/shared_memory.hpp>
+
+#include <sys/mman.h>
+#endif
 
 namespace {
 
@@ -33,6 +46,14 @@ using namespace bough;
 constexpr rank_t ranks = 16;
 constexpr double fast_ns = 2e6, slow_ns = 2.15 * fast_ns;
 constexpr int repetitions = 31;
+// 0: threads, 1: processes.
+std::vector<std::int64_t> transports() {
+#if defined(__linux__)
+    return {0, 1};
+#else
+    return {0};
+#endif
+}
 
 // The root is fast; the others that are have no pattern.
 constexpr rank_t fast_first[ranks] = {0, 5, 11, 14, 3, 8, 13, 6, 1, 2, 4, 7, 9, 10, 12, 15};
@@ -49,31 +70,77 @@ table tree_of(std::int64_t kind, std::span<const double> costs) {
     return table(tree(binomial{}, static_cast<rank_t>(costs.size())));
 }
 
+// What the ranks tell: when a repetition began and when it ended at each, all by one clock.
+struct board {
+    std::atomic<std::uint32_t> came{0};
+    std::uint64_t begin[repetitions];
+    std::uint64_t end[ranks][repetitions];
+
+    // Until all ranks have come so many times.
+    void together(std::uint32_t times) {
+        came.fetch_add(1);
+        while (came.load() < times * ranks) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+};
+std::uint64_t clock_ns() {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
+}
+
+// f(transport, board) on all ranks: threads.
+template <class F>
+void run_threads(const F& f, board& told) {
+    in_process{ranks}.run([&](auto transport) { f(std::move(transport), told); });
+}
+#if defined(__linux__)
+// Processes of this machine.
+template <class F>
+void run_processes(const F& f, board& told) {
+    const launch_options limit{.timeout_ns = 60'000'000'000, .grace_ns = 1'000'000'000};
+    const launch_report report = launch(
+        ranks, [&](job mine) { f(shared_memory{mine}, told); }, limit);
+    if (!report.ok()) throw std::runtime_error(describe(report));
+}
+#endif
+
 // collective(comm, word) on all ranks, `repetitions` times: milliseconds, ascending.
 template <class F>
-std::vector<double> run(std::span<const double> costs, const F& collective, std::span<const double> receive = {}) {
+std::vector<double> run(bool processes, std::span<const double> costs, const F& collective,
+                        std::span<const double> receive = {}) {
     emulation cluster;
     for (const double ns : receive) cluster.receive.push_back({ns, 0});
     for (const double ns : costs) cluster.send.push_back({ns, 0});
-    std::barrier together(ranks);
-    std::vector<std::uint64_t> begin(repetitions);
-    std::vector<std::vector<std::uint64_t>> end(ranks, std::vector<std::uint64_t>(repetitions));
-    in_process{ranks}.run([&](auto transport) {
+    const auto rank = [&](auto transport, board& told) {
         const rank_t me = transport.rank();
         communicator comm{emulated{std::move(transport), cluster}};
         int word = 0;
-        for (std::size_t i = 0; i != repetitions; ++i) {
-            together.arrive_and_wait();
-            if (me == 0) begin[i] = comm.transport().now_ns();
+        for (std::uint32_t i = 0; i != repetitions; ++i) {
+            told.together(i + 1);
+            if (me == 0) told.begin[i] = clock_ns();
             collective(comm, std::span(&word, 1));
-            end[me][i] = comm.transport().now_ns();
+            told.end[me][i] = clock_ns();
         }
-    });
+    };
+#if defined(__linux__)
+    // Memory that children share.
+    void* const at = ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    const std::unique_ptr<board, void (*)(board*)> told(new (at) board, [](board* b) { ::munmap(b, sizeof *b); });
+    if (processes)
+        run_processes(rank, *told);
+    else
+        run_threads(rank, *told);
+#else
+    if (processes) throw std::runtime_error("processes: need Linux");
+    const auto told = std::make_unique<board>();
+    run_threads(rank, *told);
+#endif
     std::vector<double> ms;
     for (std::size_t i = 0; i != repetitions; ++i) {
         std::uint64_t last = 0;
-        for (const auto& of_rank : end) last = std::max(last, of_rank[i]);
-        ms.push_back(static_cast<double>(last - begin[i]) / 1e6);
+        for (const auto& of_rank : told->end) last = std::max(last, of_rank[i]);
+        ms.push_back(static_cast<double>(last - told->begin[i]) / 1e6);
     }
     std::sort(ms.begin(), ms.end());
     return ms;
@@ -97,7 +164,8 @@ void broadcast_16(benchmark::State& state) {
     const std::span<const double> send(costs);
     const table over = tree_of(state.range(0), send);
     for (auto _ : state)
-        report(state, run(send, [&](auto& comm, auto word) { broadcast(comm, word, root{0}, over); }),
+        report(state,
+               run(state.range(2) != 0, send, [&](auto& comm, auto word) { broadcast(comm, word, root{0}, over); }),
                broadcast_time(over, send));
 }
 
@@ -112,10 +180,11 @@ void multicast_8_of_16(benchmark::State& state) {
     for (const rank_t m : members) send.push_back(costs[m]);
     const table over = tree_of(state.range(0), send);
     for (auto _ : state)
-        report(state,
-               run(costs, [&](auto& comm,
-                              auto word) { multicast(comm, word, std::span<const rank_t>(members), root{0}, over); }),
-               broadcast_time(over, std::span<const double>(send)));
+        report(
+            state,
+            run(state.range(2) != 0, costs,
+                [&](auto& comm, auto word) { multicast(comm, word, std::span<const rank_t>(members), root{0}, over); }),
+            broadcast_time(over, std::span<const double>(send)));
 }
 
 // From so many sources, each to all others; half of the ranks are fast. What a rank does is listed in an order.
@@ -139,7 +208,7 @@ void multicasts_to_15(benchmark::State& state) {
     for (auto _ : state)
         report(state,
                run(
-                   costs,
+                   state.range(2) != 0, costs,
                    [&](auto& comm, auto) {
                        std::vector<int> words(wanted.size(), 1);
                        multicasts(comm, std::span(words), asked, plan);
@@ -149,21 +218,21 @@ void multicasts_to_15(benchmark::State& state) {
 }
 
 BENCHMARK(broadcast_16)
-    ->ArgNames({"naive_spoc_fnf", "fast"})
-    ->ArgsProduct({{naive, spoc, fnf}, {2, 4, 8}})
+    ->ArgNames({"naive_spoc_fnf", "fast", "processes"})
+    ->ArgsProduct({{naive, spoc, fnf}, {2, 4, 8}, transports()})
     ->Iterations(1)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(multicast_8_of_16)
-    ->ArgNames({"naive_spoc_fnf", "fast"})
-    ->ArgsProduct({{naive, spoc, fnf}, {1, 2, 4}})
+    ->ArgNames({"naive_spoc_fnf", "fast", "processes"})
+    ->ArgsProduct({{naive, spoc, fnf}, {1, 2, 4}, transports()})
     ->Iterations(1)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
 BENCHMARK(multicasts_to_15)
-    ->ArgNames({"naive_independent_balanced", "sources"})
-    ->ArgsProduct({{naive, independent, balanced}, {2, 4, 8}})
+    ->ArgNames({"naive_independent_balanced", "sources", "processes"})
+    ->ArgsProduct({{naive, independent, balanced}, {2, 4, 8}, transports()})
     ->Iterations(1)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);

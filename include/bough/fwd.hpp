@@ -22,6 +22,8 @@ class in_process;
 class self;
 
 struct communicator_options;
+class operation;
+class persistent_operation;
 
 } // namespace bough
 

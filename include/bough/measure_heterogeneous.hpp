@@ -161,6 +161,57 @@ double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std:
     return least;
 }
 
+// What messages of one size cost each rank. The latency is in no rank's receive cost.
+struct message_costs {
+    std::vector<double> send, receive;
+    double latency = 0;
+};
+
+// From times, of N ranks: trips[r] of a round trip of rank r with rank 0, trips[0] of ranks 1 and 2, trips[N] of rank 0 with
+// rank 1, by the clock of the first; bursts[r] of the round trip of rank r with `burst` more sends. None is below 0.
+inline message_costs costs_of_times(std::span<const double> trips, std::span<const double> bursts,
+                                    std::uint32_t burst) {
+    const std::size_t size = bursts.size();
+    BOUGH_EXPECTS(size >= 3 && trips.size() == size + 1 && burst >= 1,
+                  "trips: one more than the ranks, at least three");
+    message_costs found;
+    const double first = std::max(0.0, (trips[1] + trips[2] - trips[0]) / 2); // the triangle of ranks 0, 1, 2
+    for (std::size_t r = 0; r != size; ++r) {
+        const double both = r == 0 ? trips[size] : trips[r];
+        found.send.push_back(std::max(0.0, bursts[r] - both) / burst);
+        found.receive.push_back(std::max(0.0, (r == 0 ? first : trips[r] - first) - found.send[r]));
+    }
+    found.latency = *std::min_element(found.receive.begin(), found.receive.end());
+    for (double& ns : found.receive) ns -= found.latency;
+    return found;
+}
+
+// The cost that has these values at two sizes, not falling and not negative.
+constexpr model::cost_per_size line_through(const std::uint64_t (&bytes)[2], double at_short, double at_long) {
+    const double slope = std::max(0.0, at_long - at_short) / static_cast<double>(bytes[1] - bytes[0]);
+    return {std::max(0.0, at_short - slope * static_cast<double>(bytes[0])), slope};
+}
+
+inline model::heterogeneous model_of_costs(const std::uint64_t (&bytes)[2], const message_costs& at_short,
+                                           const message_costs& at_long) {
+    model::heterogeneous made;
+    for (std::size_t r = 0; r != at_short.send.size(); ++r) {
+        made.send.push_back(line_through(bytes, at_short.send[r], at_long.send[r]));
+        made.receive.push_back(line_through(bytes, at_short.receive[r], at_long.receive[r]));
+    }
+    const model::cost_per_size wire = line_through(bytes, at_short.latency, at_long.latency);
+    made.message_latency_ns = wire.base_ns;
+    made.latency_ns_per_byte = wire.per_byte_ns;
+    return made;
+}
+
+// When the broadcast had reached `who`, if its acknowledgement was at the root after `ns`.
+inline double without_acknowledgement(double ns, rank_t who, rank_t root, std::uint64_t bytes,
+                                      const model::heterogeneous& costs) {
+    return ns -
+           (costs.send_ns(who, root, bytes) + costs.latency_ns(who, root, bytes) + costs.receive_ns(who, root, bytes));
+}
+
 } // namespace detail
 
 // Collective. Throws bough::error if the group breaks. Pre: bytes that grow, a burst, a repetition; an op, on which zeros are
@@ -177,23 +228,22 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         found.error = invalid_argument("ranks: costs of single ranks need three");
         return found;
     }
-    // Of each size: round trips with rank 0, the one of ranks 1 and 2 at [0], and bursts.
+    // Of each size: round trips, then bursts, as detail::costs_of_times takes them.
     const std::uint64_t sizes[2] = {options.short_bytes, options.long_bytes};
-    std::vector<double> times(4 * std::size_t{size}, 0.0);
+    const std::size_t trips = std::size_t{size} + 1, timed = trips + size;
+    std::vector<double> times(2 * timed, 0.0);
     for (std::size_t s = 0; s != 2; ++s) {
-        double* const trips = times.data() + 2 * s * size;
-        double* const bursts = trips + size;
+        double* const at = times.data() + s * timed;
         const auto time = [&](rank_t from, rank_t echo, std::uint32_t burst) {
             const plan<goal::broadcast, detail::cost_probe> probe({from, echo, burst}, {.size = size});
             const double ns = detail::least_ns(comm, probe, sizes[s], options.repetitions, false);
             return comm.rank() == from ? ns : 0;
         };
         for (rank_t r = 0; r != size; ++r) {
-            trips[r] = r == 0 ? time(1, 2, 0) : time(r, 0, 0);
-            const rank_t echo = r == 0 ? 1 : 0;
-            const double longer = time(r, echo, options.burst);
-            bursts[r] = std::max(0.0, longer - (r == 0 ? time(0, 1, 0) : trips[r])) / options.burst;
+            at[r] = r == 0 ? time(1, 2, 0) : time(r, 0, 0);
+            at[trips + r] = time(r, r == 0 ? 1 : 0, options.burst);
         }
+        at[size] = time(0, 1, 0);
     }
     // Of each size: one combine of each rank.
     BOUGH_EXPECTS(bool(op), "op: combines need one");
@@ -214,29 +264,13 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
     }
     allreduce(comm, std::span(combines), plus{});
     allreduce(comm, std::span(times), plus{}); // each value is one rank's, zero elsewhere
-    std::vector<double> rest(2 * std::size_t{size}, 0.0);
-    double latency[2];
-    for (std::size_t s = 0; s != 2; ++s) {
-        const double* const trips = times.data() + 2 * s * size;
-        const double first = std::max(0.0, (trips[1] + trips[2] - trips[0]) / 2);
-        for (rank_t r = 0; r != size; ++r)
-            rest[s * size + r] = std::max(0.0, (r == 0 ? first : trips[r] - first) - trips[size + r]);
-        latency[s] = *std::min_element(rest.begin() + static_cast<std::ptrdiff_t>(s * size),
-                                       rest.begin() + static_cast<std::ptrdiff_t>((s + 1) * size));
-    }
-    const auto line = [](const std::uint64_t(&bytes)[2], double at_short, double at_long) {
-        const double slope = std::max(0.0, at_long - at_short) / static_cast<double>(bytes[1] - bytes[0]);
-        return model::cost_per_size{std::max(0.0, at_short - slope * static_cast<double>(bytes[0])), slope};
+    const auto costs_at = [&](std::size_t i) {
+        const std::span<const double> of_size(times.data() + i * timed, timed);
+        return detail::costs_of_times(of_size.first(trips), of_size.subspan(trips), options.burst);
     };
-    const auto affine = [&](double at_short, double at_long) { return line(sizes, at_short, at_long); };
-    for (rank_t r = 0; r != size; ++r) {
-        found.costs.send.push_back(affine(times[size + r], times[3 * std::size_t{size} + r]));
-        found.costs.receive.push_back(affine(rest[r] - latency[0], rest[size + r] - latency[1]));
-        found.costs.combine.push_back(line(combined, combines[r], combines[size + r]));
-    }
-    const model::cost_per_size wire = affine(latency[0], latency[1]);
-    found.costs.message_latency_ns = wire.base_ns;
-    found.costs.latency_ns_per_byte = wire.per_byte_ns;
+    found.costs = detail::model_of_costs(sizes, costs_at(0), costs_at(1));
+    for (rank_t r = 0; r != size; ++r)
+        found.costs.combine.push_back(detail::line_through(combined, combines[r], combines[size + r]));
     return found;
 }
 
@@ -250,9 +284,7 @@ double broadcast_latency_ns(communicator<X>& comm, const S& tree, root from, std
         using algorithm = detail::acknowledged_broadcast<S>;
         const plan<goal::broadcast, algorithm> timed(algorithm{tree, who}, {.size = comm.size(), .root = from.rank});
         const double ns = detail::least_ns(comm, timed, bytes, repetitions, true);
-        const double back = costs.send_ns(who, from.rank, bytes) + costs.latency_ns(who, from.rank, bytes) +
-                            costs.receive_ns(who, from.rank, bytes);
-        latency = std::max(latency, ns - back);
+        latency = std::max(latency, detail::without_acknowledgement(ns, who, from.rank, bytes, costs));
     }
     broadcast(comm, std::span(&latency, 1), from);
     return latency;

@@ -4,11 +4,10 @@
 //   bough::progress_thread helper;
 //   helper.look_after(comm);          // comm is over bough::serialised{transport}
 //   auto op = bough::start_allreduce(comm, x, bough::plus{});
-//   helper.notify();                  // there is something to do
 //   compute();                        // op goes on, and late messages are combined
 //   op.wait();
 // While operations are in flight it polls, with naps that grow to `longest_nap_us` as long as nothing comes. While none is,
-// it sleeps until notify() and uses no processor time. It keeps the sessions of its communicators until it is destroyed.
+// it sleeps until one is started, and uses no processor time. It keeps the sessions of its communicators until it is destroyed.
 #ifndef BOUGH_PROGRESS_THREAD_HPP
 #define BOUGH_PROGRESS_THREAD_HPP
 
@@ -16,8 +15,8 @@
 #include <bough/serialised.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,39 +34,28 @@ struct progress_thread_options {
 
 class progress_thread {
 public:
-    explicit progress_thread(progress_thread_options options = {})
-        : options_(options), thread_([this] { run(); }) {}
+    explicit progress_thread(progress_thread_options options = {}) : options_(options), thread_([this] { run(); }) {}
     progress_thread(const progress_thread&) = delete;
     progress_thread& operator=(const progress_thread&) = delete;
     ~progress_thread() {
-        {
-            const std::scoped_lock lock(mutex_);
-            stopping_ = true;
-            wanted_ = true;
-        }
-        wake_.notify_one();
+        stopping_.store(true, std::memory_order_relaxed);
+        bell_->ring();
         thread_.join();
     }
 
+    // Pre: no other thread uses a communicator over this one's transport at the moment.
     template <class T>
     void look_after(communicator<serialised<T>>& comm) {
-        const auto shared = comm.shared_session();
+        using shared_session = session<serialised<T>>;
+        const std::shared_ptr<shared_session>& shared = comm.shared_session();
         {
             const std::scoped_lock lock(mutex_);
-            sessions_.push_back(std::make_unique<looked_after<session<serialised<T>>>>(shared));
-            wanted_ = true;
+            sessions_.push_back(std::make_unique<looked_after<shared_session>>(shared));
         }
-        wake_.notify_one();
+        shared->transport().set_bell(bell_);
+        bell_->ring();
     }
-    // Operations have been started. Cheap; a call too many does no harm. Any thread.
-    void notify() {
-        {
-            const std::scoped_lock lock(mutex_);
-            if (wanted_) return;
-            wanted_ = true;
-        }
-        wake_.notify_one();
-    }
+
     // The thread's own clock, for measurements: std::thread::native_handle.
     std::thread::native_handle_type native_handle() { return thread_.native_handle(); }
 
@@ -87,40 +75,40 @@ private:
         std::shared_ptr<S> shared;
     };
 
+    // Is an operation in flight? `moved`: has something happened?
+    bool progress(bool look_at_deadlines, bool& moved) {
+        const std::scoped_lock lock(mutex_);
+        bool outstanding = false;
+        for (const auto& s : sessions_) {
+            moved |= s->progress();
+            if (look_at_deadlines) s->check_deadlines();
+            outstanding |= s->outstanding() != 0;
+        }
+        return outstanding;
+    }
     void run() {
-        std::unique_lock lock(mutex_);
-        std::uint32_t idle = 0;
-        while (!stopping_) {
+        for (std::uint32_t idle = 0; !stopping_.load(std::memory_order_relaxed);) {
             bool moved = false;
-            std::size_t outstanding = 0;
-            for (const auto& s : sessions_) {
-                moved |= s->progress();
-                outstanding += s->outstanding();
-            }
-            if (outstanding == 0 && !moved) {
-                wanted_ = false;
-                wake_.wait(lock, [this] { return wanted_; });
+            bell_->clear(); // what is started from here on rings again
+            if (!progress(idle % 64 == 63, moved) && !moved) {
+                bell_->wait();
                 idle = 0;
                 continue;
             }
             idle = moved ? 0 : idle + 1;
-            if (idle % 64 == 63)
-                for (const auto& s : sessions_) s->check_deadlines();
-            lock.unlock();
             if (idle < options_.polls)
                 std::this_thread::yield();
             else
                 std::this_thread::sleep_for(std::chrono::microseconds(
-                    std::min<std::uint64_t>(options_.longest_nap_us, std::uint64_t{1} + (idle - options_.polls) / 4)));
-            lock.lock();
+                    std::min<std::uint64_t>(options_.longest_nap_us, 1 + (idle - options_.polls) / 4)));
         }
     }
 
     progress_thread_options options_;
-    std::mutex mutex_;
-    std::condition_variable wake_;
+    std::shared_ptr<progress_bell> bell_ = std::make_shared<progress_bell>();
+    std::mutex mutex_; // of sessions_
     std::vector<std::unique_ptr<any_session>> sessions_;
-    bool wanted_ = true, stopping_ = false;
+    std::atomic<bool> stopping_{false};
     std::thread thread_; // starts when all else is there
 };
 

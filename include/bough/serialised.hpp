@@ -3,7 +3,7 @@
 //
 //   bough::communicator comm{bough::serialised{std::move(transport)}};
 //   bough::progress_thread helper;                       // bough/progress_thread.hpp
-//   helper.look_after(comm);                             // operations of comm go on by themselves
+//   helper.look_after(comm);                             // its operations go on by themselves
 // A communicator and its operations are used by one thread at a time still; the helper, and other communicators over the same
 // transport, may be at work in other threads. Costs a lock, not contended as a rule, in every start and every poll. While
 // a thread waits it naps outside of the lock, so it does not use the inner transport's way of waiting.
@@ -13,14 +13,42 @@
 #include <bough/concepts/transport.hpp>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
 
 namespace bough {
+
+// Wakes a progress_thread (bough/progress_thread.hpp).
+class progress_bell {
+public:
+    void ring() {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (rung_) return;
+            rung_ = true;
+        }
+        wake_.notify_one();
+    }
+    void clear() {
+        const std::scoped_lock lock(mutex_);
+        rung_ = false;
+    }
+    void wait() { // until it has rung since clear()
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return rung_; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool rung_ = false;
+};
 
 template <Transport T>
 class serialised {
@@ -56,10 +84,17 @@ public:
             std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
 
+    // An operation has been started, and has not ended at once.
+    void operation_started() {
+        if (bell_) bell_->ring();
+    }
+    // Pre: no other thread uses this yet, or the one that does is a progress_thread.
+    void set_bell(std::shared_ptr<progress_bell> bell) noexcept { bell_ = std::move(bell); }
     T& inner() noexcept { return inner_; } // lock the session, or have no operation in flight
 
 private:
     T inner_;
+    std::shared_ptr<progress_bell> bell_;
 };
 
 } // namespace bough

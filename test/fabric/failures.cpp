@@ -99,7 +99,8 @@ TEST_CASE("fabric: the death of a process is reported to all others, with its ra
                 if (e.what == event::kind::complete && e.id == mine) open = false;
                 if (e.what == event::kind::lost && e.peer == 3) lost_ns = link.now_ns();
                 if (e.what == event::kind::lost && e.peer != 3)
-                    other |= lost_ns == 0 || link.now_ns() + 500'000'000 < least; // later they leave as they should
+                    other |= bough_test::all() &&
+                             (lost_ns == 0 || link.now_ns() + 500'000'000 < least); // later they leave as they should
                 if (e.what == event::kind::arrived && e.envelope.operation == 9) came = true, link.release(e.id);
                 return lost_ns != 0;
             };
@@ -339,11 +340,13 @@ TEST_CASE("fabric: what cannot be joined says why, on every rank") {
     fabric_options bad = all[0];
     bad.window = 0;
     CHECK(ends_of({bad, bad}, &why).empty());
-    CHECK(why[0] == invalid_argument("window: must be 1 to 4096"));
+    CHECK(why[0].code == errc::invalid_argument);
+    CHECK(std::string(why[0].argument) == "window: must be 1 to 4096");
     bad = all[0];
     bad.eager_bytes = (1u << 20) + 1;
     CHECK(ends_of({bad}, &why).empty());
-    CHECK(why[0] == invalid_argument("eager_bytes: at most 1 MiB"));
+    CHECK(why[0].code == errc::invalid_argument);
+    CHECK(std::string(why[0].argument) == "eager_bytes: at most 1 MiB");
     // The least of all counts.
     fabric_options small = all[0];
     small.window = 2;

@@ -53,11 +53,11 @@ struct starting {
     BOUGH_TEST_DOOR(allreduce)                                                                                         \
     BOUGH_TEST_DOOR(reduce)                                                                                            \
     BOUGH_TEST_DOOR(broadcast)                                                                                         \
-    BOUGH_TEST_DOOR(barrier) BOUGH_TEST_DOOR(scan) BOUGH_TEST_DOOR(exscan) BOUGH_TEST_DOOR(gather)                     \
-        BOUGH_TEST_DOOR(gatherv) BOUGH_TEST_DOOR(scatter) BOUGH_TEST_DOOR(scatterv) BOUGH_TEST_DOOR(allgather)         \
-            BOUGH_TEST_DOOR(allgatherv) BOUGH_TEST_DOOR(reduce_scatter) BOUGH_TEST_DOOR(reduce_scatterv)               \
-                BOUGH_TEST_DOOR(alltoall) BOUGH_TEST_DOOR(alltoallv) BOUGH_TEST_DOOR(multicast)                        \
-                    BOUGH_TEST_DOOR(multicasts)
+    BOUGH_TEST_DOOR(barrier)                                                                                           \
+    BOUGH_TEST_DOOR(scan) BOUGH_TEST_DOOR(exscan) BOUGH_TEST_DOOR(gather) BOUGH_TEST_DOOR(gatherv)                     \
+        BOUGH_TEST_DOOR(scatter) BOUGH_TEST_DOOR(scatterv) BOUGH_TEST_DOOR(allgather) BOUGH_TEST_DOOR(allgatherv)      \
+            BOUGH_TEST_DOOR(reduce_scatter) BOUGH_TEST_DOOR(reduce_scatterv) BOUGH_TEST_DOOR(alltoall)                 \
+                BOUGH_TEST_DOOR(alltoallv) BOUGH_TEST_DOOR(multicast) BOUGH_TEST_DOOR(multicasts)
     BOUGH_TEST_DOORS
 #undef BOUGH_TEST_DOOR
 };

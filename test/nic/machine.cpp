@@ -93,6 +93,62 @@ TEST_CASE("what becomes of a message", "[nic]") {
     CHECK(r.port.result[2] == 2 * (2 * 1 - 6) - 9);
 }
 
+TEST_CASE("an inlet that nobody may send to takes nothing", "[nic]") {
+    const auto made = nic::assemble(plan_reduce(flat{}, {.size = 3}), 0, nic::needs_of<plus, int>,
+                                    nic::capabilities_of<nic::host>, {.multicast = true});
+    REQUIRE(made);
+    REQUIRE(made.program.inlets[nic::multicast_inlet].from == nic::no_index); // the root's own multicast
+    auto state = nic::make_state<int>(made.program);
+    const auto begin = state;
+    nic::detail::recorder<int> port;
+    const int payload = 1;
+    for (const nic::u16 from : {nic::u16{0}, nic::u16{1}, nic::u16{3}, nic::no_index})
+        for (const nic::u16 count : {nic::u16{0}, nic::u16{1}})
+            CHECK(nic::deliver(made.program, state, nic::message{0, 0, from, 0, nic::multicast_inlet, count}, &payload,
+                               subtract{}, port) == answer::malformed);
+    CHECK(state == begin);
+}
+
+TEST_CASE("one arrival may fill several counters, and what came early waits for the next turn", "[nic]") {
+    // Inlet 0 fills c0, whose two counts fill c1 and c2. Inlet 1 is alone in c3: of the next turn it may come at once.
+    nic::program p;
+    p.head.ranks = 2;
+    p.slots = {{0, 1}, {1, 1}, {2, 1}, {3, 1}};
+    p.head.elements = 4;
+    p.inlets = {{0, 0, 0, 0}, {1, 1, 3, 0}};
+    p.counters = {{1, 0, 0, 2}, {1, 0, 2, 1}, {1, 0, 3, 1}, {1, 0, 4, 1}, {3, 0, 5, 1}};
+    const nic::u16 none = nic::no_index;
+    p.steps = {{nic::kind::count, 0, none, none, none, none, 0, 1, 1},
+               {nic::kind::count, 0, none, none, none, none, 0, 1, 2},
+               {nic::kind::copy, 0, none, 0, none, 2, 1, 1, 4},
+               {nic::kind::copy, 0, none, 0, none, 3, 2, 1, 4},
+               {nic::kind::send, 0, 1, 1, none, 0, 3, 1, 4},
+               {nic::kind::notify, 0, none, 3, none, none, 4, 3, none}};
+    p.head.steps = 6, p.head.slots = 4, p.head.counters = 5, p.head.inlets = 2;
+    REQUIRE(nic::sound(p) == nic::table_fault::none);
+    auto state = nic::make_state<int>(p);
+    nic::detail::recorder<int> port;
+    const auto give = [&](nic::u32 epoch, int x) {
+        return nic::deliver(p, state, nic::message{0, epoch, 1, 0, 1, 1}, &x, subtract{}, port);
+    };
+    const int mine = 7;
+    CHECK(give(0, 10) == answer::taken);
+    CHECK(give(1, 11) == answer::taken); // early: it waits
+    CHECK(give(2, 12) == answer::overrun);
+    CHECK(port.sent.size() == 1);
+    CHECK(nic::ring(p, state, 0, &mine, subtract{}, port) == answer::taken);
+    CHECK(port.told == 1);
+    CHECK(port.result == std::vector<int>{7});
+    REQUIRE(port.sent.size() == 2); // that of the next turn, as soon as it had begun
+    CHECK(port.sent[1].head.epoch == 1);
+    CHECK(port.sent[1].payload == std::vector<int>{11});
+    CHECK(state.banks[0].next == std::vector<nic::u16>(5, 0));
+    CHECK(give(2, 12) == answer::taken);
+    CHECK(nic::ring(p, state, 1, &mine, subtract{}, port) == answer::taken);
+    CHECK(port.told == 2);
+    CHECK(port.sent.size() == 3);
+}
+
 TEST_CASE("a table with indices beyond its memory does no harm", "[nic]") {
     nic::fixed_program<room> broken = program;
     for (nic::step& s : broken.steps.data) s.a = s.b = s.out = 1234, s.bump = 999;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The transports between processes, for trials that hold over each of them: shared memory, tcp, and both together on two
-// nodes that are one machine.
+// The transports between processes, for trials that hold over each of them: shared memory, tcp, and both together on
+// two nodes that are one machine.
 #ifndef BOUGH_TEST_PROCESSES_LINKS_HPP
 #define BOUGH_TEST_PROCESSES_LINKS_HPP
 

@@ -5,14 +5,17 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/arriving.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/schedule/verify.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/fitted_trees.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/select/standard/reduce.hpp>
 #include <bough/simulate/simulate.hpp>
+#include <bough/tree/postal.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 using namespace bough;
@@ -64,6 +67,38 @@ TEST_CASE("choose takes the arrival-aware tree if ranks are late, the postal tre
     std::vector<std::uint64_t> late = spread(64, 40'000);
     late[63] = 40'000;
     CHECK(chosen(late) == 1);
+}
+
+TEST_CASE("fitted trees: who needs rank order is offered the postal tree where it keeps it", "[select][arrivals]") {
+    const problem what{.bytes = 8};
+    const choose_options in_order{.needed = order_preserving};
+    const std::vector<std::uint64_t> times(64, 0);
+    for (const rank_t root : {0u, 5u, 63u}) {
+        const dimensions at{.size = 64, .root = root};
+        candidate_list fitted{goal::reduce::kind, {}};
+        add_fitted_trees(fitted, at, what, nic, times);
+        REQUIRE(fitted.list.size() == 2);
+        CHECK(std::string_view(fitted.list[0].algorithm.text().c_str()) == "tree_reduce{table \"postal\"}");
+        CHECK(std::string_view(fitted.list[1].algorithm.text().c_str()) == "tree_reduce{table \"arrival\"}");
+        const decision made = choose(fitted, at, what, model::arriving{nic, times}, in_order);
+        CHECK(bool(made) == (root == 0));
+        if (made) CHECK(made.winner().what == fitted.list[0]);
+        // The claim is the truth: the proof says so too.
+        const auto proof =
+            verify(plan_reduce(fitted_table("postal", postal_tree(64, nic.message_latency_ns + 9200, 1920, root)), at));
+        REQUIRE(proof);
+        CHECK(proof.traits.needs_commutative == (root != 0));
+    }
+    // Among all it wins: no standard tree is faster.
+    const dimensions at{.size = 64};
+    candidate_list all = standard_candidates<goal::reduce>(at, what);
+    add_fitted_trees(all, at, what, nic);
+    CHECK(choose(all, at, what, nic, in_order).winner().what == all.list.back());
+    // Tables of one name need not be one tree.
+    const fitted_table one("postal", postal_tree(8, 2, 1)), other("postal", postal_tree(8, 0, 1));
+    CHECK_FALSE(one == other);
+    CHECK(one == fitted_table("postal", postal_tree(8, 2, 1)));
+    CHECK(tree_bracket(one, {.size = 8}) == bracket_class{});
 }
 
 TEST_CASE("fitted trees: never slower than any f-nomial tree, in both directions and models", "[select][arrivals]") {

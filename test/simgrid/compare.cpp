@@ -3,7 +3,11 @@
 //
 // A rank is an actor that does the steps of its schedule; a message travels on a mailbox of its channel that belongs to the
 // receiver, so that it sets out at once; links are those of bough::network, one for each direction. Prints a table, and
-// fails if two times differ by more than the case allows. One time unit of SimGrid is one microsecond.
+// fails if two times differ by more than rounding. One time unit of SimGrid is one microsecond.
+//
+// One case is printed and not judged: a ring of 126 rounds on an irregular network. An infinitesimal shift of one time grows
+// there by a factor of 1.4 a round, so that in the end the rounding of a double decides in which order flows end, and SimGrid
+// differs from itself with another way to update flows. Its first 32 rounds are judged as the rest.
 //
 // What SimGrid must be told, to use the same model (its default, LV08, is calibrated for TCP):
 //   network/model CM02, latency-factor and bandwidth-factor 1, weight-S 0   latency + bytes / bandwidth, nothing more
@@ -27,6 +31,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <list>
 #include <map>
 #include <simgrid/s4u.hpp>
@@ -40,8 +45,7 @@ namespace s4u = simgrid::s4u;
 using bough::rank_t;
 
 constexpr double exact = 1e-6; // of the time: rounding
-// Many flows on many links: SimGrid's own ways to update them (network/optim) differ by as much.
-constexpr double crowded = 0.02;
+constexpr double not_judged = std::numeric_limits<double>::infinity();
 constexpr double us = 1e-3; // a nanosecond in SimGrid's units here
 
 // 2.5 us of latency, 0.3 us to take a message in, 1 us and 0.5 ns a byte to combine.
@@ -56,6 +60,28 @@ bough::network dumbbell(std::uint32_t hosts, double bytes_per_ns) {
     made.route();
     return made;
 }
+
+// What a plan does until each rank has sent `rounds` messages and done what comes before the next.
+template <class Plan>
+struct first_rounds {
+    const Plan& plan;
+    std::size_t rounds = 0;
+
+    static constexpr int goal() noexcept { return 0; }
+    rank_t size() const { return plan.size(); }
+    rank_t root() const { return plan.root(); }
+    bough::block_t blocks() const { return plan.blocks(); }
+    bough::block_t scratch(rank_t rank) const { return plan.scratch(rank); }
+    void emit(rank_t rank, auto&& sink) const {
+        bough::schedule all;
+        plan.emit(rank, all);
+        std::size_t sent = 0;
+        for (const bough::step& s : all.steps) {
+            if (s.verb == bough::verb::send && sent++ == rounds) return;
+            bough::push_step(sink, s);
+        }
+    }
+};
 
 struct comparison {
     std::string what;
@@ -178,19 +204,21 @@ int main(int argc, char** argv) {
     }
     // Links that many messages share.
     const std::uint64_t bytes = std::uint64_t{64} << 10;
-    const auto shared = [&](const std::string& name, const bough::network& network, double ring = exact) {
+    const auto shared = [&](const std::string& name, const bough::network& network, bool chaotic = false) {
         const bough::dimensions at{.size = network.hosts()};
         world.add("binomial broadcast, 64 KiB, " + name, bough::plan_broadcast(bough::binomial{}, at), network, bytes);
         world.add("4-nomial reduce, 64 KiB, " + name, bough::plan_reduce(bough::fnomial{.degree = 4}, at), network,
                   bytes);
         world.add("recursive doubling, 64 KiB, " + name, bough::plan_allreduce(bough::recursive_doubling{}, at),
                   network, bytes);
-        world.add("ring allreduce, 64 KiB, " + name, bough::plan_allreduce(bough::ring{}, at), network, bytes, ring);
+        const auto ring = bough::plan_allreduce(bough::ring{}, at);
+        world.add("ring allreduce, 64 KiB, " + name, ring, network, bytes, chaotic ? not_judged : exact);
+        if (chaotic) world.add("  its first 32 rounds", first_rounds<decltype(ring)>{ring, 32}, network, bytes);
     };
     shared("one cable between halves", dumbbell(16, 1.0));
     shared("4 x 4 torus", bough::network::torus({4, 4}, 1.0));
     shared("fat tree", bough::network::fat_tree(4, 3, 1.0));
-    shared("irregular", bough::network::irregular(64, 16, 8, 50, 1, 1.0), crowded);
+    shared("irregular", bough::network::irregular(64, 16, 8, 50, 1, 1.0), true);
 
     root->seal();
     engine.run();
@@ -200,7 +228,10 @@ int main(int argc, char** argv) {
     for (const comparison& c : world.cases()) {
         const double differ = std::abs(c.simgrid_ns - c.bough_ns) / c.bough_ns;
         std::printf("%-58s %6u %14.3f %14.3f %10.1e%s\n", c.what.c_str(), c.ranks, c.bough_ns / 1000,
-                    c.simgrid_ns / 1000, differ, differ <= c.tolerance ? "" : "  WRONG");
+                    c.simgrid_ns / 1000, differ,
+                    c.tolerance == not_judged ? "  not judged"
+                    : differ <= c.tolerance   ? ""
+                                              : "  WRONG");
         wrong += !(differ <= c.tolerance);
     }
     return wrong == 0 ? 0 : 1;

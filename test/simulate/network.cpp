@@ -12,7 +12,11 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <csignal>
+#include <map>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -137,6 +141,78 @@ TEST_CASE("network: two messages over one link take twice as long, over two link
     n.hop_ns = 5;
     CHECK(run({{{0, 1}, {2, 3}}}, {1000, 1000}).makespan_ns == Approx(1010));
     CHECK(run({{{0, 2}, {3, 1}}}, {1000, 1000}).makespan_ns == Approx(1015));
+}
+
+TEST_CASE("network: of several shortest ways, each is taken by about as many destinations") {
+    const network fat = network::fat_tree(4, 3, 1);
+    // From host 0 the 60 hosts of other leaf switches are behind the 4 up-links of its own; from there the 48 of other
+    // groups behind the 4 of the switch above, whichever that is.
+    std::map<std::uint32_t, int> first, second;
+    for (std::uint32_t to = 4; to != 64; ++to) {
+        std::vector<std::uint32_t> path;
+        REQUIRE(fat.path(0, to, path));
+        ++first[path[1]];
+        if (to >= 16) ++second[path[2]];
+    }
+    CHECK(first.size() == 4);
+    for (const auto& [link, taken] : first) CHECK(taken >= 60 / 4 / 2);
+    CHECK(second.size() == 4 * 4);
+}
+
+TEST_CASE("network: a rank sends from the host where it is placed") {
+    network n(4, 2); // as above: hosts 0 and 1 on one switch, 2 and 3 on the other
+    for (std::uint32_t h = 0; h != 4; ++h) n.join(h, 4 + h / 2, 1);
+    n.join(4, 5, 1);
+    n.route();
+    listed_plan plan{.ranks = std::vector<bough::schedule>(4), .blocks_ = 1000};
+    for (const rank_t from : {0u, 1u}) {
+        plan.ranks[from].send(from + 2, {bough::output, 0, 1000});
+        plan.ranks[from + 2].receive(from, {bough::output, 0, 1000});
+    }
+    const auto run_ns = [&] {
+        return bough::simulate(plan, only_latency{0}, {.bytes = 1000, .network = &n}).makespan_ns;
+    };
+    CHECK(run_ns() == Approx(2000)); // both cross
+    n.placement = {0, 2, 1, 3};
+    CHECK(run_ns() == Approx(1000)); // each has its switch
+    n.placement = {3, 0, 1, 2};
+    CHECK(run_ns() == Approx(1000)); // both cross, in opposite directions
+    n.placement = {0, 0, 1, 1};
+    CHECK(run_ns() == Approx(2000)); // from one host to one host
+    n.placement = {2, 2, 2, 2, 77};
+    CHECK(run_ns() == 0); // a host is no network; the entry too many is never used
+}
+
+TEST_CASE("network: a placement that leaves a rank without a host is refused") {
+    network n = network::crossbar(4, 1);
+    const auto run = [&] {
+        (void)bough::simulate(bough::plan_broadcast(bough::chain{}, {.size = 4}), only_latency{0}, {.network = &n});
+    };
+    // How a child process ends that calls run(): 0, or the signal.
+    const auto end_of = [&] {
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            std::signal(SIGABRT, SIG_DFL); // Catch2 has a handler of its own
+            close(2);
+            run();
+            _exit(0);
+        }
+        int how = 0;
+        waitpid(child, &how, 0);
+        return WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how);
+    };
+    n.placement = {3, 2, 1, 0};
+    CHECK(n.places(4));
+    CHECK(end_of() == 0);
+    n.placement = {3, 2, 1};
+    CHECK_FALSE(n.places(4));
+    CHECK(end_of() == SIGABRT);
+    n.placement = {3, 2, 1, 4};
+    CHECK_FALSE(n.places(4));
+    CHECK(end_of() == SIGABRT);
+    n.placement = {};
+    CHECK(n.places(1000)); // round the hosts
 }
 
 TEST_CASE("network: alone, a message over a crossbar takes its bytes and its latency") {

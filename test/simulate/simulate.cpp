@@ -84,10 +84,10 @@ TEST_CASE("simulate: several operations, with work between") {
           5 * once + 4 * 1000);
 }
 
-TEST_CASE("simulate: a quarter of a million ranks take the time of the closed form") {
-    constexpr rank_t p = 1u << 18;
+TEST_CASE("simulate: a million ranks take the time of the closed form") {
+    constexpr rank_t p = 1u << 20;
     const sim_result reduce = simulate(bough::plan_reduce(bough::fnomial{.degree = 4}, {.size = p}), table2);
-    CHECK(reduce.makespan_ns == 9200 + 9 * (2100 + 3 * 1920.0));
+    CHECK(reduce.makespan_ns == 9200 + 10 * (2100 + 3 * 1920.0));
     CHECK(reduce.events == 3u * (p - 1));
     const sim_result all = simulate(bough::plan_allreduce(bough::recursive_doubling{}, {.size = 1u << 14}), table2,
                                     {.engine = simulator::discrete});

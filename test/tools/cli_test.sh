@@ -91,6 +91,10 @@ refuses "--ranks: needs a whole number, not 'many'" tree flat --ranks many
 refuses "--ranks: needs a number from 1 to" tree flat --ranks 4294967295
 refuses "--ranks: needs a number from 1 to" tree flat --ranks 99999999999999999999999
 refuses "--ranks is required" tree flat
+refuses "--costs: does not change binomial, a shape" tree binomial --ranks 4 --costs 1,2
+refuses "--latency: does not change flat, a shape" tree flat --ranks 4 --latency 5
+refuses "--members: does not change chain, a shape" tree chain --ranks 4 --members 1
+refuses "--costs: postal is made of --latency and --gap alone" tree postal --ranks 4 --latency 1 --gap 1 --costs 1,2
 refuses "SHAPE is required" tree
 refuses "SHAPE: there is no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat" tree oak --ranks 3
 refuses "--root: needs a number from 0 to 2, not '3'" tree flat --ranks 3 --root 3
@@ -138,7 +142,9 @@ run 0 tree fnf --costs $figure_1 --format dot
 prints '0 -> 5 [label="1: 100"];'
 run 0 tree fnf --costs $figure_1 --format svg
 prints ">4: 400</text>"
-prints "no tree is faster than 400"
+prints "no tree takes less than 400<"
+run 0 tree spoc --costs $figure_1 --format svg
+prints "no tree takes less than 400 (gap 25 %)"
 json tree search --costs 5,6,7 --receive 1,2,3 --latency 2 --json
 prints '"proven_optimal": true'
 run 0 compare --costs $figure_1
@@ -147,12 +153,25 @@ prints "  optimal          400         0.0 %"
 prints_not interval
 run 0 compare reduce --costs $figure_1 --receive $figure_1 --root all
 prints interval
+run 0 compare reduce --costs 100,500,100,300 --receive 100,200,200,200
+prints "  binomial         700        16.7 %"
+prints "  spoc             900        50.0 %"
+prints "  optimal          600         0.0 %"
 json compare allreduce --costs 1,2,3 --json
 cat >"$scratch/cluster.json" <<'END'
 {"ranks":3,"costs":{"send":[1000,{"base_ns":2000,"per_byte_ns":0.5},3000],"receive":[1,2,3],"latency":10},
  "groups":[{"name":"fast","ranks":[0]}]}
 END
 run 0 tree fnf --cluster "$scratch/cluster.json" --bytes 1K
+# A model like any other: rank 2 has the message after two sends of rank 0, its latency and its receive.
+run 0 simulate broadcast flat --ranks 3 --model "$scratch/cluster.json"
+prints "costs of 3 ranks"
+prints "last rank ends    2.01 us"
+run 0 choose broadcast --ranks 3 --bytes 8 --model "$scratch/cluster.json"
+prints "model: costs of 3 ranks"
+run 0 map broadcast --ranks 2..3 --bytes 8..16 --model "$scratch/cluster.json"
+refuses "--model: has costs of 3 ranks only" choose broadcast --ranks 4 --bytes 8 --model "$scratch/cluster.json"
+refuses "--model: has costs of 3 ranks only" simulate broadcast flat --ranks 4 --model "$scratch/cluster.json"
 run 0 compare --cluster "$scratch/cluster.json" --bytes 8,64K
 prints "    64K"
 refuses "--costs: give the costs of the ranks" tree fnf
@@ -357,7 +376,13 @@ refuses "--ranks is required" choose allreduce
 refuses "--table: file '$scratch/model.json' holds no table" choose allreduce --ranks 4 --table "$scratch/model.json"
 
 run 0 choose reduce --ranks 7 --root 1 --bytes 8 --arrivals 0,20us,0,0,15us,0,0
-prints "reduce over 7 ranks, 8 bytes, root 1: tree_reduce{table}"
+prints 'reduce over 7 ranks, 8 bytes, root 1: tree_reduce{table "arrival"}'
+prints 'tree_reduce{table "postal"}'
+printf '{"model":{"message_latency_ns":2100,"receive":{"base_ns":420,"per_byte_ns":0},"combine":{"base_ns":1500,"per_byte_ns":0},"startup_ns":0}}' >"$scratch/model.json"
+run 0 choose reduce --ranks 64 --bytes 8 --model "$scratch/model.json" --require order
+prints 'reduce over 64 ranks, 8 bytes, rank order required: tree_reduce{table "postal"}'
+run 0 choose broadcast --ranks 64 --bytes 8 --all
+prints 'tree_broadcast{table "postal"}'
 refuses "--arrivals: is for reduce" choose allreduce --ranks 2 --arrivals 1,2
 refuses "--arrivals: there are times of 2 ranks, not of 3" choose reduce --ranks 3 --arrivals 1,2
 
@@ -551,6 +576,13 @@ refuses "--model: message_latency_ns: L is at least g" timeline reduce flat --ra
 refuses "--bytes: one size is needed" timeline reduce flat --ranks 4 --bytes 8,16
 refuses "--format: there is no 'png'; known are svg, trace" timeline reduce flat --ranks 4 --format png
 
+for format in goal csv; do
+    run 0 export barrier dissemination --ranks 4 --format $format
+    prints_not 4096
+done
+run 0 timeline barrier dissemination --ranks 4
+prints "over 4 ranks, 0 bytes"
+
 file=$scratch/file
 # verified FORMAT COLLECTIVE ALGORITHM RANKS...: exported, read back and proved; `changed SED_SCRIPT LINE`: then refused on it.
 verified() {
@@ -589,6 +621,9 @@ cp "$scratch/out" "$file"
 run 0 import "$file"
 prints "GOAL, 4 ranks"
 prints "--verify proves it"
+json import "$file" --json
+grep -qE '"verified": ?false' "$scratch/out" || fail "$command_line: did not say that it proved nothing"
+prints_not '"right"'
 run 0 import "$file" --verify
 prints "proved      matching: each of 24 messages meets one receive of its size"
 prints "NOT proved  data: GOAL says how many bytes are sent, not which"

@@ -29,6 +29,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__linux__)
+#include "transport/shared_memory_world.hpp"
+#endif
+
 using namespace bough;
 
 namespace {
@@ -161,6 +165,42 @@ TEST_CASE("emulated: keeps the rules of a transport over in_process") {
                 CHECK(fault.rule == testing::transport_rule::none);
             }
 }
+
+#if defined(__linux__)
+TEST_CASE("emulated: keeps the rules of a transport over shared_memory") {
+    for (const emulated_work work : {emulated_work::asleep, emulated_work::polled}) {
+        const auto fault = testing::check_transport(
+            [&](rank_t ranks) {
+                std::vector<emulated<shared_memory>> ends;
+                for (shared_memory& end : bough_test::shared_ends(ranks))
+                    ends.emplace_back(std::move(end), cluster_of(ranks, 50, work, true, true));
+                return ends;
+            },
+            {.messages = 500});
+        CAPTURE(static_cast<int>(work), fault.sentence, fault.rank);
+        CHECK(fault.rule == testing::transport_rule::none);
+    }
+}
+
+TEST_CASE("emulated: a flat broadcast over processes takes its root no less than all its sends") {
+    bough_test::processes group(4, [](auto& wire, bough_test::report& told) {
+        emulation all{.send = {4, {2'000'000, 0}}};
+        communicator comm{emulated{shared_memory{wire}, all}};
+        int word = comm.rank() == 0 ? 42 : 0;
+        const std::uint64_t begin = bough_test::clock_ns();
+        broadcast(comm, std::span(&word, 1), root{0}, flat{});
+        told.numbers[0] = static_cast<double>(bough_test::clock_ns() - begin);
+        told.check(word == 42);
+    });
+    group.wait();
+    for (rank_t r = 0; r != 4; ++r) {
+        CAPTURE(r);
+        CHECK(group.exit_code(r) == 0);
+        CHECK(group.of(r).wrong == 0);
+    }
+    CHECK(group.of(0).numbers[0] >= 3 * 2'000'000.0);
+}
+#endif
 
 TEST_CASE("emulated: latency, bandwidth and windows, to the nanosecond of a virtual clock") {
     emulation all{.latency_ns = 5'000, .ns_per_byte = 10, .work = emulated_work::polled};

@@ -72,8 +72,9 @@ int choose(const choose_arguments& typed) {
         auto from = standard_candidates(c, at, what);
         const bough::any_costs costs = std::visit(
             [&](const auto& m) -> bough::any_costs {
+                if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))
+                    bough::add_fitted_trees(from, at, what, m, arrivals);
                 if (arrivals.empty()) return m;
-                if (ranks > 1) bough::add_fitted_trees(from, at, what, m, arrivals);
                 return bough::model::arriving{m, arrivals};
             },
             model.parameters);

@@ -137,8 +137,7 @@ void print_svg(std::ostream& out, const priced_ranks& ranks, const cost_tree& ma
         width, bottom, width, bottom);
     put("<text x=\"16\" y=\"26\" font-size=\"17\">%s, %u ranks: %s</text>\n", made.name.c_str(), tree.size(),
         ranks.time_text(made.known.found).c_str());
-    put("<text x=\"16\" y=\"47\" fill=\"#555\">%s %s%s</text>\n",
-        made.known.proven() ? "no tree is faster than" : "no tree is known to be faster than",
+    put("<text x=\"16\" y=\"47\" fill=\"#555\">%s %s%s</text>\n", "no tree takes less than",
         ranks.time_text(made.known.lower_bound).c_str(),
         made.known.proven() ? "" : (" (gap " + percent_text(made.known.gap()) + ")").c_str());
     double key = width - 190;

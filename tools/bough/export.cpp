@@ -37,16 +37,15 @@ int export_plan(const export_arguments& typed) {
         write_timed(std::cout, run_timed(what, typed.timed), format);
         return 0;
     }
-    const std::vector<std::uint64_t> sizes = parse_sizes("--bytes", typed.timed.bytes);
-    if (sizes.size() != 1) throw usage_error("--bytes", "one size is needed");
+    const std::uint64_t bytes = bytes_of(what, typed.timed);
     if (format == "csv") {
-        bough::export_csv(std::cout, any_plan(what), {.bytes = sizes.front()});
+        bough::export_csv(std::cout, any_plan(what), {.bytes = bytes});
     } else if (format == "dot") {
         check_affordable(what);
         bough::export_dot(std::cout, any_plan(what));
     } else if (format == "goal") {
         with_plan(what, [&](const auto& plan) {
-            bough::export_goal(std::cout, plan, calc_costs{}, {.bytes = sizes.front(), .annotate = typed.annotate});
+            bough::export_goal(std::cout, plan, calc_costs{}, {.bytes = bytes, .annotate = typed.annotate});
         });
     } else {
         check_affordable(what);

@@ -138,8 +138,8 @@ int import_file(const import_arguments& typed) {
         json document{{"file", typed.file},
                       {"format", j.format},
                       {"what", j.what},
-                      {"verified", typed.verify},
-                      {"right", j.fault.none()}};
+                      {"verified", typed.verify}};
+        if (typed.verify || !j.fault.none()) document["right"] = j.fault.none(); // what was only read may be wrong
         document["proved"] = j.proved;
         document["not_proved"] = j.not_proved;
         if (j.traits) document["traits"] = json_of(*j.traits);

@@ -177,7 +177,9 @@ private:
                                 "  bough compare --costs 100,300,300,300,300,100,300,300\n"
                                 "  bough compare reduce --cluster mine.json --bytes 8,64K --root all\n"
                                 "Side by side: the binomial tree, spoc, fnf, fnf with a search, the optimum, and for\n"
-                                "reductions the best tree that keeps rank order. One case shows the trees too.",
+                                "reductions the best tree that keeps rank order. One case shows the trees too.\n"
+                                "In a reduction spoc and fnf may be slower than binomial: they place ranks by what\n"
+                                "taking in a message costs them, whatever it costs them to send their own.",
                                 [this] { return compare(compare_); });
         command->add_option("COLLECTIVE", compare_.collective, "broadcast, reduce or allreduce; broadcast if not given")
             ->type_name("");
@@ -244,7 +246,8 @@ private:
     }
 
     static constexpr const char* about_model =
-        "A file that 'bough measure --json' wrote, or alpha,beta,gamma in ns and ns per byte; 5000,1,0.25 if not given";
+        "A file that 'bough measure --json' wrote, a cluster file, or alpha,beta,gamma in ns and ns per byte; "
+        "5000,1,0.25 if not given";
 
     void add_choose() {
         CLI::App* command =
@@ -405,7 +408,9 @@ private:
     }
 
     static void add_timed(CLI::App* command, timed_arguments& timed) {
-        command->add_option("--bytes", timed.bytes, "The size of the vector of a rank, as 64K; 4K if not given")
+        command
+            ->add_option("--bytes", timed.bytes,
+                         "The size of the vector of a rank, as 64K; 4K if not given. A barrier has none: 0")
             ->type_name("SIZE");
         command
             ->add_option(
@@ -474,7 +479,8 @@ private:
             "  bough simulate reduce fnomial --degree 4 --ranks 900 --model table2 --daemon 10ms,50us --runs 1000\n"
             "  bough simulate allreduce ring --ranks 64 --bytes 1M --network fat_tree:4,3,1 --format json\n"
             "  bough simulate reduce binomial --ranks 32 --skew uniform:1ms --split 0,5us --order dependence\n"
-            "Times are ns, or have a unit: 300, 1.5us, 10ms, 2s. The same command gives the same result everywhere.",
+            "Times are ns, or have a unit: 300, 1.5us, 10ms, 2s. The same command gives the same result on every\n"
+            "machine (the program is compiled with -ffp-contract=off: fused multiplications would show over networks).",
             [this] { return simulate(simulate_); });
         simulate_arguments& s = simulate_;
         add_plan(command, s.plan, "How many ranks", true);
@@ -483,7 +489,8 @@ private:
         command
             ->add_option("--model", s.model,
                          "table2 (Moody et al. 2003), rdma (Gupta et al. 2003), lrc:L,r,c,C, loggops:L,o,g,G,O, "
-                         "alpha,beta,gamma, or a file that 'bough measure --json' wrote; 5000,1,0.25 if not given")
+                         "alpha,beta,gamma, a file that 'bough measure --json' wrote, or a cluster file; "
+                         "5000,1,0.25 if not given")
             ->type_name("MODEL");
         command
             ->add_option("--skew", s.skew, "When ranks come: uniform:TIME, exponential:TIME (its mean), given:T,T,...")

@@ -5,11 +5,14 @@
 #include "parse.hpp"
 #include <bough/select/print_decision.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <deque>
 #include <fstream>
+#include <utility>
 
 namespace cli {
 
@@ -65,8 +68,17 @@ named_model of_alpha_beta_gamma(const bough::model::alpha_beta_gamma& model) {
             model};
 }
 
+named_model of_cluster(cluster costs) {
+    static std::deque<cluster> kept; // models point to them
+    kept.push_back(std::move(costs));
+    const cluster_model model(kept.back());
+    return {model, "costs of " + std::to_string(kept.back().ranks) + " ranks", model};
+}
+
 named_model read_model(const std::string& path) {
     json document = read_document("--model", path);
+    if (document.is_object() && document.contains("costs") && !document.contains("model"))
+        return of_cluster(parse_cluster("--model", path, document));
     const auto has_alpha = [](const json& of) { return of.is_object() && of.contains("alpha_ns"); };
     if (document.is_object() && document.contains("model") && has_alpha(document["model"]))
         document = json(document["model"]);
@@ -106,6 +118,12 @@ named_model read_model(const std::string& path) {
 }
 
 } // namespace
+
+const bough::model::heterogeneous& cluster_model::of(bough::rank_t a, bough::rank_t b) const {
+    if (std::max(a, b) >= cluster_->ranks)
+        throw usage_error("--model", "has costs of " + std::to_string(cluster_->ranks) + " ranks only");
+    return cluster_->costs;
+}
 
 named_model parse_model(const std::string& text) {
     if (text.empty()) return of_alpha_beta_gamma({.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25});

@@ -4,6 +4,7 @@
 #define BOUGH_TOOLS_SIMULATION_HPP
 
 #include "commands.hpp"
+#include "models.hpp"
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/model/lrc.hpp>
@@ -19,7 +20,9 @@
 namespace cli {
 
 struct simulated_model {
-    std::variant<bough::model::lrc, bough::model::alpha_beta_gamma, bough::model::loggops, bough::model::rdma> costs;
+    std::variant<bough::model::lrc, bough::model::alpha_beta_gamma, bough::model::loggops, bough::model::rdma,
+                 cluster_model>
+        costs;
     std::string text;
 };
 // table2, lrc:L,r,c,C, loggops:L,o,g,G,O, rdma; or what parse_model knows. Throws usage_error.

@@ -58,12 +58,17 @@ std::pair<any_model, std::string> model_of(const std::string& text) {
 
 } // namespace
 
-timed_run run_timed(const problem& what, const timed_arguments& typed) {
-    check_affordable(what);
+std::uint64_t bytes_of(const problem& what, const timed_arguments& typed) {
     const std::vector<std::uint64_t> sizes = parse_sizes("--bytes", typed.bytes);
     if (sizes.size() != 1) throw usage_error("--bytes", "one size is needed");
+    return what.collective == collective::barrier ? 0 : sizes.front();
+}
+
+timed_run run_timed(const problem& what, const timed_arguments& typed) {
+    check_affordable(what);
+    const std::uint64_t bytes = bytes_of(what, typed);
     auto [model, name] = model_of(typed.model);
-    bough::sim_options options{.bytes = sizes.front()};
+    bough::sim_options options{.bytes = bytes};
     options.noise.seed = parse_number("--seed", typed.seed, 0, ~std::uint64_t{0});
     const std::uint64_t skew_ns = parse_number("--skew", typed.skew, 0, std::uint64_t{1} << 40);
     if (skew_ns != 0) {
@@ -75,7 +80,7 @@ timed_run run_timed(const problem& what, const timed_arguments& typed) {
     run.trace = std::visit([&](const auto& m) { return bough::trace(plan, m, options); }, model);
     if (run.trace.result.deadlock()) throw std::runtime_error("the plan deadlocks"); // never: plans are proved
     run.title = std::string(name_of(what.collective)) + " by " + text_of(what.algorithm) + " over " +
-                std::to_string(what.at.size) + (what.at.size == 1 ? " rank, " : " ranks, ") + size_text(sizes.front()) +
+                std::to_string(what.at.size) + (what.at.size == 1 ? " rank, " : " ranks, ") + size_text(bytes) +
                 " bytes";
     run.note = name + "  ·  simulated: " + bough::time_text(run.trace.result.makespan_ns) + ", " +
                std::to_string(run.trace.result.messages) + " messages";

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include <bough/simulate/trace.hpp>
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 
@@ -18,6 +19,8 @@ struct timed_run {
     std::string note;  // the model, and how long it took
 };
 
+// --bytes; of a barrier, which moves no data, 0. Throws usage_error.
+std::uint64_t bytes_of(const problem&, const timed_arguments&);
 // Throws usage_error: a bad model, bytes or skew, a plan that is too large to draw.
 timed_run run_timed(const problem&, const timed_arguments&);
 // As "svg" or "trace".

@@ -13,6 +13,7 @@
 #include <bough/tree/tree.hpp>
 
 #include <iostream>
+#include <utility>
 
 namespace cli {
 
@@ -32,6 +33,17 @@ json json_of(const bough::Tree auto& tree) {
     value["parent"] = std::move(parents);
     value["children"] = std::move(children);
     return value;
+}
+
+// A shape is what it is, whatever messages cost.
+void refuse_costs(const cost_arguments& costs, const std::string& shape) {
+    for (const auto& [argument, text] : {std::pair{"--costs", &costs.costs}, std::pair{"--receive", &costs.receive},
+                                         std::pair{"--latency", &costs.latency}, std::pair{"--cluster", &costs.file},
+                                         std::pair{"--members", &costs.members}})
+        if (!text->empty())
+            throw usage_error(argument, "does not change " + shape +
+                                            ", a shape; it is for trees made of costs. 'bough compare' prices the "
+                                            "binomial tree beside these");
 }
 
 void print_tree(const bough::Tree auto& tree, const std::string& format, const std::string& name) {
@@ -60,6 +72,7 @@ int tree(const tree_arguments& typed) {
     }
     if (!typed.gap.empty() || !typed.arrivals.empty())
         throw usage_error(typed.gap.empty() ? "--arrivals" : "--gap", "goes with the trees postal and arrival");
+    refuse_costs(typed.costs, typed.shape);
     if (typed.ranks.empty()) throw usage_error("--ranks is required");
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
     const auto root =

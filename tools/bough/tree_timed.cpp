@@ -8,6 +8,7 @@
 #include <bough/tree/postal.hpp>
 
 #include <cmath>
+#include <utility>
 
 namespace cli {
 
@@ -39,6 +40,10 @@ std::vector<std::uint64_t> parse_arrivals(const std::string& text) {
 timed_tree build_timed_tree(const tree_arguments& typed) {
     if (typed.ordered) throw usage_error("--ordered", typed.shape + " is made for a root already");
     if (!typed.degree.empty()) throw usage_error("--degree", typed.shape + " has no degree to choose");
+    const cost_arguments& other = typed.costs;
+    for (const auto& [argument, text] : {std::pair{"--costs", &other.costs}, std::pair{"--receive", &other.receive},
+                                         std::pair{"--cluster", &other.file}, std::pair{"--members", &other.members}})
+        if (!text->empty()) throw usage_error(argument, typed.shape + " is made of --latency and --gap alone");
     const std::uint64_t latency = whole_time("--latency", typed.costs.latency), gap = whole_time("--gap", typed.gap);
     if (gap == 0) throw usage_error("--gap", "needs a time above 0");
     const bool late = typed.shape == "arrival";

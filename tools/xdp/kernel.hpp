@@ -26,11 +26,11 @@ enum class tc_action : int { ok = 0, drop = 2 };
 
 inline constexpr u64 broadcast = 1u << 3, exclude_ingress = 1u << 4; // of redirect_map
 
+// A helper is called at the address that is its number.
 template <class F>
 F helper(u64 number) {
     return reinterpret_cast<F>(number);
 }
-// Function-local constants, so that each call is one instruction.
 [[gnu::always_inline]] inline void* map_lookup(void* map, const void* key) {
     return helper<void* (*)(void*, const void*)>(1)(map, key);
 }

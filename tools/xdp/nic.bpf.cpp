@@ -130,8 +130,8 @@ long next_counter(u32 i, void* context) {
     return 0;
 }
 
-// A step ends the loop, or a counter without steps does not: twice the steps are more than enough.
-inline constexpr u32 most_steps = 2 * xdp::room.steps;
+// Rounds of a loop over steps: each runs one, or finds a counter for which none waits.
+constexpr u32 most_steps = xdp::room.steps + xdp::room.counters;
 
 template <u32 Elements, class Op, class Port>
 [[gnu::always_inline]] inline void arrive(const xdp::frame& f, work<Port>& w) {

@@ -38,6 +38,14 @@ bpf_prog_info info_of(const bpf_program* program) {
     return info;
 }
 
+bpf_tc_hook ingress_of(int interface) {
+    bpf_tc_hook hook{};
+    hook.sz = sizeof hook;
+    hook.ifindex = interface;
+    hook.attach_point = BPF_TC_INGRESS;
+    return hook;
+}
+
 unsigned elements_of(const std::string& program) {
     if (program.ends_with("x1")) return 1;
     if (program.ends_with("x8")) return 8;
@@ -77,7 +85,7 @@ nic::~nic() {
         net_.in_rank(r, [&] {
             bpf_xdp_detach(network::rank_interface(r), XDP_FLAGS_DRV_MODE, nullptr);
             if (is_xdp_) return;
-            LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = network::rank_interface(r), .attach_point = BPF_TC_INGRESS);
+            bpf_tc_hook hook = ingress_of(network::rank_interface(r));
             hook.attach_point = static_cast<bpf_tc_attach_point>(BPF_TC_INGRESS | BPF_TC_EGRESS);
             bpf_tc_hook_destroy(&hook); // and what is attached to it
         });
@@ -93,9 +101,11 @@ void nic::attach() {
             checked(bpf_xdp_attach(interface, bpf_program__fd(is_xdp_ ? main_ : pass_), XDP_FLAGS_DRV_MODE, nullptr),
                     "a program in the driver");
             if (is_xdp_) return;
-            LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = interface, .attach_point = BPF_TC_INGRESS);
+            bpf_tc_hook hook = ingress_of(interface);
             checked(bpf_tc_hook_create(&hook), "a hook of traffic control");
-            LIBBPF_OPTS(bpf_tc_opts, options, .prog_fd = bpf_program__fd(main_));
+            bpf_tc_opts options{};
+            options.sz = sizeof options;
+            options.prog_fd = bpf_program__fd(main_);
             checked(bpf_tc_attach(&hook, &options), "a program at ingress");
         });
     }

@@ -150,6 +150,8 @@ private:
         }
         tag.signature = signature;
         session_->start(op, work, c, tag, options.timeout_ns);
+        if constexpr (requires { session_->transport().operation_started(); })
+            if (!session_->is_done(op)) session_->transport().operation_started();
         return {};
     }
 

@@ -343,10 +343,10 @@ BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message
     const counter& bumped = p.counters[in.counter];
     const u32 increment = bumped.increment;
     const u32 now = bumps(p, bank, in.counter) + 1;
-    // Into the next turn of a bank a message may come when what it touches has served this one; a bell never.
-    if (m.epoch != bank.epoch && (in.flags & inlet_credit) == 0) {
+    // Into the next turn of a bank, and no further, a message may come when what it touches has served this one; a bell never.
+    if (m.epoch != bank.epoch) {
         if (m.inlet == bell_inlet) return answer::busy;
-        if (now <= increment) return answer::overrun;
+        if (now <= increment || m.epoch - bank.epoch != banks) return answer::overrun;
     }
     if (count != 0) {
         if constexpr (Elements != 0) count = Elements;

@@ -8,16 +8,24 @@
 //   choose(from, at, what, model::arriving{network, arrivals_ns})
 //
 // L and g are those of one whole message between ranks 0 and 1: of a reduction g is what it costs the rank that takes it in
-// and combines it, of a broadcast what it costs the rank that sends it. They are tables: not in rank order, for this size
-// and root. A pure function of its arguments, on which all ranks must agree. Time O(p log p), with arrivals that 60 times
-// at most. Pre: at.size >= 2; arrivals_ns is empty or has a time for each rank; the list is of the goal.
+// and combines it, of a broadcast what it costs the rank that sends it. The trees are tables for this size and root, with a
+// name: tree_reduce{table "postal"}, tree_reduce{table "arrival"}.
+//
+// Rank order  postal_tree keeps it where its subtrees are intervals (is_interval_tree): with root 0. Then a choice that needs
+//             rank order can take it. An arrival tree in rank order is left out: arrival_tree has the latest rank near the
+//             root, wherever it stands. For any root, and costs that differ by rank: bough/tree/interval.hpp
+// A pure function of its arguments, on which all ranks must agree. Time O(p log p), with arrivals that 60 times at most.
+// Pre: at.size >= 2; arrivals_ns is empty or has a time for each rank; the list is of the goal.
 #ifndef BOUGH_SELECT_FITTED_TREES_HPP
 #define BOUGH_SELECT_FITTED_TREES_HPP
 
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/interval_table.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/label.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/select/any_costs.hpp>
 #include <bough/select/candidates.hpp>
@@ -26,8 +34,35 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace bough {
+
+// A table that tells what it was made by, as a tree source. In rank order if its subtrees are intervals.
+class fitted_table {
+public:
+    // `by`: the builder, as "postal".
+    constexpr fitted_table(const char* by, table tree)
+        : text_(label("table \"").append(by).append("\"")), tree_(std::move(tree)) {}
+    constexpr const table& tree() const noexcept { return tree_.tree(); }
+    constexpr bool keeps_rank_order() const noexcept { return tree_.keeps_rank_order(); }
+    constexpr label text() const { return text_; }
+    friend constexpr bool operator==(const fitted_table&, const fitted_table&) = default;
+
+private:
+    label text_;
+    interval_table tree_;
+};
+
+constexpr const table& bind_tree(const fitted_table& source, const dimensions&) noexcept { return source.tree(); }
+constexpr status check_tree(const fitted_table& source, const dimensions& at) { return check_tree(source.tree(), at); }
+constexpr bool tree_keeps_rank_order(const fitted_table& source, const dimensions&) {
+    return source.keeps_rank_order();
+}
+// The name does not tell two tables apart: no class.
+constexpr bracket_class tree_bracket(const fitted_table&, const dimensions&) { return {}; }
+
+static_assert(TreeSource<fitted_table>);
 
 template <CostModel M>
 void add_fitted_trees(candidate_list& made, const dimensions& at, const problem& what, const M& model,
@@ -42,7 +77,7 @@ void add_fitted_trees(candidate_list& made, const dimensions& at, const problem&
     if constexpr (PortedCostModel<M>) (reduces ? in_ns : out_ns) += model.port_ns(0, 1, what.bytes, false);
     const double latency_ns = way_ns + (reduces ? out_ns : in_ns), gap_ns = reduces ? in_ns : out_ns;
     if (latency_ns + gap_ns <= 0) return; // all trees are alike
-    const table postal = postal_tree(at.size, latency_ns, gap_ns, at.root);
+    const fitted_table postal("postal", postal_tree(at.size, latency_ns, gap_ns, at.root));
     if (!reduces) {
         made.add(tree_broadcast{postal});
         return;
@@ -50,7 +85,8 @@ void add_fitted_trees(candidate_list& made, const dimensions& at, const problem&
     made.add(tree_reduce{postal});
     if (arrivals_ns.empty()) return;
     const auto whole = [](double ns) { return static_cast<std::uint64_t>(ns) + 1; }; // a tree that is sure to fit
-    made.add(tree_reduce{arrival_tree(arrivals_ns, whole(latency_ns), whole(gap_ns), at.root)});
+    made.add(
+        tree_reduce{fitted_table("arrival", arrival_tree(arrivals_ns, whole(latency_ns), whole(gap_ns), at.root))});
 }
 
 } // namespace bough

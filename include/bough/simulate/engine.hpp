@@ -47,6 +47,8 @@ public:
           sizes_(options.bytes, plan.blocks(), options.element_bytes),
           by_dependence_(options.order == step_order::dependence),
           flows_(options.network != nullptr ? *options.network : nothing_) {
+        BOUGH_EXPECTS(options.network == nullptr || options.network->places(plan.size()),
+                      "network: its placement names a host of the network for each rank");
         window_ = static_cast<std::uint32_t>(
             std::clamp<std::size_t>(options.memory_bytes / (sizeof(packed_deed) * plan.size()), 64, 1u << 30));
         eager_bytes_ = options.eager_bytes;

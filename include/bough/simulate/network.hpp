@@ -54,8 +54,17 @@ public:
 
     double hop_ns = 0;                      // each link of a path adds so much
     std::vector<std::uint32_t> placement{}; // the host of each rank; empty: rank r on host r modulo hosts
+    // Pre: places(rank + 1).
     constexpr std::uint32_t host_of(rank_t rank) const noexcept {
         return placement.empty() ? rank % hosts_ : placement[rank];
+    }
+    // Has each of so many ranks a host?
+    constexpr bool places(rank_t ranks) const noexcept {
+        if (placement.empty()) return true;
+        if (placement.size() < ranks) return false;
+        for (rank_t r = 0; r != ranks; ++r)
+            if (placement[r] >= hosts_) return false;
+        return true;
     }
 
     // Finds all paths. Call it when the last cable is laid; the generators below have.

@@ -35,7 +35,7 @@ constexpr bool is_one_pass(const M& model, const sim_options& options) {
 }
 
 // Pre: options.bytes is a multiple of options.element_bytes; options.noise.check(plan.size()) is ok; engine one_pass only if
-// is_one_pass().
+// is_one_pass(); a network's placement is empty, or names a host for each rank.
 template <Plan P, CostModel M>
 constexpr sim_result simulate(const P& plan, const M& model, const sim_options& options = {}) {
     const bool one_pass = options.engine != simulator::discrete && is_one_pass(model, options);

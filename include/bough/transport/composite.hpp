@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
 // composite: one transport made of two: `inside` joins the ranks of a node, `between` all ranks; chosen per peer.
 //
-//   bough::composite link{std::move(inside), std::move(between), groups};     // groups: a Grouping, the same on all ranks
+//   bough::composite link{std::move(inside), std::move(between), groups};     // groups: a Grouping
 //   bough::communicator comm{std::move(link)};
 //   bough::allreduce(comm, x, bough::plus{}, bough::compose(ring{}, ring{}, comm.transport().groups()));
 //
-// A message to a rank of the own group goes by `inside`, which numbers the ranks of the group alone, in ascending order; any
-// other by `between`. Neither needs to know of the other, and either may be a composite in its turn. Where a launcher says
-// who shares a node: bough/transport/composite/join.hpp; shared memory and tcp: bough/transport/composite_tcp.hpp.
+// A message to a rank of the own group goes by `inside`, which numbers the ranks of the group alone, in ascending
+// order; any other by `between`. Neither needs to know of the other, and either may be a composite in its turn. Where
+// a launcher says who shares a node: bough/transport/composite/join.hpp; shared memory and tcp:
+// bough/transport/composite_tcp.hpp.
 //
-// Polls       the two take turns at being first, so neither keeps the other from being heard. One that has had nothing for
-//             32 polls is looked at every 8th poll, or every 2 us, until it has something or is used: so an idle network
-//             does not slow the ranks of a node
-// Loss        `inside` alone speaks of its own ranks, after all that they sent there; what `between` says of them is dropped
-// Waiting     with peers on both sides it naps in one, for an eighth of the time that it has waited (20 us to 1 ms), and
-//             looks at both
-// Refinements InPlaceTransport if one of the two is: what comes by the other is read at `data` if it is there, else taken.
-//             WaitableTransport if one of the two is
+// Polls       the two take turns at being first, so neither keeps the other from being heard. One that has had nothing
+//             for 32 polls is looked at every 8th poll, or every 2 us, until it has something or is used: so an idle
+//             network does not slow the ranks of a node
+// Loss        `inside` alone speaks of its own ranks, after all that they sent there; what `between` says of them is
+//             dropped
+// Waiting     with peers on both sides it naps in one, for an eighth of the time that it has waited (20 us to 1 ms),
+//             and looks at both
+// Refinements InPlaceTransport if one of the two is: what comes by the other is read at `data` if it is there, else
+//             taken. WaitableTransport if one of the two is
 // Handles     an inner transport's handles must be below 2^61 (addresses are); two bits say where an arrival is
 // Memory      8 bytes a rank, and the groups; nothing is allocated after construction
 #ifndef BOUGH_TRANSPORT_COMPOSITE_HPP

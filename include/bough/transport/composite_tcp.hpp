@@ -4,9 +4,11 @@
 //   bough::communicator comm{bough::make_composite(wire)};       // wire: a WireUp, of a launcher for instance
 //   bough::allreduce(comm, std::span(x), bough::plus{});
 //
-//   auto link = bough::make_composite(wire, {.between = {.bind = "10.0.0.7"}});     // tcp listens at loopback unless told
-//   auto link = bough::make_composite(wire, {.node = "left"});                      // nodes by name, to try what two would do
-// A rank alone on its node has no shared memory to speak of, ranks of one node have idle sockets: doc/transports/composite.md.
+//   auto link = bough::make_composite(wire, {.between = {.bind = "10.0.0.7"}});   // else tcp listens at loopback
+//   auto link = bough::make_composite(wire, {.node = "left"});                    // nodes by name, to try things
+//
+// A rank alone on its node has no shared memory to speak of, ranks of one node have idle sockets:
+// doc/transports/composite.md.
 //
 // Needs what bough/transport/tcp.hpp needs: CMake target bough::tcp.
 #ifndef BOUGH_TRANSPORT_COMPOSITE_TCP_HPP

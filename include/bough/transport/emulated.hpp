@@ -12,7 +12,7 @@
 //   busy     computes in the call, for short costs and a core for each rank
 //   polled   returns: post_send says would_block and poll hands nothing over until the cost has passed on now_ns(). For clocks
 //            that do not run by themselves (bough/transport/simulated.hpp), and for threads that must not sleep
-// A send that is refused is paid once. Every message costs, those of a barrier and other helpers too.
+// A send that is refused is paid once; the engine offers another rank's meanwhile, which may then leave first. Every message costs, those of a barrier and other helpers too.
 //
 // Links. They are emulated where messages arrive: a message that the inner transport brings is held back for as long as the
 // link is taken by those before it (ns_per_byte of its length each), then for the latency, then for a jitter drawn from
@@ -22,7 +22,7 @@
 //
 // All else is the inner transport's: T1 to T10, InPlaceTransport where it is one, the bounds of what is under way.
 // Time    a send, a receive: O(log h) beside the inner transport's, h being the arrivals that are held back
-// Memory  64 bytes a peer, and an event for each arrival held back, which are no more than the inner transport has room for
+// Memory  56 bytes a peer, and an event for each arrival held back, which are no more than the inner transport has room for
 #ifndef BOUGH_TRANSPORT_EMULATED_HPP
 #define BOUGH_TRANSPORT_EMULATED_HPP
 

@@ -11,8 +11,10 @@
 // balanced_multicasts     one list for all: next goes the message that is done first, counting what its sender does for the
 //                         other multicasts; to the member that can pass it on first, counting the same. The independent
 //                         trees instead, where those end earlier.
-// The model is that of tree_costs with one processor a rank: sends and receives of all multicasts, in turn. Ties go to the
-// multicast with more members left, then to the lower one; of senders to who had the message first, of members to the lower.
+// The model is that of tree_costs with one processor a rank: sends and receives of all multicasts, in turn.
+// Ties. Of messages done at the same time, balanced_multicasts takes that of the multicast with more members left, then of
+// the lower one, then of the sender listed first, the root before all; of members alike, the one listed first.
+// schedule_multicasts takes the sender that was put on the list first.
 // Time: messages * members (balanced), messages * log (independent, multicasts_time).
 // Source: bough; multiple multicast with a tree each: Banikazemi, Moorthy, Panda, ICPP 1998, section 6.2.
 #ifndef BOUGH_TREE_MULTICASTS_HPP

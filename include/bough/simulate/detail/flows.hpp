@@ -4,6 +4,10 @@
 //
 // Rates change when a flow begins or ends. They are found by progressive filling: the link that leaves least to each of
 // its flows is full, its flows get that, and so on with the rest. Time: flows under way x links of their paths, per change.
+//
+// Which of two flows ends first may hang on the last bit of a rate. A compiler that fuses a multiplication with the addition
+// after it rounds once less, and a long run over shared links can then end at another time: 1962.082 or 1963.137 us in
+// doc/simulate.md. Who needs the same times on every machine compiles with -ffp-contract=off, as the tool bough is.
 #ifndef BOUGH_SIMULATE_DETAIL_FLOWS_HPP
 #define BOUGH_SIMULATE_DETAIL_FLOWS_HPP
 

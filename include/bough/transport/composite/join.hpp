@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the ranks of a wire-up join a composite: they say where they are, those of a node join one transport, then all the
-// other. Either all ranks have a composite, or all are told why not.
+// How the ranks of a wire-up join a composite: they say where they are, those of a node join one transport, then all
+// the other. Either all ranks have a composite, or all are told why not.
 //
 //   auto link = bough::join_composite(wire, {.node = bough::node_name()}, result,
-//       [](auto& part, bough::status& s) { return bough::shared_memory::join(part, s); },       // the ranks of this node
-//       [](auto& all, bough::status& s) { return bough::tcp::join(all, {}, s); });              // all ranks
+//       [](auto& part, bough::status& s) { return bough::shared_memory::join(part, s); },   // of this node
+//       [](auto& all, bough::status& s) { return bough::tcp::join(all, {}, s); });          // all ranks
 //
 // Each function returns an optional transport, and says in `s` why it is empty.
 #ifndef BOUGH_TRANSPORT_COMPOSITE_JOIN_HPP

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which ranks share a node: each says where it is, and those that say the same do. Linux; elsewhere only by given names.
+// Which ranks share a node: each says where it is, and those that say the same do. Linux; elsewhere only by given
+// names.
 //
 //   std::string here = bough::node_name();               // the same on ranks that can share memory
 //   bough::listed_groups groups;
 //   bough::status s = bough::exchange_nodes(wire, here, timeout_ns, groups);
 //
-// A name is that of the running kernel (its boot id, or the host's name), of the namespaces that shared memory has to be
-// reached through (network, for the sockets that pass it; processes; users), and of the user. Two containers of one machine,
-// or two users, are two nodes: they could not share memory.
+// A name is that of the running kernel (its boot id, or the host's name), of the namespaces that shared memory has to
+// be reached through (network, for the sockets that pass it; processes; users), and of the user. Two containers of one
+// machine, or two users, are two nodes: they could not share memory.
 #ifndef BOUGH_TRANSPORT_COMPOSITE_NODES_HPP
 #define BOUGH_TRANSPORT_COMPOSITE_NODES_HPP
 
@@ -65,8 +66,8 @@ inline listed_groups groups_of_names(std::span<const std::string_view> names) {
     return listed_groups(std::move(group));
 }
 
-// Collective: one exchange. invalid_argument on the rank whose name is empty or too long, peer_aborted on the others; else
-// what the wire-up says.
+// Collective: one exchange. invalid_argument on the rank whose name is empty or too long, peer_aborted on the others;
+// else what the wire-up says.
 template <WireUp W>
 status exchange_nodes(W& wire, std::string_view mine, std::uint64_t timeout_ns, listed_groups& groups) {
     constexpr std::size_t bytes = most_node_name_bytes + 1; // the length of the name, 0: not fit to be one

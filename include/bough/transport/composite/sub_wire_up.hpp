@@ -5,12 +5,13 @@
 //   auto link = bough::shared_memory::join(part, result);
 //   result = part.finish(result, timeout_ns);            // every rank, when it needs it no more
 //
-// An exchange is collective, but groups exchange as often as they like: what goes over `wire` are rounds that all ranks take
-// part in, saying either what their group exchanges or that they have finished. finish() returns after the round in
-// which all have; then `wire` is free again.
+// An exchange is collective, but groups exchange as often as they like: what goes over `wire` are rounds that all
+// ranks take part in, saying either what their group exchanges or that they have finished. finish() returns after the
+// round in which all have; then `wire` is free again.
 // Complexity  a round moves 1 KiB of each rank; an exchange of up to 1020 bytes is one round
-// Errors      of exchange: peer_aborted: a rank of the group has finished, `cause` is what it had; protocol_error: it exchanges
-//             another number of bytes; what `wire` says. Ranks in a status are those of the group; in one of finish, of `wire`
+// Errors      of exchange: peer_aborted: a rank of the group has finished, `cause` is what it had; protocol_error: it
+//             exchanges another number of bytes; what `wire` says. Ranks in a status are those of the group; in one of
+//             finish, of `wire`
 #ifndef BOUGH_TRANSPORT_COMPOSITE_SUB_WIRE_UP_HPP
 #define BOUGH_TRANSPORT_COMPOSITE_SUB_WIRE_UP_HPP
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// A helper thread: operations go on while nobody calls the library, and when none is in flight it uses no processor time.
+#include "support/catch.hpp"
+#include <bough/op/arithmetic.hpp>
+#include <bough/progress_thread.hpp>
+#include <bough/serialised.hpp>
+#include <bough/start_allreduce.hpp>
+#include <bough/start_reduce.hpp>
+#include <bough/transport/in_process.hpp>
+#include <bough/tree/chain.hpp>
+#include <bough/tree/fnomial.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <pthread.h>
+#include <thread>
+#include <time.h>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace bough;
+
+std::uint64_t cpu_ns(std::thread::native_handle_type thread) {
+    clockid_t clock;
+    timespec t{};
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &t) != 0) return ~std::uint64_t{0};
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+} // namespace
+
+TEST_CASE("progress_thread: inner ranks of a tree do their work though they never call again") {
+    constexpr rank_t p = 4;
+    std::atomic<int> ended{0}, wrong{0};
+    in_process{p}.run([&](auto transport) {
+        communicator comm{serialised{std::move(transport)}};
+        progress_thread helper;
+        helper.look_after(comm);
+        std::vector<std::uint64_t> x(3000, comm.rank() + 1);
+        // A chain: each rank passes on what comes from the next. The last one is late.
+        if (comm.rank() == p - 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        operation op = start_reduce(comm, x, plus{}, root{0}, chain{});
+        // Nobody polls until the root's data say that all have been combined; the root only looks.
+        const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!op.done() && std::chrono::steady_clock::now() < last)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ended += op.done();
+        op.wait();
+        if (comm.rank() == 0) wrong += x[2999] != 10;
+    });
+    CHECK(ended == static_cast<int>(p));
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("progress_thread: shared by communicators, beside threads that poll, wait, cancel nothing and lose nothing") {
+    std::atomic<int> wrong{0};
+    in_process first{3}, second{3};
+    first.run([&](auto transport) {
+        const rank_t me = transport.rank();
+        communicator a{serialised{std::move(transport)}}, b{serialised{second.connect(me)}};
+        progress_thread helper;
+        helper.look_after(a);
+        helper.look_after(b);
+        for (std::uint64_t round = 0; round != 50; ++round) {
+            std::vector<std::uint64_t> x(round % 3 == 0 ? 2000 : 2, me), y(5, round);
+            operation one = start_allreduce(a, x, plus{});
+            operation two = start_allreduce(b, y, plus{}, fnomial{});
+            if (round % 2 == 0) one.poll();
+            two.wait();
+            one.wait();
+            wrong += x[1] != 3 || y[4] != 3 * round;
+        }
+    });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("progress_thread: idle, it uses no processor time") {
+    std::atomic<int> busy{0}, woken{0};
+    in_process{2}.run([&](auto transport) {
+        communicator comm{serialised{std::move(transport)}};
+        progress_thread helper;
+        helper.look_after(comm);
+        std::vector<int> x(4, 1);
+        start_allreduce(comm, x, plus{}).wait();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // it finds that nothing is left
+        const std::uint64_t before = cpu_ns(helper.native_handle());
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        busy += cpu_ns(helper.native_handle()) - before > 100'000; // a poll every 100 us would take more
+        operation op = start_allreduce(comm, x, plus{});           // wakes it
+        const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!op.done() && std::chrono::steady_clock::now() < last) std::this_thread::yield();
+        woken += op.done();
+    });
+    CHECK(busy == 0);
+    CHECK(woken == 2);
+}
