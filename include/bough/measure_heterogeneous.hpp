@@ -41,7 +41,8 @@ namespace bough {
 
 struct heterogeneous_options {
     std::uint64_t short_bytes = 8, long_bytes = 4096;
-    std::uint32_t burst = 4; // messages beside the echo
+    // Messages beside the echo. As few as the transport takes at once: where it refuses one, the engine may offer the echo first.
+    std::uint32_t burst = 4;
     std::uint32_t repetitions = 15;
 };
 

@@ -135,10 +135,7 @@ int import_file(const import_arguments& typed) {
     const judgement j = format == "msccl" ? judge_msccl(text, typed.verify, slots) : judge_goal(text, typed.verify);
 
     if (typed.format == "json") {
-        json document{{"file", typed.file},
-                      {"format", j.format},
-                      {"what", j.what},
-                      {"verified", typed.verify}};
+        json document{{"file", typed.file}, {"format", j.format}, {"what", j.what}, {"verified", typed.verify}};
         if (typed.verify || !j.fault.none()) document["right"] = j.fault.none(); // what was only read may be wrong
         document["proved"] = j.proved;
         document["not_proved"] = j.not_proved;

@@ -6,9 +6,9 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
+#include <bough/execute/list_view.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace bough {
 
@@ -49,14 +49,14 @@ struct bound_view {
     block_t blocks = 1;
     std::uint16_t plan_id = 0;
     bool may_hold = false; // messages may stay where they landed until their combine is ready
-    std::span<const bound_step> steps;
-    std::span<const bound_place> places;
-    std::span<const std::uint32_t> after;
-    std::span<const std::uint32_t> waits;    // per step: how many steps it waits for
-    std::span<const std::uint32_t> start;    // steps that wait for nothing, not even for a message
-    std::span<const bound_channel> channels; // sorted by peer
-    std::span<const std::uint32_t> receives; // steps, by channel and segment
-    std::span<const plane_extent> planes;
+    list_view<const bound_step> steps;
+    list_view<const bound_place> places;
+    list_view<const std::uint32_t> after;
+    list_view<const std::uint32_t> waits;    // per step: how many steps it waits for
+    list_view<const std::uint32_t> start;    // steps that wait for nothing, not even for a message
+    list_view<const bound_channel> channels; // sorted by peer
+    list_view<const std::uint32_t> receives; // steps, by channel and segment
+    list_view<const plane_extent> planes;
 };
 
 } // namespace bough

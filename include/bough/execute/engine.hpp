@@ -18,10 +18,10 @@
 #include <bough/core/step.hpp>
 #include <bough/execute/bound_view.hpp>
 #include <bough/execute/call.hpp>
+#include <bough/execute/list_view.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace bough {
 
@@ -42,12 +42,12 @@ struct place_bytes {
 
 // What the owner lends to an engine: arrays as long as the schedule has steps (or places, or buffers).
 struct engine_memory {
-    std::span<std::uint32_t> waits;   // one a step
-    std::span<held_message> held;     // one a step
-    std::span<std::uint32_t> ready;   // one a step
-    std::span<std::uint32_t> blocked; // one a step
-    std::span<place_bytes> places;    // one a place
-    std::span<std::byte*> buffers;    // two, and one a scratch plane; [0] is only read
+    list_view<std::uint32_t> waits;   // one a step
+    list_view<held_message> held;     // one a step
+    list_view<std::uint32_t> ready;   // one a step
+    list_view<std::uint32_t> blocked; // one a step
+    list_view<place_bytes> places;    // one a place
+    list_view<std::byte*> buffers;    // two, and one a scratch plane; [0] is only read
 };
 
 class engine {
@@ -68,8 +68,8 @@ public:
     }
     const bound_view& bound() const noexcept { return bound_; }
 
-    // Starts the operation. Pre: the memory describes the buffers of this call, nothing is in flight, no message is held
-    // (after an error: release_held).
+    // Starts the operation. Pre: the memory describes the buffers of this call, nothing is in flight; after an error,
+    // release_held has been called or the transport of that run is gone.
     template <class Port>
     void start(const call& c, Port& port) {
         combine_ = c.combine;
@@ -77,7 +77,7 @@ public:
         element_bytes_ = c.element_bytes;
         lengths_of_callers_ = !c.row_offsets.empty();
         error_ = errc::ok;
-        if (left_ != 0) reset_waits(); // the run before did not end well
+        if (left_ != 0) reset(); // the run before did not end well
         left_ = static_cast<std::uint32_t>(bound_.steps.size());
         blocked_ = 0;
         ready_ = 0;
@@ -128,6 +128,10 @@ private:
 
     constexpr void reset_waits() noexcept {
         for (std::size_t i = 0; i != bound_.waits.size(); ++i) memory_.waits[i] = bound_.waits[i];
+    }
+    BOUGH_COLD void reset() noexcept {
+        reset_waits();
+        for (held_message& held : memory_.held) held.present = false;
     }
 
     BOUGH_COLD void fail(errc code, std::uint32_t i) noexcept {

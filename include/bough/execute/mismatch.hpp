@@ -13,6 +13,11 @@
 
 namespace bough {
 
+// Are these of one call, as its number says?
+inline bool same_call(const envelope& a, const envelope& b) noexcept {
+    return a.operation == b.operation && a.context == b.context;
+}
+
 // The first difference, in the order collective, op, type, count, root, plan. Pre: there is one.
 inline status call_mismatch(const envelope& mine, const envelope& theirs, rank_t peer) noexcept {
     status s{.code = errc::call_mismatch, .peer = peer, .operation = mine.operation};

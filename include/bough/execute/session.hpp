@@ -89,7 +89,7 @@ public:
         port p{*this, op};
         guarded(op, [&] { work.engine().start(c, p); });
         settle(op);
-        if (!early_.empty() && !op.done_) deliver_early(op);
+        if (!early_.empty()) deliver_early(op);
         if (any_lost_ && !op.done_) fail_if_lost(op);
     }
 
@@ -108,7 +108,7 @@ public:
             const rank_t r = members.empty() ? i : members[i];
             if (r != rank() && lost_[r] == 0) outbox_.send(transport_, r, notice, {});
         }
-        if (early_.any([&](const event& e) { return belongs(e.envelope, tag); })) refused(tag.operation);
+        if (early_.any([&](const event& e) { return same_call(e.envelope, tag); })) refused(tag.operation);
     }
 
     // After an exception that is not the op's, as when memory runs out: ends the operation, and the group with it.
@@ -228,10 +228,6 @@ private:
     friend struct detail::session_port<session>;
     using port = detail::session_port<session>;
 
-    static bool belongs(const envelope& a, const envelope& b) noexcept {
-        return a.operation == b.operation && a.context == b.context;
-    }
-
     // Can operations start?
     bool usable() const {
         if constexpr (requires { transport_.forked(); })
@@ -324,7 +320,7 @@ private:
 
     session_operation* find(const envelope& tag) noexcept {
         for (session_operation* op : active_)
-            if (belongs(op->tag_, tag)) return op;
+            if (same_call(op->tag_, tag)) return op;
         return nullptr;
     }
     // A peer has started a call that this rank refused.
@@ -352,10 +348,13 @@ private:
         settle(op);
     }
     void deliver_early(session_operation& op) {
-        for (event e; !op.done_ && early_.next(e, [&](const event& x) {
-                 return x.envelope.epoch == epoch_ && belongs(x.envelope, op.tag_);
-             });)
-            deliver(op, e);
+        const auto its = [&](const event& x) { return x.envelope.epoch == epoch_ && same_call(x.envelope, op.tag_); };
+        for (event e; early_.next(e, its);) {
+            if (!op.done_)
+                deliver(op, e);
+            else if (early_.release(e.id); !op.result_) // complete without it: its sender made another call
+                break_group(call_mismatch(op.tag_, e.envelope, e.peer));
+        }
     }
 
     void completed(const event& e) {

@@ -228,7 +228,8 @@ public:
         tick();
         for (message& m : pool_) {
             if (m.where == place::free) continue;
-            if (m.from == r && m.send_pending && m.send_id == id && m.where != place::taking && !m.claimed) {
+            if (m.from == r && m.send_pending && m.send_id == id && m.where != place::taking &&
+                !(m.claimed && alive(m.to))) { // who has claimed it reads it, unless it was stopped
                 m.revoked = true;
                 end_send(m, errc::cancelled, 0);
             } else if (m.to == r && m.where == place::taking && m.take_id == id) {
