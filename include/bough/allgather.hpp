@@ -48,15 +48,15 @@ status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, 
 }
 
 template <class T, class Comm, class Choice>
-status allgather(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
+status run_allgather(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
         return allgather_blocks<T>(comm, in, out, blocks, choice);
     });
 }
 template <class T, class Comm, class Choice>
-status allgatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
-                  const Choice& choice) {
+status run_allgatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
+                      const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         return allgather_blocks<T>(comm, in, out, blocks, choice);
@@ -84,17 +84,17 @@ status allgatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::s
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-    detail::throw_if(detail::allgather<T>(comm, in, out, choice));
+    detail::throw_if(detail::run_allgather<T>(comm, in, out, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, E& ec) {
-    detail::report(detail::allgather<T>(comm, in, out, automatic{}), ec);
+    detail::report(detail::run_allgather<T>(comm, in, out, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice, E& ec) {
-    detail::report(detail::allgather<T>(comm, in, out, choice), ec);
+    detail::report(detail::run_allgather<T>(comm, in, out, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
@@ -114,19 +114,19 @@ template <class X, class T, std::size_t N, class U, std::size_t M, class Choice 
 requires std::same_as<std::remove_const_t<U>, T>
 void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
                 const Choice& choice = {}) {
-    detail::throw_if(detail::allgatherv<T>(comm, in, out, counts, choice));
+    detail::throw_if(detail::run_allgatherv<T>(comm, in, out, counts, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
                 E& ec) {
-    detail::report(detail::allgatherv<T>(comm, in, out, counts, automatic{}), ec);
+    detail::report(detail::run_allgatherv<T>(comm, in, out, counts, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
                 const Choice& choice, E& ec) {
-    detail::report(detail::allgatherv<T>(comm, in, out, counts, choice), ec);
+    detail::report(detail::run_allgatherv<T>(comm, in, out, counts, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>

@@ -20,7 +20,7 @@ namespace bough {
 namespace detail {
 
 template <class T, class Comm, class O, class Choice>
-status allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::allreduce, Choice, true>());
         static_assert(explain_exact<Choice, O, T>());
@@ -50,11 +50,11 @@ status allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& o
 
 // An op that combines states, as exact_sum.
 template <class T, class Comm, class O, class Choice>
-requires LiftedOp<O, T> status allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
-                                         const Choice& choice) {
+requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
+                                             const Choice& choice) {
     if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
     return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
-        return detail::allreduce<S>(comm, states, states, held, choice);
+        return detail::run_allreduce<S>(comm, states, states, held, choice);
     });
 }
 
@@ -62,32 +62,32 @@ requires LiftedOp<O, T> status allreduce(Comm& comm, std::span<const T> in, std:
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
 void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::allreduce<T>(comm, data, data, op, choice));
+    detail::throw_if(detail::run_allreduce<T>(comm, data, data, op, choice));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
-    detail::report(detail::allreduce<T>(comm, data, data, op, automatic{}), ec);
+    detail::report(detail::run_allreduce<T>(comm, data, data, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
 void allreduce(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::allreduce<T>(comm, data, data, op, choice), ec);
+    detail::report(detail::run_allreduce<T>(comm, data, data, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::allreduce<T>(comm, in, out, op, choice));
+    detail::throw_if(detail::run_allreduce<T>(comm, in, out, op, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::allreduce<T>(comm, in, out, op, automatic{}), ec);
+    detail::report(detail::run_allreduce<T>(comm, in, out, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allreduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice,
                E& ec) {
-    detail::report(detail::allreduce<T>(comm, in, out, op, choice), ec);
+    detail::report(detail::run_allreduce<T>(comm, in, out, op, choice), ec);
 }
 
 // Data in a vector, an array or the like: each is taken as a span.

@@ -58,7 +58,7 @@ status alltoall_data(typed_call<T>& typed, std::span<const T> in, std::span<T> o
 }
 
 template <class T, class Comm, class Choice>
-status alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
+status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>() && explain_choice<goal::alltoall, Choice>());
         if (in.size() % comm.size() != 0)
@@ -75,8 +75,8 @@ status alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const Choic
 }
 
 template <class T, class Comm, class Choice>
-status alltoallv(Comm& comm, std::span<const T> in, std::span<const std::size_t> send_counts, std::span<T> out,
-                 std::span<const std::size_t> receive_counts, const Choice& choice) {
+status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::size_t> send_counts, std::span<T> out,
+                     std::span<const std::size_t> receive_counts, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>() && explain_choice<goal::alltoall, Choice>());
         const rank_t ranks = comm.size();
@@ -109,36 +109,36 @@ status alltoallv(Comm& comm, std::span<const T> in, std::span<const std::size_t>
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-    detail::throw_if(detail::alltoall<T>(comm, in, out, choice));
+    detail::throw_if(detail::run_alltoall<T>(comm, in, out, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, E& ec) {
-    detail::report(detail::alltoall<T>(comm, in, out, automatic{}), ec);
+    detail::report(detail::run_alltoall<T>(comm, in, out, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice, E& ec) {
-    detail::report(detail::alltoall<T>(comm, in, out, choice), ec);
+    detail::report(detail::run_alltoall<T>(comm, in, out, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
                std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
-    detail::throw_if(detail::alltoallv<T>(comm, in, send_counts, out, receive_counts, choice));
+    detail::throw_if(detail::run_alltoallv<T>(comm, in, send_counts, out, receive_counts, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
                std::span<const std::size_t> receive_counts, E& ec) {
-    detail::report(detail::alltoallv<T>(comm, in, send_counts, out, receive_counts, automatic{}), ec);
+    detail::report(detail::run_alltoallv<T>(comm, in, send_counts, out, receive_counts, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
                std::span<const std::size_t> receive_counts, const Choice& choice, E& ec) {
-    detail::report(detail::alltoallv<T>(comm, in, send_counts, out, receive_counts, choice), ec);
+    detail::report(detail::run_alltoallv<T>(comm, in, send_counts, out, receive_counts, choice), ec);
 }
 
 // Data in a vector, an array or the like: each is taken as a span.

@@ -14,7 +14,7 @@ namespace bough {
 namespace detail {
 
 template <class Comm, class Choice>
-status barrier(Comm& comm, const Choice& choice) {
+status run_barrier(Comm& comm, const Choice& choice) {
     const typed_call<std::byte> typed{.at = {.size = comm.size()}};
     return run_choice<goal::barrier>(comm, typed, choice, [](const auto& algorithm) { return algorithm; });
 }
@@ -23,15 +23,15 @@ status barrier(Comm& comm, const Choice& choice) {
 
 template <class X, class Choice = dissemination>
 void barrier(communicator<X>& comm, const Choice& choice = {}) {
-    detail::throw_if(detail::barrier(comm, choice));
+    detail::throw_if(detail::run_barrier(comm, choice));
 }
 template <class X, ErrorResult E>
 void barrier(communicator<X>& comm, E& ec) {
-    detail::report(detail::barrier(comm, dissemination{}), ec);
+    detail::report(detail::run_barrier(comm, dissemination{}), ec);
 }
 template <class X, class Choice, ErrorResult E>
 void barrier(communicator<X>& comm, const Choice& choice, E& ec) {
-    detail::report(detail::barrier(comm, choice), ec);
+    detail::report(detail::run_barrier(comm, choice), ec);
 }
 
 } // namespace bough

@@ -17,7 +17,7 @@ namespace bough {
 namespace detail {
 
 template <class T, class Comm, class Choice>
-status broadcast(Comm& comm, std::span<T> data, root from, const Choice& choice) {
+status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::broadcast, Choice, true>());
         if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
@@ -45,15 +45,15 @@ status broadcast(Comm& comm, std::span<T> data, root from, const Choice& choice)
 
 template <class X, class T, std::size_t N, class Choice = automatic>
 void broadcast(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice = {}) {
-    detail::throw_if(detail::broadcast<T>(comm, data, from, choice));
+    detail::throw_if(detail::run_broadcast<T>(comm, data, from, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void broadcast(communicator<X>& comm, std::span<T, N> data, root from, E& ec) {
-    detail::report(detail::broadcast<T>(comm, data, from, automatic{}), ec);
+    detail::report(detail::run_broadcast<T>(comm, data, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void broadcast(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice, E& ec) {
-    detail::report(detail::broadcast<T>(comm, data, from, choice), ec);
+    detail::report(detail::run_broadcast<T>(comm, data, from, choice), ec);
 }
 
 // Data in a vector, an array or the like: each is taken as a span.

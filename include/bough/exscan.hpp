@@ -24,7 +24,7 @@ namespace bough {
 namespace detail {
 
 template <class T, class Comm, class O, class Choice>
-status exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::exscan, Choice>());
         if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
@@ -44,12 +44,12 @@ status exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, 
 
 // An op that combines states, as exact_sum.
 template <class T, class Comm, class O, class Choice>
-requires LiftedOp<O, T> status exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
-                                      const Choice& choice) {
+requires LiftedOp<O, T> status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
+                                          const Choice& choice) {
     if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
     return run_lifted(comm, in, comm.rank() == 0 ? std::span<T>() : out, op,
                       [&]<class S>(std::span<S> states, const O& held) {
-                          return detail::exscan<S>(comm, states, states, held, choice);
+                          return detail::run_exscan<S>(comm, states, states, held, choice);
                       });
 }
 
@@ -57,31 +57,31 @@ requires LiftedOp<O, T> status exscan(Comm& comm, std::span<const T> in, std::sp
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
 void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::exscan<T>(comm, data, data, op, choice));
+    detail::throw_if(detail::run_exscan<T>(comm, data, data, op, choice));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
-    detail::report(detail::exscan<T>(comm, data, data, op, automatic{}), ec);
+    detail::report(detail::run_exscan<T>(comm, data, data, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
 void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::exscan<T>(comm, data, data, op, choice), ec);
+    detail::report(detail::run_exscan<T>(comm, data, data, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::exscan<T>(comm, in, out, op, choice));
+    detail::throw_if(detail::run_exscan<T>(comm, in, out, op, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::exscan<T>(comm, in, out, op, automatic{}), ec);
+    detail::report(detail::run_exscan<T>(comm, in, out, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::exscan<T>(comm, in, out, op, choice), ec);
+    detail::report(detail::run_exscan<T>(comm, in, out, op, choice), ec);
 }
 
 // Data in a vector, an array or the like: each is taken as a span.

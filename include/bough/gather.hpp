@@ -51,15 +51,15 @@ status gather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, con
 }
 
 template <class T, class Comm, class Choice>
-status gather(Comm& comm, std::span<const T> in, std::span<T> out, root to, const Choice& choice) {
+status run_gather(Comm& comm, std::span<const T> in, std::span<T> out, root to, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
         return gather_blocks<T>(comm, in, out, blocks, to, choice);
     });
 }
 template <class T, class Comm, class Choice>
-status gatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root to,
-               const Choice& choice) {
+status run_gatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root to,
+                   const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         return gather_blocks<T>(comm, in, out, blocks, to, choice);
@@ -94,17 +94,17 @@ status gatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::size
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::gather<T>(comm, in, out, to, choice));
+    detail::throw_if(detail::run_gather<T>(comm, in, out, to, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, E& ec) {
-    detail::report(detail::gather<T>(comm, in, out, to, automatic{}), ec);
+    detail::report(detail::run_gather<T>(comm, in, out, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice, E& ec) {
-    detail::report(detail::gather<T>(comm, in, out, to, choice), ec);
+    detail::report(detail::run_gather<T>(comm, in, out, to, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
@@ -124,19 +124,19 @@ template <class X, class T, std::size_t N, class U, std::size_t M, class Choice 
 requires std::same_as<std::remove_const_t<U>, T>
 void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
              root to, const Choice& choice = {}) {
-    detail::throw_if(detail::gatherv<T>(comm, in, out, counts, to, choice));
+    detail::throw_if(detail::run_gatherv<T>(comm, in, out, counts, to, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
              root to, E& ec) {
-    detail::report(detail::gatherv<T>(comm, in, out, counts, to, automatic{}), ec);
+    detail::report(detail::run_gatherv<T>(comm, in, out, counts, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
              root to, const Choice& choice, E& ec) {
-    detail::report(detail::gatherv<T>(comm, in, out, counts, to, choice), ec);
+    detail::report(detail::run_gatherv<T>(comm, in, out, counts, to, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>

@@ -78,9 +78,9 @@ status time_serial(communicator<X>& comm, const serial_reduction& how, std::span
     std::vector<double> times;
     std::byte go{};
     for (std::uint32_t i = 0; i != repetitions + repetitions / 4 + 1; ++i) { // the first quarter warms up
-        if (const status bad = detail::barrier(comm, dissemination{})) return bad;
+        if (const status bad = detail::run_barrier(comm, dissemination{})) return bad;
         const std::uint64_t begin = comm.transport().now_ns();
-        if (const status bad = detail::broadcast(comm, std::span(&go, 1), root{0}, flat{})) return bad;
+        if (const status bad = detail::run_broadcast(comm, std::span(&go, 1), root{0}, flat{})) return bad;
         if (const status bad = run_typed(comm, timed, typed)) return bad;
         const std::uint64_t end = comm.transport().now_ns();
         if (i > repetitions / 4) times.push_back(static_cast<double>(end - begin));

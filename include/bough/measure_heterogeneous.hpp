@@ -154,7 +154,7 @@ double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std:
     signature.count = c.count;
     double least = std::numeric_limits<double>::max();
     for (std::uint32_t i = 0; i != repetitions + 1; ++i) { // the first warms up
-        if (together) throw_if(detail::barrier(comm, dissemination{}));
+        if (together) throw_if(detail::run_barrier(comm, dissemination{}));
         const std::uint64_t begin = comm.transport().now_ns();
         throw_if(comm.run(timed, c, signature));
         if (i != 0) least = std::min(least, static_cast<double>(comm.transport().now_ns() - begin));
@@ -254,7 +254,7 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         combined[s] =
             std::max(s == 0 ? 1 : combined[0] / op.element_size + 1, sizes[s] / op.element_size) * op.element_size;
         for (rank_t r = 0; r != size; ++r) {
-            detail::throw_if(detail::barrier(comm, dissemination{})); // one after the other
+            detail::throw_if(detail::run_barrier(comm, dissemination{})); // one after the other
             const auto time = [&](std::uint32_t count) {
                 const plan<goal::allreduce, detail::combine_probe> probe({r, count}, {.size = size});
                 return detail::least_ns(comm, probe, combined[s], options.repetitions, false, op);

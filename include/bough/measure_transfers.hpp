@@ -137,7 +137,7 @@ public:
         c.element_bytes = sizeof(double);
         call_signature signature;
         signature.count = data_.size();
-        throw_if(detail::barrier(comm_, dissemination{}));
+        throw_if(detail::run_barrier(comm_, dissemination{}));
         const std::uint64_t begin = comm_.transport().now_ns();
         throw_if(comm_.run(timed, c, signature));
         return static_cast<double>(comm_.transport().now_ns() - begin);

@@ -67,7 +67,7 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
 }
 
 template <class T, class Comm, class Choice>
-status multicast(Comm& comm, std::span<T> data, std::span<const rank_t> members, root from, const Choice& choice) {
+status run_multicast(Comm& comm, std::span<T> data, std::span<const rank_t> members, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>());
         if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
@@ -115,16 +115,16 @@ status multicast(Comm& comm, std::span<T> data, std::span<const rank_t> members,
 template <class X, class T, std::size_t N, class Choice = automatic>
 void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from,
                const Choice& choice = {}) {
-    detail::throw_if(detail::multicast<T>(comm, data, members, from, choice));
+    detail::throw_if(detail::run_multicast<T>(comm, data, members, from, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from, E& ec) {
-    detail::report(detail::multicast<T>(comm, data, members, from, automatic{}), ec);
+    detail::report(detail::run_multicast<T>(comm, data, members, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from,
                const Choice& choice, E& ec) {
-    detail::report(detail::multicast<T>(comm, data, members, from, choice), ec);
+    detail::report(detail::run_multicast<T>(comm, data, members, from, choice), ec);
 }
 
 // Data in a vector, an array or the like: each is taken as a span.

@@ -37,7 +37,7 @@ inline ordered_multicasts order_of_equals(std::vector<multicast_request> wanted,
 }
 
 template <class T, class Comm, class Choice>
-status multicasts(Comm& comm, std::span<T> data, std::span<const multicast_request> wanted, const Choice& choice) {
+status run_multicasts(Comm& comm, std::span<T> data, std::span<const multicast_request> wanted, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>());
         static_assert(explain_written<T>());
@@ -66,16 +66,16 @@ status multicasts(Comm& comm, std::span<T> data, std::span<const multicast_reque
 template <class X, class T, std::size_t N, class Choice = automatic>
 void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted,
                 const Choice& choice = {}) {
-    detail::throw_if(detail::multicasts<T>(comm, data, wanted, choice));
+    detail::throw_if(detail::run_multicasts<T>(comm, data, wanted, choice));
 }
 template <class X, class T, std::size_t N, ErrorResult E>
 void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted, E& ec) {
-    detail::report(detail::multicasts<T>(comm, data, wanted, automatic{}), ec);
+    detail::report(detail::run_multicasts<T>(comm, data, wanted, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class Choice, ErrorResult E>
 void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted,
                 const Choice& choice, E& ec) {
-    detail::report(detail::multicasts<T>(comm, data, wanted, choice), ec);
+    detail::report(detail::run_multicasts<T>(comm, data, wanted, choice), ec);
 }
 
 } // namespace bough

@@ -20,7 +20,7 @@ namespace bough {
 namespace detail {
 
 template <class T, class Comm, class O, class Choice>
-status reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to, const Choice& choice) {
+status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce, Choice, true>());
         const bool is_root = comm.rank() == to.rank;
@@ -49,14 +49,14 @@ status reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, 
 
 // An op that combines states, as exact_sum.
 template <class T, class Comm, class O, class Choice>
-requires LiftedOp<O, T> status reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
-                                      const Choice& choice) {
+requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
+                                          const Choice& choice) {
     const bool is_root = comm.rank() == to.rank;
     if (is_root)
         if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
     return run_lifted(comm, in, is_root ? out : std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
-        return detail::reduce<S>(comm, states, states, held, to, choice);
+        return detail::run_reduce<S>(comm, states, states, held, to, choice);
     });
 }
 
@@ -64,33 +64,33 @@ requires LiftedOp<O, T> status reduce(Comm& comm, std::span<const T> in, std::sp
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
 void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::reduce<T>(comm, data, data, op, to, choice));
+    detail::throw_if(detail::run_reduce<T>(comm, data, data, op, to, choice));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, E& ec) {
-    detail::report(detail::reduce<T>(comm, data, data, op, to, automatic{}), ec);
+    detail::report(detail::run_reduce<T>(comm, data, data, op, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
 void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, const Choice& choice, E& ec) {
-    detail::report(detail::reduce<T>(comm, data, data, op, to, choice), ec);
+    detail::report(detail::run_reduce<T>(comm, data, data, op, to, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to,
             const Choice& choice = {}) {
-    detail::throw_if(detail::reduce<T>(comm, in, out, op, to, choice));
+    detail::throw_if(detail::run_reduce<T>(comm, in, out, op, to, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to, E& ec) {
-    detail::report(detail::reduce<T>(comm, in, out, op, to, automatic{}), ec);
+    detail::report(detail::run_reduce<T>(comm, in, out, op, to, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to, const Choice& choice,
             E& ec) {
-    detail::report(detail::reduce<T>(comm, in, out, op, to, choice), ec);
+    detail::report(detail::run_reduce<T>(comm, in, out, op, to, choice), ec);
 }
 
 // Data in a vector, an array or the like: each is taken as a span.

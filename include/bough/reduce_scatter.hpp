@@ -72,15 +72,15 @@ requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const
 }
 
 template <class T, class Comm, class O, class Choice>
-status reduce_scatter(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+status run_reduce_scatter(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
         return reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });
 }
 template <class T, class Comm, class O, class Choice>
-status reduce_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
-                       const O& op, const Choice& choice) {
+status run_reduce_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
+                           const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         return reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
@@ -110,18 +110,18 @@ template <class X, class T, std::size_t N, class U, std::size_t M, class O, clas
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op,
                     const Choice& choice = {}) {
-    detail::throw_if(detail::reduce_scatter<T>(comm, in, out, op, choice));
+    detail::throw_if(detail::run_reduce_scatter<T>(comm, in, out, op, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::reduce_scatter<T>(comm, in, out, op, automatic{}), ec);
+    detail::report(detail::run_reduce_scatter<T>(comm, in, out, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice,
                     E& ec) {
-    detail::report(detail::reduce_scatter<T>(comm, in, out, op, choice), ec);
+    detail::report(detail::run_reduce_scatter<T>(comm, in, out, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>
@@ -141,19 +141,19 @@ template <class X, class T, std::size_t N, class U, std::size_t M, class O, clas
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
                      std::span<const std::size_t> counts, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::reduce_scatterv<T>(comm, in, out, counts, op, choice));
+    detail::throw_if(detail::run_reduce_scatterv<T>(comm, in, out, counts, op, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
                      std::span<const std::size_t> counts, const O& op, E& ec) {
-    detail::report(detail::reduce_scatterv<T>(comm, in, out, counts, op, automatic{}), ec);
+    detail::report(detail::run_reduce_scatterv<T>(comm, in, out, counts, op, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
                      std::span<const std::size_t> counts, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::reduce_scatterv<T>(comm, in, out, counts, op, choice), ec);
+    detail::report(detail::run_reduce_scatterv<T>(comm, in, out, counts, op, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class O, class Choice = automatic>

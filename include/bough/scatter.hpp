@@ -51,15 +51,15 @@ status scatter_blocks(Comm& comm, std::span<T> own, std::span<const T> whole, co
 }
 
 template <class T, class Comm, class Choice>
-status scatter(Comm& comm, std::span<const T> in, std::span<T> out, root from, const Choice& choice) {
+status run_scatter(Comm& comm, std::span<const T> in, std::span<T> out, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
         return scatter_blocks<T>(comm, out, in, blocks, from, choice);
     });
 }
 template <class T, class Comm, class Choice>
-status scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root from,
-                const Choice& choice) {
+status run_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root from,
+                    const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         return scatter_blocks<T>(comm, out, in, blocks, from, choice);
@@ -94,17 +94,17 @@ status scatterv_in_place(Comm& comm, std::span<T> data, std::span<const std::siz
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice = {}) {
-    detail::throw_if(detail::scatter<T>(comm, in, out, from, choice));
+    detail::throw_if(detail::run_scatter<T>(comm, in, out, from, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, E& ec) {
-    detail::report(detail::scatter<T>(comm, in, out, from, automatic{}), ec);
+    detail::report(detail::run_scatter<T>(comm, in, out, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice, E& ec) {
-    detail::report(detail::scatter<T>(comm, in, out, from, choice), ec);
+    detail::report(detail::run_scatter<T>(comm, in, out, from, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>
@@ -124,19 +124,19 @@ template <class X, class T, std::size_t N, class U, std::size_t M, class Choice 
 requires std::same_as<std::remove_const_t<U>, T>
 void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
               root from, const Choice& choice = {}) {
-    detail::throw_if(detail::scatterv<T>(comm, in, out, counts, from, choice));
+    detail::throw_if(detail::run_scatterv<T>(comm, in, out, counts, from, choice));
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
               root from, E& ec) {
-    detail::report(detail::scatterv<T>(comm, in, out, counts, from, automatic{}), ec);
+    detail::report(detail::run_scatterv<T>(comm, in, out, counts, from, automatic{}), ec);
 }
 template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
               root from, const Choice& choice, E& ec) {
-    detail::report(detail::scatterv<T>(comm, in, out, counts, from, choice), ec);
+    detail::report(detail::run_scatterv<T>(comm, in, out, counts, from, choice), ec);
 }
 
 template <class X, class T, std::size_t N, class Choice = automatic>

@@ -29,7 +29,7 @@ struct allgather_forms {
     template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-        return detail::allgather<T>(on, in, out, choice);
+        return detail::run_allgather<T>(on, in, out, choice);
     }
 };
 struct allgatherv_forms {
@@ -42,7 +42,7 @@ struct allgatherv_forms {
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
                        const Choice& choice = {}) {
-        return detail::allgatherv<T>(on, in, out, counts, choice);
+        return detail::run_allgatherv<T>(on, in, out, counts, choice);
     }
 };
 

@@ -24,12 +24,12 @@ namespace detail {
 struct allreduce_forms {
     template <class On, class T, std::size_t N, class O, class Choice = automatic>
     static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-        return detail::allreduce<T>(on, data, data, op, choice);
+        return detail::run_allreduce<T>(on, data, data, op, choice);
     }
     template <class On, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-        return detail::allreduce<T>(on, in, out, op, choice);
+        return detail::run_allreduce<T>(on, in, out, op, choice);
     }
 };
 

@@ -25,7 +25,7 @@ struct alltoall_forms {
     template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-        return detail::alltoall<T>(on, in, out, choice);
+        return detail::run_alltoall<T>(on, in, out, choice);
     }
 };
 struct alltoallv_forms {
@@ -33,7 +33,7 @@ struct alltoallv_forms {
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
                        std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
-        return detail::alltoallv<T>(on, in, send_counts, out, receive_counts, choice);
+        return detail::run_alltoallv<T>(on, in, send_counts, out, receive_counts, choice);
     }
 };
 

@@ -19,7 +19,7 @@ namespace detail {
 struct barrier_forms {
     template <class On, class Choice = dissemination>
     static status call(On& on, const Choice& choice = {}) {
-        return detail::barrier(on, choice);
+        return detail::run_barrier(on, choice);
     }
 };
 

@@ -21,7 +21,7 @@ namespace detail {
 struct broadcast_forms {
     template <class On, class T, std::size_t N, class Choice = automatic>
     static status call(On& on, std::span<T, N> data, root from, const Choice& choice = {}) {
-        return detail::broadcast<T>(on, data, from, choice);
+        return detail::run_broadcast<T>(on, data, from, choice);
     }
 };
 

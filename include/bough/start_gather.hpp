@@ -29,7 +29,7 @@ struct gather_forms {
     template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice = {}) {
-        return detail::gather<T>(on, in, out, to, choice);
+        return detail::run_gather<T>(on, in, out, to, choice);
     }
 };
 struct gatherv_forms {
@@ -42,7 +42,7 @@ struct gatherv_forms {
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts, root to,
                        const Choice& choice = {}) {
-        return detail::gatherv<T>(on, in, out, counts, to, choice);
+        return detail::run_gatherv<T>(on, in, out, counts, to, choice);
     }
 };
 

@@ -22,7 +22,7 @@ struct multicast_forms {
     template <class On, class T, std::size_t N, class Choice = automatic>
     static status call(On& on, std::span<T, N> data, std::span<const rank_t> members, root from,
                        const Choice& choice = {}) {
-        return detail::multicast<T>(on, data, members, from, choice);
+        return detail::run_multicast<T>(on, data, members, from, choice);
     }
 };
 

@@ -22,7 +22,7 @@ struct multicasts_forms {
     template <class On, class T, std::size_t N, class Choice = automatic>
     static status call(On& on, std::span<T, N> data, std::span<const multicast_request> wanted,
                        const Choice& choice = {}) {
-        return detail::multicasts<T>(on, data, wanted, choice);
+        return detail::run_multicasts<T>(on, data, wanted, choice);
     }
 };
 

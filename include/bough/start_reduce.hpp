@@ -24,13 +24,13 @@ namespace detail {
 struct reduce_forms {
     template <class On, class T, std::size_t N, class O, class Choice = automatic>
     static status call(On& on, std::span<T, N> data, const O& op, root to, const Choice& choice = {}) {
-        return detail::reduce<T>(on, data, data, op, to, choice);
+        return detail::run_reduce<T>(on, data, data, op, to, choice);
     }
     template <class On, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, root to,
                        const Choice& choice = {}) {
-        return detail::reduce<T>(on, in, out, op, to, choice);
+        return detail::run_reduce<T>(on, in, out, op, to, choice);
     }
 };
 

@@ -29,7 +29,7 @@ struct reduce_scatter_forms {
     template <class On, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-        return detail::reduce_scatter<T>(on, in, out, op, choice);
+        return detail::run_reduce_scatter<T>(on, in, out, op, choice);
     }
 };
 struct reduce_scatterv_forms {
@@ -43,7 +43,7 @@ struct reduce_scatterv_forms {
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
                        const O& op, const Choice& choice = {}) {
-        return detail::reduce_scatterv<T>(on, in, out, counts, op, choice);
+        return detail::run_reduce_scatterv<T>(on, in, out, counts, op, choice);
     }
 };
 

@@ -29,7 +29,7 @@ struct scatter_forms {
     template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice = {}) {
-        return detail::scatter<T>(on, in, out, from, choice);
+        return detail::run_scatter<T>(on, in, out, from, choice);
     }
 };
 struct scatterv_forms {
@@ -42,7 +42,7 @@ struct scatterv_forms {
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts, root from,
                        const Choice& choice = {}) {
-        return detail::scatterv<T>(on, in, out, counts, from, choice);
+        return detail::run_scatterv<T>(on, in, out, counts, from, choice);
     }
 };
 

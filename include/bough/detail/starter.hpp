@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Starter: what a front door runs on to start an operation, or to bind one, instead of running it to its end.
 //
-//   return detail::start(comm, [&](auto& on) { return detail::allreduce<T>(on, data, data, op, choice); });
+//   return detail::start(comm, [&](auto& on) { return detail::run_allreduce<T>(on, data, data, op, choice); });
 // It has the members of a communicator that front doors use (bough/detail/front_door.hpp); so no collective is written twice.
 #ifndef BOUGH_DETAIL_STARTER_HPP
 #define BOUGH_DETAIL_STARTER_HPP
