@@ -52,6 +52,8 @@ public:
         // The input is only read: no step writes buffer 0 (verify: write_to_input).
         buffers_[0] = const_cast<std::byte*>(c.input);
         buffers_[1] = c.output;
+        if (!engine_.done()) // the run before broke off with its session: what it had sent ahead is that one's
+            for (outgoing_channel& channel : outgoing_) channel.ahead = 0;
         if (is_laid_out(c)) return;
         lay_out(c);
     }
