@@ -50,13 +50,13 @@ status run_multicasts(Comm& comm, std::span<T> data, std::span<const multicast_r
         typed.out = data.data();
         typed.count = data.size();
         typed.signature = signature_of<T, void>(typed.count, 0);
-        const auto as_it_is = [](const auto& c) { return c; };
+        const auto unchanged = [](const auto& c) { return c; };
         if constexpr (std::same_as<Choice, automatic>) {
-            return run_choice<goal::multicasts>(comm, typed, order_of_equals(asked.wanted, comm.size()), as_it_is);
+            return run_choice<goal::multicasts>(comm, typed, order_of_equals(asked.wanted, comm.size()), unchanged);
         } else {
             if (!(choice.goal() == asked.goal()))
                 return comm.refuse(invalid_argument("wanted: not the multicasts of the given plan or algorithm"));
-            return run_choice<goal::multicasts>(comm, typed, choice, as_it_is);
+            return run_choice<goal::multicasts>(comm, typed, choice, unchanged);
         }
     });
 }
