@@ -22,14 +22,29 @@ namespace {
 using namespace bough;
 using clock_type = std::chrono::steady_clock;
 
-// Median time of an allreduce at rank 0, by rounds of all candidates in turn, so that a disturbance hits all alike.
+using plan_type = plan<goal::allreduce, any_algorithm>;
+
+// Whether every rank has the same steps in both: then they are one schedule under two names, and who is faster is chance.
+bool same_steps(const plan_type& a, const plan_type& b) {
+    for (rank_t rank = 0; rank != a.size(); ++rank)
+        if (a.schedule_of(rank) != b.schedule_of(rank)) return false;
+    return true;
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+// Times of an allreduce at rank 0, ns, of each plan in each round: all plans in turn, so that a disturbance hits all alike.
 template <class X>
-std::vector<double> times_of(communicator<X>& comm, const std::vector<plan<goal::allreduce, any_algorithm>>& plans,
-                             std::uint64_t bytes) {
+std::vector<std::vector<double>> times_of(communicator<X>& comm, const std::vector<plan_type>& plans,
+                                          std::uint64_t bytes) {
     std::vector<double> in(bytes / sizeof(double), 1.0), out(in.size());
     const auto operations =
         static_cast<int>(std::clamp<std::uint64_t>(2'000'000 / (bytes + 1000) / comm.size(), 1, 200));
-    constexpr std::size_t rounds = 9;
+    constexpr std::size_t rounds = 21;
     std::vector<std::vector<double>> times(plans.size());
     for (std::size_t round = 0; round != rounds + 1; ++round)
         for (std::size_t i = 0; i != plans.size(); ++i) {
@@ -39,12 +54,14 @@ std::vector<double> times_of(communicator<X>& comm, const std::vector<plan<goal:
             const std::chrono::duration<double, std::nano> took = clock_type::now() - begin;
             if (round != 0) times[i].push_back(took.count() / operations); // the first one warms up
         }
-    std::vector<double> medians;
-    for (auto& t : times) {
-        std::nth_element(t.begin(), t.begin() + rounds / 2, t.end());
-        medians.push_back(t[rounds / 2]);
-    }
-    return medians;
+    return times;
+}
+
+// How many times as long a took as b: the median of the ratios within a round.
+double times_as_long(const std::vector<double>& a, const std::vector<double>& b) {
+    std::vector<double> ratios;
+    for (std::size_t round = 0; round != a.size(); ++round) ratios.push_back(a[round] / b[round]);
+    return median(std::move(ratios));
 }
 
 } // namespace
@@ -69,19 +86,29 @@ int main(int argc, char** argv) {
                 const problem what{.bytes = bytes, .element_bytes = 8, .cores = counted ? no_rank : cores};
                 const decision d = choose(standard_candidates<goal::allreduce>(at, what), at, what, any_costs(costs),
                                           {.price_all = true});
-                std::vector<plan<goal::allreduce, any_algorithm>> plans;
-                for (const prospect& one : d.prospects)
-                    if (one.excluded == exclusion::none)
-                        plans.emplace_back(one.what.algorithm, dimensions{.size = p, .blocks = one.blocks});
+                std::vector<plan_type> plans;
+                std::vector<std::size_t> which; // prospect of each plan
+                for (std::size_t i = 0; i != d.prospects.size(); ++i) {
+                    const prospect& one = d.prospects[i];
+                    if (one.excluded != exclusion::none) continue;
+                    plan_type next(one.what.algorithm, dimensions{.size = p, .blocks = one.blocks});
+                    if (std::any_of(plans.begin(), plans.end(), [&](auto& other) { return same_steps(other, next); }))
+                        continue;
+                    plans.push_back(std::move(next));
+                    which.push_back(i);
+                }
                 const auto ns = times_of(comm, plans, bytes);
                 if (!prints) continue;
-                const auto fastest = static_cast<std::size_t>(std::min_element(ns.begin(), ns.end()) - ns.begin());
-                const double factor = ns[0] / ns[fastest];
+                std::size_t fastest = 0;
+                double factor = 1;
+                for (std::size_t i = 1; i != plans.size(); ++i)
+                    if (const double longer = times_as_long(ns[0], ns[i]); longer > factor)
+                        factor = longer, fastest = i;
                 if (counted) ++points, near += factor <= 1.1, fair += factor <= 1.5;
                 const auto line = [&](const char* what_it_is, std::size_t i) {
                     std::printf("  %9llu B %-8s %10.2f us, predicted %10.2f us  %s\n",
-                                static_cast<unsigned long long>(bytes), what_it_is, ns[i] / 1e3,
-                                d.prospects[i].predicted_ns / 1e3, d.prospects[i].what.text().c_str());
+                                static_cast<unsigned long long>(bytes), what_it_is, median(ns[i]) / 1e3,
+                                d.prospects[which[i]].predicted_ns / 1e3, d.prospects[which[i]].what.text().c_str());
                 };
                 if (all)
                     for (std::size_t i = 0; i != plans.size(); ++i) line(i == 0 ? "chosen" : "", i);
