@@ -103,6 +103,27 @@ TEST_CASE("session: different plans are a mismatch on every rank") {
     }
 }
 
+// The root of an eager broadcast is done inside start. A message of the same call that it has by then, and does not
+// expect, must not be forgotten with it.
+TEST_CASE("session: a call that is complete at once is compared with what had come for it") {
+    test::ranks group(2);
+    group.fill(1);
+    const auto from = [](rank_t root) { return plan_broadcast(chain{}, {.size = 2, .root = root}); };
+    group[1].start(from(1), 1, {.root = 1});
+    CHECK(group[1].done());
+    group[0].session.progress(); // the message of rank 1 comes before the call of rank 0
+    group[0].start(from(0), 1, {.root = 0});
+    REQUIRE(group.run());
+    group[0].start(doubling(2), 2);
+    REQUIRE(group[0].done());
+    const status& s = group[0].result();
+    CHECK(s.code == errc::group_poisoned);
+    CHECK(s.cause == errc::call_mismatch);
+    CHECK(s.mismatch == mismatch::root);
+    CHECK((s.mine == 0 && s.theirs == 1));
+    check_poisoned(group, errc::call_mismatch);
+}
+
 TEST_CASE("session: a rank that made one call more finds the others out of step") {
     test::ranks group(3);
     group.fill(1);
