@@ -40,35 +40,37 @@ struct compose_affine {
     }
 };
 
-// The public names, once each.
+// The public names, once for each way to call them.
+#define BOUGH_TEST_DOOR(prefix, name)                                                                                  \
+    template <class... A>                                                                                              \
+    static handle name(A&&... a) {                                                                                     \
+        return bough::prefix##_##name(std::forward<A>(a)...);                                                          \
+    }
+#define BOUGH_TEST_DOORS(prefix)                                                                                       \
+    BOUGH_TEST_DOOR(prefix, allreduce)                                                                                 \
+    BOUGH_TEST_DOOR(prefix, reduce)                                                                                    \
+    BOUGH_TEST_DOOR(prefix, broadcast)                                                                                 \
+    BOUGH_TEST_DOOR(prefix, barrier)                                                                                   \
+    BOUGH_TEST_DOOR(prefix, scan)                                                                                      \
+    BOUGH_TEST_DOOR(prefix, exscan)                                                                                    \
+    BOUGH_TEST_DOOR(prefix, gather)                                                                                    \
+    BOUGH_TEST_DOOR(prefix, gatherv)                                                                                   \
+    BOUGH_TEST_DOOR(prefix, scatter)                                                                                   \
+    BOUGH_TEST_DOOR(prefix, scatterv)                                                                                  \
+    BOUGH_TEST_DOOR(prefix, allgather)                                                                                 \
+    BOUGH_TEST_DOOR(prefix, allgatherv)                                                                                \
+    BOUGH_TEST_DOOR(prefix, reduce_scatter)                                                                            \
+    BOUGH_TEST_DOOR(prefix, reduce_scatterv)                                                                           \
+    BOUGH_TEST_DOOR(prefix, alltoall)                                                                                  \
+    BOUGH_TEST_DOOR(prefix, alltoallv)                                                                                 \
+    BOUGH_TEST_DOOR(prefix, multicast)                                                                                 \
+    BOUGH_TEST_DOOR(prefix, multicasts)                                                                                \
+    static_assert(true)
+
 struct starting {
     using handle = bough::operation;
     static constexpr bool every = true;
-#define BOUGH_TEST_DOOR(name)                                                                                          \
-    template <class... A>                                                                                              \
-    static handle name(A&&... a) {                                                                                     \
-        return bough::start_##name(std::forward<A>(a)...);                                                             \
-    }                                                                                                                  \
-    static_assert(true)
-    BOUGH_TEST_DOOR(allreduce);
-    BOUGH_TEST_DOOR(reduce);
-    BOUGH_TEST_DOOR(broadcast);
-    BOUGH_TEST_DOOR(barrier);
-    BOUGH_TEST_DOOR(scan);
-    BOUGH_TEST_DOOR(exscan);
-    BOUGH_TEST_DOOR(gather);
-    BOUGH_TEST_DOOR(gatherv);
-    BOUGH_TEST_DOOR(scatter);
-    BOUGH_TEST_DOOR(scatterv);
-    BOUGH_TEST_DOOR(allgather);
-    BOUGH_TEST_DOOR(allgatherv);
-    BOUGH_TEST_DOOR(reduce_scatter);
-    BOUGH_TEST_DOOR(reduce_scatterv);
-    BOUGH_TEST_DOOR(alltoall);
-    BOUGH_TEST_DOOR(alltoallv);
-    BOUGH_TEST_DOOR(multicast);
-    BOUGH_TEST_DOOR(multicasts);
-#undef BOUGH_TEST_DOOR
+    BOUGH_TEST_DOORS(start);
 };
 struct starting_some : starting { // five kinds only: compiles faster
     static constexpr bool every = false;
@@ -76,32 +78,10 @@ struct starting_some : starting { // five kinds only: compiles faster
 struct binding {
     using handle = bough::persistent_operation;
     static constexpr bool every = true;
-#define BOUGH_TEST_DOOR(name)                                                                                          \
-    template <class... A>                                                                                              \
-    static handle name(A&&... a) {                                                                                     \
-        return bough::bind_##name(std::forward<A>(a)...);                                                              \
-    }                                                                                                                  \
-    static_assert(true)
-    BOUGH_TEST_DOOR(allreduce);
-    BOUGH_TEST_DOOR(reduce);
-    BOUGH_TEST_DOOR(broadcast);
-    BOUGH_TEST_DOOR(barrier);
-    BOUGH_TEST_DOOR(scan);
-    BOUGH_TEST_DOOR(exscan);
-    BOUGH_TEST_DOOR(gather);
-    BOUGH_TEST_DOOR(gatherv);
-    BOUGH_TEST_DOOR(scatter);
-    BOUGH_TEST_DOOR(scatterv);
-    BOUGH_TEST_DOOR(allgather);
-    BOUGH_TEST_DOOR(allgatherv);
-    BOUGH_TEST_DOOR(reduce_scatter);
-    BOUGH_TEST_DOOR(reduce_scatterv);
-    BOUGH_TEST_DOOR(alltoall);
-    BOUGH_TEST_DOOR(alltoallv);
-    BOUGH_TEST_DOOR(multicast);
-    BOUGH_TEST_DOOR(multicasts);
-#undef BOUGH_TEST_DOOR
+    BOUGH_TEST_DOORS(bind);
 };
+#undef BOUGH_TEST_DOORS
+#undef BOUGH_TEST_DOOR
 
 inline constexpr int flight_kinds = 26;
 inline constexpr int some_kinds[] = {1, 2, 5, 6, 16};

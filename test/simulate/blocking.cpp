@@ -7,16 +7,7 @@
 #include <bough/simulate/simulate.hpp>
 #include <bough/tree/binomial.hpp>
 
-namespace {
-
 using namespace test;
-using bough::sim_options;
-using bough::sim_result;
-using bough::simulate;
-using bough::simulator;
-using bough::step_order;
-
-} // namespace
 
 TEST_CASE("simulate: slots hold the sender back") {
     listed_plan plan{.ranks = std::vector<bough::schedule>(2)};

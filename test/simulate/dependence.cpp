@@ -17,14 +17,9 @@
 #include <algorithm>
 #include <map>
 
-namespace {
-
 using namespace test;
-using bough::sim_options;
-using bough::sim_result;
-using bough::simulate;
-using bough::simulator;
-using bough::step_order;
+
+namespace {
 
 // The longest path through steps, dependences and messages: what happens when nothing but the way takes time.
 template <class Plan>

@@ -6,6 +6,7 @@
 #include "support/listed_plan.hpp"
 #include <bough/core/slice.hpp>
 #include <bough/schedule/schedule.hpp>
+#include <bough/simulate/simulate.hpp>
 
 #include <cstdint>
 #include <random>
@@ -14,7 +15,12 @@
 
 namespace test {
 
+using bough::sim_options;
+using bough::sim_result;
+using bough::simulate;
+using bough::simulator;
 using bough::slice;
+using bough::step_order;
 
 // Uneven costs, with ports.
 struct with_ports : uneven {

@@ -11,16 +11,7 @@
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 
-namespace {
-
 using namespace test;
-using bough::sim_options;
-using bough::sim_result;
-using bough::simulate;
-using bough::simulator;
-using bough::step_order;
-
-} // namespace
 
 TEST_CASE("simulate: random plans, with and without lost steps, take the time that the walk finds") {
     std::mt19937 random(20240229);

@@ -16,14 +16,9 @@
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 
-namespace {
-
 using namespace test;
-using bough::sim_options;
-using bough::sim_result;
-using bough::simulate;
-using bough::simulator;
-using bough::step_order;
+
+namespace {
 
 constexpr bough::model::lrc table2{.message_latency_ns = 2100, .receive = {420}, .combine = {1500}, .startup_ns = 9200};
 

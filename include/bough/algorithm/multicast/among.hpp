@@ -37,14 +37,7 @@ struct multicast_among {
     std::vector<rank_t> members{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        const detail::participants who(members, at.root);
-        const rank_t place = who.place(rank);
-        if (place == no_rank) return;
-        step_sink named{[&](step s) {
-            if (s.communicates()) s.peer = who.rank(s.peer);
-            push_step(out, s);
-        }};
-        broadcast.emit(who.among(at), place, named);
+        detail::broadcast_among(members, broadcast, at, rank, out);
     }
     // There is no number of blocks that suits every number of members: a plan that names none gets one block.
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }

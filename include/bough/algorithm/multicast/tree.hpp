@@ -86,6 +86,19 @@ constexpr std::uint64_t hash_members(std::span<const rank_t> members) noexcept {
     return h;
 }
 
+// The broadcast's steps, from place to place, as steps from rank to rank.
+constexpr void broadcast_among(std::span<const rank_t> members, const auto& broadcast, const dimensions& at,
+                               rank_t rank, StepSink auto& out) {
+    const participants who(members, at.root);
+    const rank_t place = who.place(rank);
+    if (place == no_rank) return;
+    step_sink named{[&](step s) {
+        if (s.communicates()) s.peer = who.rank(s.peer);
+        push_step(out, s);
+    }};
+    broadcast.emit(who.among(at), place, named);
+}
+
 } // namespace detail
 
 template <TreeSource S>
@@ -95,16 +108,7 @@ struct tree_multicast {
     std::vector<rank_t> members{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        const detail::participants who(members, at.root);
-        const rank_t place = who.place(rank);
-        if (place == no_rank) return;
-        step_sink named{[&](const step& s) {
-            if (s.verb == verb::send)
-                out.send(who.rank(s.peer), s.a);
-            else
-                out.receive(who.rank(s.peer), s.out);
-        }};
-        detail::broadcast_over(bind_tree(shape, who.among(at)), at.blocks, place, named);
+        detail::broadcast_among(members, tree_broadcast<S>{shape}, at, rank, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
