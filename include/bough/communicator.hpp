@@ -9,6 +9,7 @@
 #define BOUGH_COMMUNICATOR_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/duration.hpp>
 #include <bough/detail/communicator_core.hpp>
 
 #include <cstddef>
@@ -44,16 +45,22 @@ public:
     std::uint16_t context() const noexcept { return core_->context(); }
     T& transport() noexcept { return core_->shared_session()->transport(); }
     const communicator_options& options() const noexcept { return core_->options; }
+    // Of the operations that are started from now on. `forever`: none.
     void set_timeout_ns(std::uint64_t timeout) noexcept { core_->options.timeout_ns = timeout; }
+    template <Duration D>
+    void set_timeout(const D& timeout) noexcept { // any std::chrono::duration
+        set_timeout_ns(nanoseconds_of(timeout));
+    }
+    // None: those of the transport again.
     void set_costs(const any_costs& costs) noexcept {
-        core_->options.costs = costs;
+        core_->options.costs = costs ? costs : default_costs_of(transport());
         core_->forget_choices();
     }
 
     // Looks after messages while the program does something else. Returns true if something happened.
     bool progress() { return core_->progress(); }
     // The failure that broke the group, if any: every later operation ends with group_poisoned.
-    const status& poison() const noexcept { return core_->shared_session()->poison(); }
+    status poison() const { return core_->shared_session()->poison(); }
 
     // Runs a plan on this rank and waits for its end. Pre: the plan's size is the group's. For front doors and for plans
     // of your own; it checks nothing about types.

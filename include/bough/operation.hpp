@@ -9,11 +9,14 @@
 // blocking ones; they may be waited for in any order. Operations go on in every call that polls: of any operation, blocking
 // or not, over the same transport. A handle is used by one thread at a time, that of its communicator.
 // A call that breaks a rule gives a handle that is done, with the error. A handle that is destroyed while its operation is
-// in flight gives it up, as cancel() does, and returns when no byte of its data is used any more.
+// in flight gives it up, as cancel() does, and returns when no byte of its data is used any more. (A transport that keeps
+// them for another 10 s breaks its rules: the program ends with a sentence, or, if all of them are the library's own, they
+// stay where they are for good.)
 #ifndef BOUGH_OPERATION_HPP
 #define BOUGH_OPERATION_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/duration.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 
@@ -34,6 +37,7 @@ public:
     virtual const status& wait() = 0;
     virtual bool wait_for_ns(std::uint64_t ns) = 0;
     virtual void cancel() = 0;
+    virtual void set_timeout_ns(std::uint64_t ns) = 0;
     virtual void start() = 0;
     virtual const status& result() const noexcept = 0;
     virtual std::size_t memory_bytes() const noexcept = 0;
@@ -61,13 +65,26 @@ public:
     bool poll() { return started_ == nullptr || started_->poll(); }
     // Has it ended? Does nothing else.
     bool done() { return started_ == nullptr || started_->done(); }
-    // Waits for the end, at most for the timeout that the communicator had at the start.
+    // Waits for the end: at most until the timeout that the communicator had at the start, counted from the start, is over.
     void wait() { throw_if(end()); }
     void wait(std::error_code& ec) { ec = make_error_code(end().code); }
     void wait(status& s) { s = end(); }
     // Waits no longer than so many nanoseconds of the transport's clock; true if the operation has ended: wait() returns at
     // once then, with its result.
     bool wait_for_ns(std::uint64_t ns) { return started_ == nullptr || started_->wait_for_ns(ns); }
+    template <Duration D>
+    bool wait_for(const D& d) { // any std::chrono::duration
+        return wait_for_ns(nanoseconds_of(d));
+    }
+    // Gives it so much time from now on, in place of what its communicator gave it when it started. Of a persistent
+    // operation: for the run that is in flight.
+    void set_timeout_ns(std::uint64_t ns) {
+        if (started_ != nullptr) started_->set_timeout_ns(ns);
+    }
+    template <Duration D>
+    void set_timeout(const D& d) {
+        set_timeout_ns(nanoseconds_of(d));
+    }
     // Gives the operation up, if it has not ended: it ends with errc::cancelled, and every other rank's with peer_aborted;
     // the group is poisoned. Its data are used until done().
     void cancel() {

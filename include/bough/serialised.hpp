@@ -61,6 +61,10 @@ public:
     rank_t size() const noexcept { return inner_.size(); }
     std::uint32_t cores() const noexcept requires requires(const T& t) { t.cores(); }
     { return inner_.cores(); }
+    auto default_costs() const noexcept requires requires(const T& t) { t.default_costs(); }
+    { return inner_.default_costs(); }
+    double switch_ns() const noexcept requires requires(const T& t) { t.switch_ns(); }
+    { return inner_.switch_ns(); }
     bool forked() const noexcept requires requires(const T& t) { t.forked(); }
     { return inner_.forked(); }
     std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }

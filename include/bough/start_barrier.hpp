@@ -17,7 +17,7 @@ namespace bough {
 namespace detail {
 
 struct barrier_forms {
-    template <class On, class Choice = dissemination>
+    template <class On, class Choice = automatic>
     static status call(On& on, const Choice& choice = {}) {
         return detail::run_barrier(on, choice);
     }

@@ -43,9 +43,11 @@ void connection(std::span<const std::byte> input) {
     socket.non_blocking(true, error);
     tcp_stream stream(std::move(socket));
     constexpr std::uint64_t cap = 256 << 10;
+    // What it may hold: short messages in the window, and long ones in the cap. The last long one is on the socket.
+    constexpr std::size_t most_held = cap / frame_header_bytes + cap / most_short_bytes + 1;
     static const auto memory = std::make_unique<tcp_memory>(cap);
     {
-        tcp_incoming in(*memory, 1, cap);
+        tcp_incoming in(*memory, 1, cap, cap);
         std::vector<event> done;
         std::vector<std::vector<std::byte>> taken;
         std::vector<std::uint64_t> kept;
@@ -80,11 +82,13 @@ void connection(std::span<const std::byte> input) {
                 }
             }
             fuzz_check(memory->used() <= cap);
+            fuzz_check(memory->arrivals() <= most_held);
+            if (in.owes_credit() && choice % 2 != 0) in.credit_given();
         }
         in.drop(done);
         for (const std::uint64_t handle : kept) memory->remove(handle);
     }
-    fuzz_check(memory->used() == 0); // nothing is forgotten
+    fuzz_check(memory->used() == 0 && memory->arrivals() == 0); // nothing is forgotten
     ::close(ends[1]);
 }
 

@@ -32,9 +32,9 @@ void fuzz_one(std::span<const std::byte> input) {
 
     answer_message answer{};
     std::copy_n(input.begin(), std::min(input.size(), answer.size()), answer.begin());
-    tcp_verdict said{};
+    tcp_answer said;
     fuzz_check(!check_answer<openssl_mac>(key, {7, 4, 1, 2}, accepting, connecting, answer, said));
-    fuzz_check(said == tcp_verdict{});
+    fuzz_check(said == tcp_answer{});
 
     greeting_message greeting{};
     std::copy_n(input.begin(), std::min(input.size(), greeting.size()), greeting.begin());

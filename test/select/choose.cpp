@@ -8,9 +8,12 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/logp.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/print_decision.hpp>
+#include <bough/select/standard/barrier.hpp>
+#include <bough/select/transport_costs.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/kary.hpp>
@@ -182,7 +185,55 @@ TEST_CASE("choose: ranks that share cores wait longer", "[select][choose]") {
     const double alone = costs.price_ns(plan_ref(p), {.bytes = 8});
     CHECK(alone == model::walk(p, nic, 8).makespan_ns);
     CHECK(costs.price_ns(plan_ref(p), {.bytes = 8, .cores = 8}) == alone);
-    // Three rounds, each with a turn of the four ranks of a core.
-    CHECK(costs.price_ns(plan_ref(p), {.bytes = 8, .cores = 2, .switch_ns = 1000}) == Approx(alone + 3 * 4000));
+    // Three rounds, each with a turn of the four ranks of a core; and 24 messages to be taken in by two cores.
+    const problem two_cores{.bytes = 8, .cores = 2, .switch_ns = 1000};
+    CHECK(costs.price_ns(plan_ref(p), two_cores) == Approx(alone + 3 * 4000 + 24 * nic.message_ns(8) / 2));
+    CHECK(costs.symmetric_price_ns(plan_ref(p), two_cores) == Approx(costs.price_ns(plan_ref(p), two_cores)));
+    CHECK(price_of(nic, two_cores, p) == Approx(costs.price_ns(plan_ref(p), two_cores)));
     CHECK(price_of(costs, {.bytes = 8}, p) == alone);
+}
+
+TEST_CASE("choose: of ranks that share cores the price is never below its bound", "[select][choose]") {
+    const any_costs costs = model::loggp(2000, 2000, 0, 0.1);
+    for (const rank_t p : {2u, 5u, 16u})
+        for (const std::uint64_t bytes : {8u, 65536u})
+            for (const candidate& c : test::everything_for_allreduce({.size = p}).list) {
+                const block_t blocks = c.blocks == natural_blocks ? c.algorithm.natural_blocks(p) : c.blocks;
+                if (c.algorithm.check({p, 0, blocks})) continue;
+                const plan_ref one(c.algorithm, {p, 0, blocks});
+                const problem what{.bytes = bytes, .cores = 2, .switch_ns = 5000};
+                CAPTURE(p, bytes, c.text().c_str());
+                CHECK(costs.bound_ns(one, what).ns <= costs.price_ns(one, what) * (1 + 1e-9));
+            }
+}
+
+TEST_CASE("choose: barriers have the fewest rounds, or the fewest messages where ranks share cores",
+          "[select][choose]") {
+    const any_costs costs = model::loggp(2000, 2000, 0, 0.1);
+    const dimensions at{.size = 16};
+    const auto winner = [&](const problem& what) {
+        return std::string(
+            choose(standard_candidates<goal::barrier>(at, what), at, what, costs).winner().what.text().c_str());
+    };
+    CHECK(winner({}) == "dissemination");
+    CHECK(winner({.cores = 16}) == "dissemination");
+    CHECK(winner({.cores = 2, .switch_ns = 5000}).starts_with("tree_allreduce"));
+}
+
+TEST_CASE("any_costs: none, and those that a transport states", "[select][choose]") {
+    struct says_nothing {};
+    struct says_all {
+        static model::lrc default_costs() { return nic; }
+        static double switch_ns() { return 7; }
+        static rank_t cores() { return 3; }
+    };
+    CHECK_FALSE(any_costs{});
+    const auto p = plan_allreduce(recursive_doubling{}, {.size = 8});
+    REQUIRE(default_costs_of(says_all{}));
+    CHECK(price_of(default_costs_of(says_all{}), {.bytes = 8}, p) == price_of(nic, {.bytes = 8}, p));
+    CHECK(switch_ns_of(says_all{}) == 7);
+    CHECK(cores_of(says_all{}) == 3);
+    CHECK(price_of(default_costs_of(says_nothing{}), {.bytes = 8}, p) == price_of(thread_costs, {.bytes = 8}, p));
+    CHECK(switch_ns_of(says_nothing{}) == problem{}.switch_ns);
+    CHECK(cores_of(says_nothing{}) == no_rank);
 }

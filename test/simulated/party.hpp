@@ -71,7 +71,7 @@ public:
         while (!done()) {
             if (turn()) continue;
             for (auto& s : sessions_) s->check_deadlines();
-            if (!world_.advance()) world_.advance_to(world_.now_ns() + 10'000'000);
+            if (!world_.advance()) world_.advance_to(world_.now_ns() + 3'000'000);
         }
         std::vector<bough::status> ends;
         for (const bough::session_operation& o : operations_) ends.push_back(o.result());

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <vector>
 
 using namespace bough;
@@ -158,6 +159,69 @@ TEST_CASE("tcp: children that flood a busy root stay under the cap, and go on wh
     }
     CHECK(came == sent[1] + sent[2] + sent[3]);
     for (rank_t r = 1; r != 4; ++r) CHECK(ends[r].post_send(0, {}, bytes, 1) == posted::complete);
+}
+
+// The window of a pair's direction is its receiver's, and each says its own when they meet.
+TEST_CASE("tcp: ranks with different caps for unexpected bytes hear all of each other") {
+    testing::thread_wire_up world{2};
+    std::array<std::optional<tcp>, 2> ends;
+    std::array<status, 2> results;
+    constexpr std::array<std::uint64_t, 2> cap{std::uint64_t{16} << 20, 256 << 10};
+    {
+        std::vector<std::thread> threads;
+        for (rank_t r = 0; r != 2; ++r)
+            threads.emplace_back([&, r] {
+                auto wire = world.of(r);
+                tcp_options options;
+                options.unexpected_bytes_per_peer = cap[r];
+                ends[r] = tcp::join(wire, options, results[r]);
+            });
+        for (std::thread& t : threads) t.join();
+    }
+    REQUIRE((ends[0] && ends[1]));
+    const std::vector<std::byte> bytes(8000);
+    std::array<event, 16> events;
+    std::array<std::size_t, 2> sent{}, came{};
+    std::array<std::vector<event>, 2> held; // each direction takes what its receiver's cap has room for
+    for (int turn = 0; turn != 3000; ++turn)
+        for (rank_t r = 0; r != 2; ++r) {
+            sent[r] += ends[r]->post_send(1 - r, {}, bytes, 1) == posted::complete;
+            for (std::size_t n = ends[r]->poll(events), i = 0; i != n; ++i) held[r].push_back(events[i]);
+        }
+    for (rank_t r = 0; r != 2; ++r) {
+        CAPTURE(r);
+        CHECK(sent[r] <= cap[1 - r] / bytes.size());
+        CHECK(sent[r] >= cap[1 - r] / bytes.size() * 9 / 10);
+    }
+    for (rank_t r = 0; r != 2; ++r) {
+        came[r] = held[r].size();
+        for (const event& e : held[r]) ends[r]->release(e.id);
+    }
+    const auto begin = clock_type::now();
+    while ((came[0] < 6000 || came[1] < 6000) && ms_since(begin) < 20'000)
+        for (rank_t r = 0; r != 2; ++r) {
+            if (sent[r] != 6000) sent[r] += ends[r]->post_send(1 - r, {}, bytes, 1) == posted::complete;
+            for (std::size_t n = ends[r]->poll(events), i = 0; i != n; ++i) {
+                REQUIRE(events[i].what == event::kind::arrived);
+                ends[r]->release(events[i].id);
+                ++came[r];
+            }
+        }
+    CHECK(came[0] == 6000);
+    CHECK(came[1] == 6000);
+}
+
+TEST_CASE("tcp: a group may be waited for without end") {
+    tcp_options options;
+    options.timeout_ns = options.linger_ns = options.stranger_timeout_ns = forever;
+    for (const rank_t eager : {128u, 1u}) {
+        options.eager_mesh = eager;
+        auto ends = ends_of(2, options);
+        std::vector<event> kept;
+        for (int i = 0; i != 1000 && ends[0].post_send(1, {}, {}, 1) != posted::complete; ++i) arrivals(ends, 1, kept);
+        arrivals(ends, 1, kept);
+        CHECK(kept.size() == 1);
+    }
 }
 
 TEST_CASE("tcp: a long message that nobody takes stops its own link only, and only above the cap") {

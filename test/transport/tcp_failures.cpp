@@ -12,7 +12,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <vector>
 
 using namespace bough;
@@ -179,8 +181,11 @@ TEST_CASE("tcp: a death while the group forms ends the joining, or the first ope
 }
 
 TEST_CASE("tcp: what a rank has said before it leaves is heard, however much it is") {
-    for (const std::size_t count : {1u, 100u, 900u}) {
-        auto ends = ends_of(2);
+    for (const std::size_t count : {1u, 100u, 900u, 901u}) {
+        tcp_options options;
+        if (count == 901)
+            options.socket_bytes = 16 << 10, options.linger_ns = forever; // most of it waits in this process
+        auto ends = ends_of(2, options);
         std::vector<std::byte> bytes(1000, std::byte{3});
         std::size_t sent = 0, came = 0, lost = 0;
         ends[0].post_send(1, {}, std::vector<std::byte>(100), 9); // unread at its receiver, which leaves
@@ -202,62 +207,82 @@ TEST_CASE("tcp: what a rank has said before it leaves is heard, however much it 
     }
 }
 
-TEST_CASE("tcp: a peer that breaks the protocol is lost, and nothing of the nonsense is used") {
-    // A rank of the job, which knows the key, but writes frames of its own making.
-    for (int kind = 0; kind != 5; ++kind) {
-        tcp_hosts hosts;
-        hosts.key.bytes()[0] = std::byte{1};
-        for (int i = 0; i != 2; ++i) {
-            tcp_address at{boost::asio::ip::make_address("127.0.0.1"), 0};
-            unique_descriptor listener;
-            REQUIRE_FALSE(listen_at(at, {}, listener));
-            hosts.hosts.push_back({"127.0.0.1", at.port()});
+namespace {
+
+// What rank 0 is told when rank 1, which knows the key, writes bytes of its own making: all of it until rank 1 is lost,
+// and nothing of it is released.
+std::vector<event> heard_from(const std::vector<std::byte>& nonsense, const tcp_options& options = {}) {
+    tcp_hosts hosts;
+    hosts.key.bytes()[0] = std::byte{1};
+    for (int i = 0; i != 2; ++i) {
+        tcp_address at{boost::asio::ip::make_address("127.0.0.1"), 0};
+        unique_fd listener;
+        REQUIRE_FALSE(listen_at(at, {}, listener));
+        hosts.hosts.push_back({"127.0.0.1", at.port()});
+    }
+    std::thread liar([&] {
+        unique_fd s;
+        const tcp_address at{boost::asio::ip::make_address("127.0.0.1"), hosts.hosts[0].port};
+        for (int i = 0; i != 2000; ++i) {
+            s = unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+            if (::connect(s.get(), at.data(), static_cast<socklen_t>(at.size())) == 0) break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
-        std::thread liar([&] {
-            unique_descriptor s;
-            const tcp_address at{boost::asio::ip::make_address("127.0.0.1"), hosts.hosts[0].port};
-            for (int i = 0; i != 2000; ++i) {
-                s = unique_descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-                if (::connect(s.get(), at.data(), static_cast<socklen_t>(at.size())) == 0) break;
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            }
-            greeting_message greeting{};
-            nonce accepting{};
-            proof_message proof{};
-            answer_message answer{};
-            (void)::recv(s.get(), greeting.data(), greeting.size(), MSG_WAITALL);
-            (void)read_greeting(greeting, accepting);
-            const std::string text = "bough tcp hosts\n127.0.0.1 " + std::to_string(hosts.hosts[0].port) +
-                                     "\n127.0.0.1 " + std::to_string(hosts.hosts[1].port);
-            std::array<std::byte, 32> job{};
-            (void)openssl_mac::authenticate(hosts.key.bytes(), std::as_bytes(std::span(text)), job);
-            const introduction who{handshake_layout::get(std::span(job).first<8>()), 2, 1, 0};
-            (void)make_proof<openssl_mac>(hosts.key, who, accepting, {}, proof);
-            (void)::send(s.get(), proof.data(), proof.size(), MSG_NOSIGNAL);
-            (void)::recv(s.get(), answer.data(), answer.size(), MSG_WAITALL);
-            auto bytes = encode_frame({{}, 0, 0, frame_kind::message});
-            (void)::send(s.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); // a right one first
-            frame next{{}, 8, 1, frame_kind::message};
-            if (kind == 0) next.kind = static_cast<frame_kind>(9);
-            if (kind == 1) next.bytes = ~std::uint64_t{0};
-            if (kind == 2) next.sequence = 7;
-            if (kind == 3) next = {{}, 1'000'000, 1, frame_kind::credit}; // more than was ever sent
-            if (kind == 4) next.bytes = most_short_bytes + 1;
-            bytes = encode_frame(next);
-            (void)::send(s.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-            std::byte end{};
-            while (::recv(s.get(), &end, 1, 0) > 0) {
-            }
-        });
-        status s;
-        auto link = tcp::join(hosts, {}, s);
-        REQUIRE(link.has_value());
-        std::vector<event> seen;
-        std::array<event, 4> events;
-        const auto begin = clock_type::now();
-        while (seen.size() != 2 && ms_since(begin) < 5000)
-            for (std::size_t n = link->poll(events), i = 0; i != n; ++i) seen.push_back(events[i]);
-        liar.join();
+        greeting_message greeting{};
+        nonce accepting{};
+        proof_message proof{};
+        answer_message answer{};
+        (void)::recv(s.get(), greeting.data(), greeting.size(), MSG_WAITALL);
+        (void)read_greeting(greeting, accepting);
+        const std::string text = "bough tcp hosts\n127.0.0.1 " + std::to_string(hosts.hosts[0].port) + "\n127.0.0.1 " +
+                                 std::to_string(hosts.hosts[1].port);
+        std::array<std::byte, 32> job{};
+        (void)openssl_mac::authenticate(hosts.key.bytes(), std::as_bytes(std::span(text)), job);
+        const introduction who{handshake_layout::get(std::span(job).first<8>()), 2, 1, 0};
+        (void)make_proof<openssl_mac>(hosts.key, who, accepting, {}, proof);
+        (void)::send(s.get(), proof.data(), proof.size(), MSG_NOSIGNAL);
+        (void)::recv(s.get(), answer.data(), answer.size(), MSG_WAITALL);
+        for (std::size_t sent = 0; sent != nonsense.size();) {
+            const ssize_t n = ::send(s.get(), nonsense.data() + sent, nonsense.size() - sent, MSG_NOSIGNAL);
+            if (n <= 0) break; // it has been cut off
+            sent += static_cast<std::size_t>(n);
+        }
+        std::byte end{};
+        while (::recv(s.get(), &end, 1, 0) > 0) {
+        }
+    });
+    status s;
+    auto link = tcp::join(hosts, options, s);
+    REQUIRE(link.has_value());
+    std::vector<event> seen;
+    std::array<event, 16> events;
+    const auto begin = clock_type::now();
+    while ((seen.empty() || seen.back().what != event::kind::lost) && ms_since(begin) < 10'000)
+        for (std::size_t n = link->poll(events), i = 0; i != n; ++i) seen.push_back(events[i]);
+    link.reset();
+    liar.join();
+    return seen;
+}
+void write_frame(std::vector<std::byte>& bytes, const frame& f) {
+    const frame_header header = encode_frame(f);
+    bytes.insert(bytes.end(), header.begin(), header.end());
+}
+
+} // namespace
+
+TEST_CASE("tcp: a peer that breaks the protocol is lost, and nothing of the nonsense is used") {
+    for (int kind = 0; kind != 6; ++kind) {
+        frame next{{}, 8, 1, frame_kind::message};
+        if (kind == 0) next.kind = static_cast<frame_kind>(9);
+        if (kind == 1) next.bytes = ~std::uint64_t{0};
+        if (kind == 2) next.sequence = 7;
+        if (kind == 3) next = {{}, 1'000'000, 1, frame_kind::credit}; // more than was ever sent
+        if (kind == 4) next.bytes = most_short_bytes + 1;
+        if (kind == 5) next.kind = frame_kind::long_message; // though it is short
+        std::vector<std::byte> said;
+        write_frame(said, {{}, 0, 0, frame_kind::message}); // a right one first
+        write_frame(said, next);
+        const auto seen = heard_from(said);
         CAPTURE(kind);
         REQUIRE(seen.size() == 2);
         CHECK(seen[0].what == event::kind::arrived);
@@ -265,4 +290,111 @@ TEST_CASE("tcp: a peer that breaks the protocol is lost, and nothing of the nons
         CHECK(seen[1].code == errc::protocol_error);
         CHECK(seen[1].peer == 1);
     }
+}
+
+// Messages of no bytes take no memory for payloads, but each has an entry in the table of arrivals.
+TEST_CASE("tcp: a peer that sends more than this rank's window is lost") {
+    tcp_options options;
+    options.unexpected_bytes_per_peer = 256 << 10;
+    for (const std::uint64_t bytes : {0u, 1000u}) {
+        const std::size_t most = options.unexpected_bytes_per_peer / short_frame_bytes(bytes);
+        std::vector<std::byte> said;
+        for (std::uint32_t n = 0; n != most + 100; ++n) {
+            write_frame(said, {{}, bytes, n, frame_kind::message});
+            said.resize(said.size() + bytes + frame_tail_bytes(frame_kind::message, bytes));
+        }
+        const auto seen = heard_from(said, options);
+        CAPTURE(bytes, seen.size());
+        CHECK(seen.size() == most + 1);
+        REQUIRE_FALSE(seen.empty());
+        CHECK(seen.back().what == event::kind::lost);
+        CHECK(seen.back().code == errc::protocol_error);
+    }
+}
+
+namespace {
+
+// Lets this process have no descriptor from the lowest free one + `more` on, while it lives.
+class few_descriptors {
+public:
+    explicit few_descriptors(int more) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const unique_fd lowest(::dup(0));
+        const rlimit few{static_cast<rlim_t>(lowest.get() + more), before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &few);
+    }
+    few_descriptors(const few_descriptors&) = delete;
+    few_descriptors& operator=(const few_descriptors&) = delete;
+    ~few_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_{};
+};
+
+} // namespace
+
+TEST_CASE("tcp: a rank that is out of descriptors says so at once") {
+    int short_ones = 0, joined = 0;
+    for (const rank_t poor : {0u, 1u})
+        for (int more = 1; more != 12; ++more) {
+            processes group(2, [poor, more](pair_wire_up& wire) {
+                tcp_options options;
+                options.timeout_ns = wire.rank() == poor ? 20'000'000'000 : 300'000'000;
+                std::optional<few_descriptors> limit;
+                if (wire.rank() == poor) limit.emplace(more);
+                const auto begin = clock_type::now();
+                status s;
+                const auto link = tcp::join(wire, options, s);
+                if (wire.rank() != poor) return 0;
+                if (ms_since(begin) > 5000) return 3;
+                return link ? 1 : s.code == errc::no_resources ? 2 : 4;
+            });
+            CAPTURE(poor, more);
+            const int result = group.result(poor);
+            CHECK((result == 1 || result == 2));
+            joined += result == 1;
+            short_ones += result == 2;
+            (void)group.result(1 - poor);
+        }
+    CHECK(short_ones >= 6); // the listener, the event loop's three, and the connection itself
+    CHECK(joined >= 2);
+}
+
+TEST_CASE("tcp: a lazy group whose rank is out of descriptors counts that, and goes on when there are some") {
+    tcp_options options;
+    options.eager_mesh = 1;
+    auto ends = ends_of(2, options);
+    std::array<event, 4> events;
+    CHECK(ends[0].shortages() == 0);
+    (void)ends[1].post_send(0, {}, {}, 1);
+    for (int i = 0; i != 4; ++i) CHECK(ends[1].poll(events) == 0); // it calls
+    {
+        const few_descriptors none(0);
+        for (int i = 0; i != 200; ++i) CHECK(ends[0].poll(events) == 0);
+        CHECK(ends[0].shortages() != 0);
+    }
+    std::size_t came = 0;
+    bool sent = false;
+    const auto begin = clock_type::now();
+    while (came == 0 && ms_since(begin) < 5000) {
+        if (!sent) sent = ends[1].post_send(0, {}, {}, 2) == posted::complete;
+        (void)ends[1].poll(events);
+        came += ends[0].poll(events);
+    }
+    CHECK(came == 1);
+    CHECK(events[0].what == event::kind::arrived);
+}
+
+TEST_CASE("tcp: a lazy rank that cannot call on another for want of descriptors is told why") {
+    tcp_options options;
+    options.eager_mesh = 1;
+    auto ends = ends_of(2, options);
+    std::array<event, 4> events;
+    const few_descriptors none(0);
+    (void)ends[1].post_send(0, {}, {}, 1);
+    std::size_t found = 0;
+    for (int i = 0; i != 200 && found == 0; ++i) found = ends[1].poll(events);
+    REQUIRE(found == 1);
+    CHECK(events[0].what == event::kind::lost);
+    CHECK(events[0].code == errc::no_resources);
 }

@@ -35,6 +35,8 @@ static_assert(fault_of({{}, most_short_bytes, 0, frame_kind::message}, 0) == fra
 static_assert(fault_of({{}, most_short_bytes + 1, 0, frame_kind::message}, 0) == frame_fault::length);
 static_assert(fault_of({{}, most_frame_bytes + 1, 0, frame_kind::long_message}, 0) == frame_fault::length);
 static_assert(fault_of({{}, ~std::uint64_t{0}, 0, frame_kind::long_message}, 0) == frame_fault::length);
+static_assert(fault_of({{}, most_short_bytes, 0, frame_kind::long_message}, 0) == frame_fault::length);
+static_assert(fault_of({{}, most_short_bytes + 1, 0, frame_kind::long_message}, 0) == frame_fault::none);
 static_assert(fault_of({{}, ~std::uint64_t{0}, 0, frame_kind::credit}, 0) == frame_fault::length);
 static_assert(fault_of({{}, 1, 0, frame_kind::nothing}, 0) == frame_fault::length);
 static_assert(fault_of({{}, 0, 0, static_cast<frame_kind>(0)}, 0) == frame_fault::kind);

@@ -104,10 +104,10 @@ TEST_CASE("tcp_handshake: every flipped bit of a proof or of an answer is seen")
         CHECK_FALSE(is_proof(bad));
     }
     answer_message answer{};
-    REQUIRE(make_answer<mac>(key_of(1), pair, nonce_of(3), nonce_of(9), tcp_verdict::taken, answer));
-    tcp_verdict said{};
+    REQUIRE(make_answer<mac>(key_of(1), pair, nonce_of(3), nonce_of(9), {tcp_verdict::taken, 300}, answer));
+    tcp_answer said;
     REQUIRE(check_answer<mac>(key_of(1), pair, nonce_of(3), nonce_of(9), answer, said));
-    CHECK(said == tcp_verdict::taken);
+    CHECK(said == tcp_answer{tcp_verdict::taken, 300});
     for (std::size_t bit = 0; bit != 8 * answer.size(); ++bit) {
         auto bad = answer;
         bad[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
@@ -123,10 +123,10 @@ TEST_CASE("tcp_handshake: a message of one role is none of the other") {
     // The mac of a proof where an answer is expected, and the other way round.
     const proof_message proof = proof_of(pair, key_of(1), nonce_of(3));
     answer_message answer{};
-    REQUIRE(make_answer<mac>(key_of(1), pair, nonce_of(3), nonce_of(9), tcp_verdict::welcome, answer));
+    REQUIRE(make_answer<mac>(key_of(1), pair, nonce_of(3), nonce_of(9), {tcp_verdict::welcome}, answer));
     auto forged_answer = answer;
     std::copy_n(proof.begin() + 64, 32, forged_answer.begin() + 16);
-    tcp_verdict said{};
+    tcp_answer said;
     CHECK_FALSE(check_answer<mac>(key_of(1), pair, nonce_of(3), nonce_of(9), forged_answer, said));
     auto forged_proof = proof;
     std::copy_n(answer.begin() + 16, 32, forged_proof.begin() + 64);
@@ -135,6 +135,26 @@ TEST_CASE("tcp_handshake: a message of one role is none of the other") {
     introduction back = pair;
     std::swap(back.from, back.to);
     CHECK_FALSE(is_proof(proof, key_of(1), nonce_of(3), {.job = pair.job, .size = 8, .from = no_rank, .to = 5}));
+}
+
+TEST_CASE("tcp_handshake: each side says its window, and one that is too small for any message is refused") {
+    introduction large = pair;
+    large.window_kib = 16 << 10;
+    introduction who;
+    nonce connecting{};
+    REQUIRE(check_proof<mac>(key_of(1), {.job = pair.job, .size = 8, .from = no_rank, .to = 2}, nonce_of(3),
+                             proof_of(large, key_of(1), nonce_of(3)), who, connecting));
+    CHECK(who == large);
+    for (const std::uint32_t small : {0u, 1u, least_window_kib - 1}) {
+        introduction bad = pair;
+        bad.window_kib = small;
+        CHECK_FALSE(is_proof(proof_of(bad, key_of(1), nonce_of(3))));
+        answer_message answer{};
+        tcp_answer said;
+        REQUIRE(make_answer<mac>(key_of(1), pair, nonce_of(3), nonce_of(9), {tcp_verdict::welcome, small}, answer));
+        CHECK_FALSE(check_answer<mac>(key_of(1), pair, nonce_of(3), nonce_of(9), answer, said));
+        CHECK(said == tcp_answer{});
+    }
 }
 
 TEST_CASE("tcp_handshake: greetings") {
@@ -172,10 +192,14 @@ TEST_CASE("tcp_hosts: a key is read from a file that only its owner may read") {
     for (const mode_t mode : {0640u, 0604u, 0660u, 0620u}) {
         const temporary_file open(hex, mode);
         CHECK(read_key_file(open.path, key).code == errc::invalid_argument);
+        CHECK_FALSE(key.is_set());
     }
-    for (const std::string& text : {hex + "00", hex.substr(1), std::string(64, 'g'), std::string(), hex + "\n\n"}) {
-        const temporary_file wrong(text, 0600);
+    for (const std::string& text : {hex + "00", hex.substr(1), std::string(64, 'g'), hex.substr(0, 62) + "gg",
+                                    std::string(), hex + "\n\n", std::string(64, '0'), std::string(32, '\0')}) {
+        const temporary_file right(hex, 0600), wrong(text, 0600);
+        REQUIRE_FALSE(read_key_file(right.path, key));
         CHECK(read_key_file(wrong.path, key).code == errc::invalid_argument);
+        CHECK_FALSE(key.is_set()); // neither the one before nor a part of this one
     }
     const temporary_file target(hex, 0600);
     const std::string link = target.path + "-link";
@@ -199,5 +223,7 @@ TEST_CASE("tcp_hosts: a key is read from a descriptor") {
     CHECK_FALSE(read_key_descriptor(ends[0], key));
     CHECK(key.bytes()[0] == std::byte{'q'});
     ::close(ends[0]);
+    CHECK(key.is_set());
     CHECK(read_key_descriptor(-1, key).code == errc::invalid_argument);
+    CHECK_FALSE(key.is_set());
 }

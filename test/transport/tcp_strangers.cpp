@@ -24,7 +24,7 @@ namespace {
 // A port that was free a moment ago.
 std::uint16_t free_port() {
     tcp_address at{boost::asio::ip::make_address("127.0.0.1"), 0};
-    unique_descriptor listener;
+    unique_fd listener;
     REQUIRE_FALSE(listen_at(at, {}, listener));
     return at.port();
 }
@@ -37,8 +37,8 @@ tcp_hosts hosts_of(rank_t ranks) {
 }
 
 // A socket of nobody's, which blocks for at most 2 s.
-unique_descriptor knock(std::uint16_t port) {
-    unique_descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+unique_fd knock(std::uint16_t port) {
+    unique_fd s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const timeval limit{2, 0};
     ::setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(s.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -49,11 +49,11 @@ unique_descriptor knock(std::uint16_t port) {
     }
     return {};
 }
-bool hear(const unique_descriptor& s, std::span<std::byte> into) {
+bool hear(const unique_fd& s, std::span<std::byte> into) {
     return ::recv(s.get(), into.data(), into.size(), MSG_WAITALL) == static_cast<ssize_t>(into.size());
 }
 // The other side ends the connection, without having said anything more.
-bool is_shown_out(const unique_descriptor& s) {
+bool is_shown_out(const unique_fd& s) {
     std::byte more{};
     const ssize_t n = ::recv(s.get(), &more, 1, 0);
     return n == 0 || (n < 0 && errno == ECONNRESET);
@@ -128,6 +128,22 @@ TEST_CASE("tcp: a rank that never comes is named when the time is over") {
         CHECK(s.peer == 1 - me);
     }
     CHECK_THROWS_AS(tcp(hosts, options), tcp_error);
+}
+
+TEST_CASE("tcp: a list of hosts without a key is refused") {
+    tcp_hosts hosts = hosts_of(2);
+    hosts.key.forget();
+    status s;
+    CHECK_FALSE(tcp::join(hosts, {}, s));
+    CHECK(s.code == errc::invalid_argument);
+    CHECK(std::string(s.argument) == "key: is not set");
+    CHECK_THROWS_AS(tcp(hosts), tcp_error);
+}
+
+TEST_CASE("tcp: a list of hosts may be waited for without end") {
+    tcp_options options;
+    options.timeout_ns = options.linger_ns = forever;
+    CHECK(group_in_spite_of([](std::uint16_t, const auto&) {}, false, options) == 0);
 }
 
 TEST_CASE("tcp: strangers with the wrong key, with garbage or with too little take no place") {
@@ -236,10 +252,10 @@ TEST_CASE("tcp: a flood of silent connections delays nobody for long") {
     options.strangers = 16;
     const auto away = group_in_spite_of(
         [&](std::uint16_t port, const std::atomic<bool>& over) {
-            std::vector<unique_descriptor> open;
+            std::vector<unique_fd> open;
             const auto begin = clock_type::now();
             while (!over && ms_since(begin) < 10'000) {
-                unique_descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+                unique_fd s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
                 const tcp_address at{boost::asio::ip::make_address("127.0.0.1"), port};
                 (void)::connect(s.get(), at.data(), static_cast<socklen_t>(at.size()));
                 open.push_back(std::move(s));
@@ -256,12 +272,12 @@ TEST_CASE("tcp: a flood of silent connections delays nobody for long") {
 TEST_CASE("tcp: an impostor in a rank's place is found out") {
     tcp_hosts hosts = hosts_of(2);
     tcp_address at{boost::asio::ip::make_address("127.0.0.1"), hosts.hosts[0].port};
-    unique_descriptor listener;
+    unique_fd listener;
     REQUIRE_FALSE(listen_at(at, {}, listener));
     std::atomic<bool> over{false};
     std::thread impostor([&] { // greets, and welcomes with a mac of its own
         while (!over) {
-            const unique_descriptor s = accept_socket(listener.get());
+            const unique_fd s = accept_socket(listener.get());
             if (!s) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
                 continue;
@@ -269,7 +285,7 @@ TEST_CASE("tcp: an impostor in a rank's place is found out") {
             (void)send_now(s.get(), make_greeting({}));
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
             answer_message answer{};
-            make_answer<openssl_mac>(job_key{}, {}, {}, {}, tcp_verdict::welcome, answer);
+            make_answer<openssl_mac>(job_key{}, {}, {}, {}, {tcp_verdict::welcome}, answer);
             (void)send_now(s.get(), answer);
         }
     });
@@ -298,7 +314,7 @@ TEST_CASE("tcp: once all ranks are there nobody is let in any more") {
             communicator comm{std::move(*link)};
             barrier(comm, results[r]);
             if (r == 0) {
-                unique_descriptor s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+                unique_fd s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
                 const tcp_address at{boost::asio::ip::make_address("127.0.0.1"), mine.hosts[0].port};
                 refused =
                     ::connect(s.get(), at.data(), static_cast<socklen_t>(at.size())) != 0 && errno == ECONNREFUSED;

@@ -4,6 +4,7 @@
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/allreduce.hpp>
 #include <bough/select/standard/alltoall.hpp>
+#include <bough/select/standard/barrier.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/select/standard/exscan.hpp>
 #include <bough/select/standard/gather.hpp>
@@ -26,11 +27,9 @@ bough::candidate_list standard_candidates(collective c, const bough::dimensions&
     case collective::alltoall: return bough::standard_candidates<bough::goal::alltoall>(at, what);
     case collective::gather: return bough::standard_candidates<bough::goal::gather>(at, what);
     case collective::scatter: return bough::standard_candidates<bough::goal::scatter>(at, what);
-    case collective::barrier: break;
+    case collective::barrier: return bough::standard_candidates<bough::goal::barrier>(at, what);
     }
-    bough::candidate_list made{with_goal(c, [](auto goal) { return decltype(goal)::kind; }), {}};
-    for (const bough::any_algorithm& a : all_algorithms(c)) made.add(a);
-    return made;
+    return {};
 }
 
 } // namespace cli

@@ -4,6 +4,7 @@
 //   static_assert(bough::explain_transport<my_link>());           // true, or an error that says what to write
 //   static_assert(bough::explain_in_place_transport<my_link>());  // the same for the refinements
 //   static_assert(bough::explain_waitable_transport<my_link>());
+//   static_assert(bough::explain_descriptor_transport<my_link>());
 #ifndef BOUGH_CONCEPTS_EXPLAIN_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_EXPLAIN_TRANSPORT_HPP
 
@@ -100,6 +101,33 @@ consteval bool explain_waitable_transport() {
                       "bough: a WaitableTransport needs `void wait(std::uint32_t idle, std::uint64_t deadline_ns)`: "
                       "spins, yields or sleeps after the idle-th poll in a row that found nothing");
     return WaitableTransport<T>;
+}
+
+template <class T>
+consteval bool explain_descriptor_transport() {
+    constexpr bool transport = explain_transport<T>();
+    constexpr bool descriptor = requires(T & t) {
+        { t.descriptor() } -> std::same_as<int>;
+    };
+    constexpr bool arm = requires(T & t) {
+        { t.arm() } -> std::same_as<bool>;
+    };
+    constexpr bool disarm = requires(T & t) {
+        { t.disarm() } -> std::same_as<void>;
+    };
+    if constexpr (transport && !descriptor)
+        static_assert(detail::no_transport<T>,
+                      "bough: a DescriptorTransport needs `int descriptor()`: the file descriptor that is readable, while "
+                      "armed, when there may be something; -1 if there is none");
+    if constexpr (transport && !arm)
+        static_assert(detail::no_transport<T>,
+                      "bough: a DescriptorTransport needs `bool arm()`: from now on the descriptor tells of news; false "
+                      "if there may be some already");
+    if constexpr (transport && !disarm)
+        static_assert(detail::no_transport<T>,
+                      "bough: a DescriptorTransport needs `void disarm()`: no more notifications; the descriptor is not "
+                      "readable any more");
+    return DescriptorTransport<T>;
 }
 
 } // namespace bough

@@ -123,6 +123,19 @@ concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, s
     t.wait(idle, deadline_ns);
 };
 
+// Has a file descriptor, so that a program can sleep in a loop of its own: poll(), epoll, Asio. arm() is called after a poll
+// that found nothing, with no other call in between. It says true: from now on the descriptor becomes readable, and stays so,
+// when a poll may find something or a refused post may be accepted; or false: that may be so already. It may be readable
+// without reason. disarm() ends that, and makes it unreadable; nobody pays for notifications that are not armed. Any
+// call is allowed in between, but wait() may disarm. descriptor() is always the same and belongs to the transport; it is
+// not called before it is needed, and -1 if there is none after all.
+template <class T>
+concept DescriptorTransport = Transport<T> && requires(T& t) {
+    { t.descriptor() } -> std::same_as<int>;
+    { t.arm() } -> std::same_as<bool>;
+    { t.disarm() } -> std::same_as<void>;
+};
+
 } // namespace bough
 
 #endif

@@ -7,10 +7,10 @@
 #include <bough/core/contract.hpp>
 #include <bough/detail/plan_cache.hpp>
 #include <bough/execute/session.hpp>
-#include <bough/model/lrc.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/select/any_costs.hpp>
 #include <bough/select/candidates.hpp>
+#include <bough/select/transport_costs.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +21,14 @@
 namespace bough {
 
 struct communicator_options {
-    std::uint64_t timeout_ns = 30'000'000'000; // an operation that takes longer ends with errc::deadline
-    std::size_t cached_plans = 64;             // bound plans kept for reuse, besides those in use; at least 1
+    std::uint64_t timeout_ns = 30'000'000'000; // an operation that takes longer, from its start, ends with errc::deadline
+    // Bound plans kept for reuse, besides those in use; at least 1. They keep their scratch, and are looked through in each
+    // call, the one most lately used first. Who goes round among more than these binds one anew in each call.
+    std::size_t cached_plans = 64;
     early_limits early{};                      // for messages that come before their operation
-    // The costs that a collective without a given algorithm is chosen by: any CostModel. Must be equal on all ranks.
-    any_costs costs =
-        model::lrc{.message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
+    // The costs that a collective without a given algorithm is chosen by: any CostModel. Must be equal on all ranks. None:
+    // those that the transport states (bough/select/transport_costs.hpp); communicator::options() has them in their place.
+    any_costs costs{};
 };
 
 namespace detail {
@@ -57,6 +59,7 @@ public:
         : options(given), plans(given.cached_plans), session_(std::move(shared)), members_(std::move(members)),
           context_(context), epoch_(session_->epoch()) {
         BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
+        if (!options.costs) options.costs = default_costs_of(session_->transport());
         rank_ = session_->rank();
         for (rank_t r = 0; r != members_.size(); ++r)
             if (members_[r] == session_->rank()) rank_ = r;
@@ -68,7 +71,7 @@ public:
     const std::shared_ptr<session<T>>& shared_session() const noexcept { return session_; }
     std::uint16_t context() const noexcept { return context_; }
     // A later epoch has begun without this communicator (bough/group.hpp, shrink).
-    bool is_stale() const noexcept { return epoch_ != session_->epoch(); }
+    bool is_stale() const { return epoch_ != session_->epoch(); }
     static status stale() noexcept { return {.code = errc::group_poisoned}; }
 
     envelope next_tag() noexcept {
@@ -99,17 +102,20 @@ public:
     }
     // After an exception: ends the operation, if it had started, or refuses its number.
     status give_up(session_operation& op, const envelope& tag) {
-        if (op.done())
+        if (session_->is_done(op))
             return session_->refuse(tag, members_), status{.code = errc::no_resources, .operation = tag.operation};
         session_->abandon(op);
         return op.result();
     }
 
-    // Polls once. Deadlines are looked at now and then, if there is nothing else to do.
+    // Polls once. Deadlines are looked at now and then: more often if there is nothing else to do.
     bool progress() {
-        if (session_->progress()) return true;
-        if ((++idle_ & 63u) == 0) session_->check_deadlines();
-        return false;
+        const bool moved = session_->progress();
+        if ((turns_ += moved ? 1 : 16) >= 1024) {
+            turns_ = 0;
+            session_->check_deadlines();
+        }
+        return moved;
     }
 
     // `choose` returns a shared pointer to a plan; null, if there is none.
@@ -118,11 +124,19 @@ public:
         for (const made_choice& c : choices_)
             if (c.key == key) return static_cast<const P*>(c.plan.get());
         made_choice made{key, std::shared_ptr<const P>(choose())};
-        if (choices_.size() == 256) choices_.clear();
-        choices_.push_back(std::move(made));
-        return static_cast<const P*>(choices_.back().plan.get());
+        if (choices_.size() != kept_choices) {
+            choices_.push_back(std::move(made));
+            return static_cast<const P*>(choices_.back().plan.get());
+        }
+        made_choice& oldest = choices_[next_choice_++ % kept_choices];
+        oldest = std::move(made);
+        return static_cast<const P*>(oldest.plan.get());
     }
-    void forget_choices() noexcept { choices_.clear(); }
+    void forget_choices() noexcept {
+        choices_.clear();
+        next_choice_ = 0;
+    }
+    static constexpr std::size_t kept_choices = 256;
 
     communicator_options options;
     plan_cache plans;
@@ -151,7 +165,9 @@ private:
         tag.signature = signature;
         session_->start(op, work, c, tag, options.timeout_ns);
         if constexpr (requires { session_->transport().operation_started(); })
-            if (!session_->is_done(op)) session_->transport().operation_started();
+            session_->with_lock([&] {
+                if (!op.done()) session_->transport().operation_started();
+            });
         return {};
     }
 
@@ -161,8 +177,9 @@ private:
     std::uint32_t epoch_ = 1;
     rank_t rank_ = 0;
     std::vector<made_choice> choices_;
+    std::size_t next_choice_ = 0; // to be replaced, once all places are taken
     std::uint32_t operations_ = 0;
-    std::uint32_t idle_ = 0;
+    std::uint32_t turns_ = 0;
 };
 
 } // namespace detail

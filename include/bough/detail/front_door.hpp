@@ -11,6 +11,7 @@
 #include <bough/op/any_op.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/standard.hpp>
+#include <bough/select/transport_costs.hpp>
 
 #include <bit>
 #include <concepts>
@@ -277,15 +278,6 @@ status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, 
     }
 }
 
-// How many cores the ranks of a transport share, if it knows.
-template <class X>
-rank_t cores_of(const X& transport) noexcept {
-    if constexpr (requires { transport.cores(); })
-        return transport.cores();
-    else
-        return no_rank;
-}
-
 // What the op of a call needs of an algorithm.
 template <class Goal, class T>
 requirements needed_by(const typed_call<T>& typed) noexcept {
@@ -303,6 +295,7 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
     return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1),
             .element_bytes = 1,
             .cores = cores_of(comm.transport()),
+            .switch_ns = switch_ns_of(comm.transport()),
             .exact_op = exact_op};
 }
 

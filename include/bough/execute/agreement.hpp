@@ -10,11 +10,12 @@
 // are real, the survivors have the same decision. A rank that was only slow is told the decision, too, and finds itself
 // among the failed: its agreement ends with peer_aborted, and it is out. (doc/design/007-agreement.md)
 //
-// A state machine: step() never blocks; bough/group.hpp waits. Messages: p - 1 a round and rank, at most 2 failures + 2
+// A state machine: step() never blocks, and is one step of the session under its lock; bough/group.hpp waits. Messages: p - 1 a round and rank, at most 2 failures + 2
 // rounds, and p - 1 for the decision.
 #ifndef BOUGH_EXECUTE_AGREEMENT_HPP
 #define BOUGH_EXECUTE_AGREEMENT_HPP
 
+#include <bough/core/deadline.hpp>
 #include <bough/execute/session.hpp>
 
 #include <cstddef>
@@ -33,7 +34,7 @@ public:
               std::uint64_t word, std::uint64_t round_timeout_ns)
         : session_(shared), members_(std::move(members)), number_(number), context_(context),
           timeout_ns_(round_timeout_ns), word_(word), failed_(members_.size(), 0), heard_(members_.size(), 0) {
-        begin_round();
+        session_.with_lock([this] { begin_round(); });
     }
 
     bool done() const noexcept { return done_; }
@@ -44,12 +45,16 @@ public:
 
     // Looks at what has come. Call after session::progress() until done().
     void step() {
-        if (done_) return;
+        if (!done_) session_.with_lock([this] { locked_step(); });
+    }
+
+private:
+    void locked_step() {
         read_inbox();
         if (done_) return;
         bool complete = true;
         bool late = false;
-        if (++idle_ % 256 == 0) late = session_.transport().now_ns() >= deadline_ns_;
+        if (++idle_ % 256 == 0) late = session_.now_ns() >= deadline_ns_;
         for (std::size_t i = 0; i != members_.size(); ++i) {
             if (failed_[i] != 0 || heard_[i] != 0 || members_[i] == session_.rank()) continue;
             if (session_.is_lost(members_[i]) || late) {
@@ -62,7 +67,6 @@ public:
         if (complete) end_round();
     }
 
-private:
     struct header {
         std::uint32_t round = 0;
         std::uint32_t decided = 0;
@@ -76,7 +80,7 @@ private:
         next_word_ = word_;
         heard_.assign(members_.size(), 0);
         same_ = true;
-        deadline_ns_ = session_.transport().now_ns() + timeout_ns_;
+        deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns_);
         tell(false);
     }
     void end_round() {

@@ -4,8 +4,9 @@
 // A peer that is late has started none of them, and keeps what comes for them. Sent without bound, that would fill the
 // transport, and the oldest operation, which the peer may be waiting in, could not send any more: nobody would go on. So
 // what is sent ahead to one peer is bounded by what its session copies out when older messages come behind it: half of
-// early_limits, or four messages where it cannot copy. The oldest operation may always send, and what an operation has sent
-// ahead is forgotten when it is the oldest. Limits should be equal on all ranks.
+// early_limits, or four messages where it cannot copy. A message that is longer than that is never sent ahead. The oldest
+// operation may always send, and what an operation has sent ahead is forgotten when it is the oldest. Limits should be
+// equal on all ranks.
 #ifndef BOUGH_EXECUTE_AHEAD_HPP
 #define BOUGH_EXECUTE_AHEAD_HPP
 
@@ -23,13 +24,20 @@ class ahead {
 public:
     // `copies`: a receiver can copy out what is early.
     ahead(rank_t ranks, const early_limits& limits, bool copies) noexcept
-        : most_(std::min(limits.bytes_per_peer, limits.bytes / ranks) / 2), copies_(copies) {}
+        : most_(copies ? std::min(limits.bytes_per_peer, limits.bytes / ranks) / 2 : 4), copies_(copies) {}
 
-    bool fits(rank_t to, std::uint64_t bytes) const noexcept {
-        return to >= sent_.size() || sent_[to] + cost(bytes) <= most_;
+    // Makes room for what `by` may send: nothing below allocates.
+    void prepare(prepared& by) {
+        const auto& channels = by.outgoing(); // by peer
+        if (!channels.empty() && channels.back().peer >= sent_.size())
+            sent_.resize(std::size_t{channels.back().peer} + 1, 0);
     }
-    void sent(prepared& by, rank_t to, std::uint64_t bytes) {
-        if (to >= sent_.size()) sent_.resize(std::size_t{to} + 1, 0);
+    bool fits(rank_t to, std::uint64_t bytes) const noexcept {
+        const std::uint64_t used = to < sent_.size() ? sent_[to] : 0;
+        return used <= most_ && cost(bytes) <= most_ - used;
+    }
+    // Pre: prepare(by); one of its peers.
+    void sent(prepared& by, rank_t to, std::uint64_t bytes) noexcept {
         sent_[to] += cost(bytes);
         total_ += cost(bytes);
         for (auto& channel : by.outgoing())
@@ -47,9 +55,9 @@ public:
     }
 
 private:
-    std::uint64_t cost(std::uint64_t bytes) const noexcept { return copies_ ? bytes + 256 : most_ / 4; }
+    std::uint64_t cost(std::uint64_t bytes) const noexcept { return copies_ ? bytes + 256 : 1; }
 
-    std::uint64_t most_; // to one peer
+    std::uint64_t most_; // to one peer: bytes, or messages
     bool copies_;
     std::uint64_t total_ = 0;
     std::vector<std::uint64_t> sent_; // by peer

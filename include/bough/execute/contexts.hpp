@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Contexts: the communicators of a session by their numbers, and how far each has counted.
+//
+// A new communicator needs a number that is free on all of its members. Each reserves one, and they take the largest, if
+// that is free everywhere (bough/group.hpp): other threads may be making others meanwhile.
 #ifndef BOUGH_EXECUTE_CONTEXTS_HPP
 #define BOUGH_EXECUTE_CONTEXTS_HPP
 
 #include <bough/concepts/transport.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace bough {
@@ -16,38 +20,68 @@ public:
     // Of two numbers that count up and wrap: is a before b?
     static bool before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
 
-    // 0 is the context of the first communicator; the members of a new one agree on the largest next().
-    std::uint16_t next() const noexcept { return next_; }
-    void use(std::uint16_t context) noexcept { next_ = static_cast<std::uint16_t>(context + 1); }
+    // 0 is the context of the first communicator. `none` is no communicator's: the agreements of all ranks count there.
+    static constexpr std::uint16_t none = 0xffff;
 
-    void start(const envelope& tag) { counter(started_, tag.context) = tag.operation; }
+    // Reserves the least number that is not less than `least` and that no communicator of this rank has, or had in this
+    // epoch. `none`: there is no such number.
+    std::uint16_t reserve(std::uint32_t least = 1) {
+        for (std::uint32_t n = std::max<std::uint32_t>(least, lowest_); n < none; ++n)
+            if (claim(static_cast<std::uint16_t>(n))) return static_cast<std::uint16_t>(n);
+        return none;
+    }
+    // Reserves this one. False: it is taken. Pre: it is not `none`.
+    bool claim(std::uint16_t context) {
+        if (context == 0 || at(context).reserved) return false;
+        all_[context].reserved = true;
+        while (lowest_ < all_.size() && all_[lowest_].reserved) ++lowest_;
+        return true;
+    }
+    // Of one that is reserved, and is not going to be used after all.
+    void give_back(std::uint16_t context) noexcept {
+        if (context >= all_.size()) return;
+        all_[context].reserved = false;
+        lowest_ = std::min<std::uint32_t>(lowest_, context);
+    }
+
+    void start(const envelope& tag) {
+        per_context& c = at(tag.context);
+        c.latest = tag.operation;
+        c.has_started = true;
+    }
     // Has this operation, or a later one of its context, been started?
     bool was_started(const envelope& tag) const noexcept {
-        for (const auto& [context, latest] : started_)
-            if (context == tag.context) return !before(latest, tag.operation);
-        return false;
+        if (tag.context >= all_.size()) return false;
+        const per_context& c = all_[tag.context];
+        return c.has_started && !before(c.latest, tag.operation);
     }
     // How many agreements have begun in a context, this one included.
-    std::uint32_t next_agreement(std::uint16_t context) { return ++counter(agreements_, context); }
+    std::uint32_t next_agreement(std::uint16_t context) {
+        return context == none ? ++agreements_of_all_ : ++at(context).agreements;
+    }
 
     // A new epoch: all counting starts anew.
     void clear() noexcept {
-        started_.clear();
-        agreements_.clear();
-        next_ = 1;
+        all_.clear();
+        lowest_ = 1;
+        agreements_of_all_ = 0;
     }
 
 private:
-    using counters = std::vector<std::pair<std::uint16_t, std::uint32_t>>;
-    static std::uint32_t& counter(counters& of, std::uint16_t context) {
-        for (auto& [known, count] : of)
-            if (known == context) return count;
-        return of.emplace_back(context, 0).second;
+    struct per_context {
+        std::uint32_t latest = 0; // of the operations that were started
+        std::uint32_t agreements = 0;
+        bool has_started = false;
+        bool reserved = false;
+    };
+    per_context& at(std::uint16_t context) {
+        if (context >= all_.size()) all_.resize(std::size_t{context} + 1);
+        return all_[context];
     }
 
-    counters started_;
-    counters agreements_;
-    std::uint16_t next_ = 1;
+    std::vector<per_context> all_; // by number
+    std::uint32_t lowest_ = 1;     // all below are reserved
+    std::uint32_t agreements_of_all_ = 0;
 };
 
 } // namespace bough

@@ -13,7 +13,9 @@
 #define BOUGH_EXECUTE_EARLY_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -43,8 +45,18 @@ public:
     std::uint64_t copied_bytes() const noexcept { return copied_; }
     std::uint64_t allocations() const noexcept { return allocations_; } // since it was made
 
+    // Releases it, if there is no memory to remember it: what is thrown says so.
     void keep(const event& e) {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            append(waiting_, e);
+        } catch (...) {
+            release(e.id);
+            throw;
+        }
+#else
         append(waiting_, e);
+#endif
         if (!InPlaceTransport<T>) return;
         std::uint32_t in_place = 0;
         for (const event& other : waiting_) in_place += other.peer == e.peer && !is_copy(other.id);
@@ -61,6 +73,12 @@ public:
             if (other.peer == peer && !is_copy(other.id)) copy_out(other);
     }
 
+    template <class F>
+    std::size_t count(F&& wanted) const {
+        std::size_t n = 0;
+        for (const event& e : waiting_) n += wanted(e) ? 1 : 0;
+        return n;
+    }
     // Takes out the first message for which `wanted(event)` holds.
     template <class F>
     bool next(event& e, F&& wanted) {
@@ -95,7 +113,7 @@ public:
             if (const std::size_t kept = copies_[i].bytes.capacity();
                 kept != 0 && spare_.size() != most_spare && spare_bytes_ + kept <= most_spare_bytes) {
                 spare_bytes_ += kept;
-                append(spare_, std::move(copies_[i].bytes));
+                append(spare_, std::move(copies_[i].bytes)); // has room: see copy_out
             }
             if (i + 1 != copies_.size()) copies_[i] = std::move(copies_.back());
             copies_.pop_back();
@@ -130,12 +148,25 @@ private:
     // What a copy takes, its bookkeeping included.
     static constexpr std::uint64_t cost(std::uint64_t bytes) noexcept { return bytes + sizeof(copy) + sizeof(event); }
 
+    // Or leaves it where it is, if there is no memory for a copy.
     void copy_out(event& e) {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            try_to_copy_out(e);
+        } catch (...) {
+        }
+#else
+        try_to_copy_out(e);
+#endif
+    }
+    void try_to_copy_out(event& e) {
         if (e.data == nullptr && e.bytes != 0) return; // it is with its sender, and takes no room here
         std::uint64_t of_peer = cost(e.bytes);
         for (const copy& c : copies_)
             if (c.peer == e.peer) of_peer += cost(c.bytes.size());
         if (of_peer > limits_.bytes_per_peer || copied_ + cost(e.bytes) > limits_.bytes) return;
+        make_room(copies_, copies_.size() + 1);
+        make_room(spare_, std::min(copies_.size() + 1 + spare_.size(), most_spare)); // where it may go afterwards
         copy made{next_copy_++, e.peer, {}};
         if (e.bytes != 0 && !spare_.empty()) {
             // The smallest that is large enough, so that the large ones are there for large messages; else the largest.
@@ -158,6 +189,12 @@ private:
         e.id = made.handle;
         e.data = made.bytes.data();
         append(copies_, std::move(made));
+    }
+    template <class E>
+    void make_room(std::vector<E>& list, std::size_t count) {
+        if (count <= list.capacity()) return;
+        ++allocations_;
+        list.reserve(std::max(count, 2 * list.capacity()));
     }
     template <class E>
     void append(std::vector<E>& list, E made) {

@@ -18,21 +18,24 @@ inline bool same_call(const envelope& a, const envelope& b) noexcept {
     return a.operation == b.operation && a.context == b.context;
 }
 
+inline bool differ(const envelope& a, const envelope& b) noexcept {
+    return a.signature != b.signature || a.plan != b.plan;
+}
 // The first difference, in the order collective, op, type, count, root, plan. Pre: there is one.
 inline status call_mismatch(const envelope& mine, const envelope& theirs, rank_t peer) noexcept {
     status s{.code = errc::call_mismatch, .peer = peer, .operation = mine.operation};
-    const auto differ = [&s](mismatch what, std::uint64_t a, std::uint64_t b) {
+    const auto look = [&s](mismatch what, std::uint64_t a, std::uint64_t b) {
         if (s.mismatch != mismatch::none || a == b) return;
         s.mismatch = what;
         s.mine = a;
         s.theirs = b;
     };
-    differ(mismatch::collective, mine.signature.kind, theirs.signature.kind);
-    differ(mismatch::op, mine.signature.op, theirs.signature.op);
-    differ(mismatch::type, mine.signature.type, theirs.signature.type);
-    differ(mismatch::count, mine.signature.count, theirs.signature.count);
-    differ(mismatch::root, mine.signature.root, theirs.signature.root);
-    differ(mismatch::plan, mine.plan, theirs.plan);
+    look(mismatch::collective, mine.signature.kind, theirs.signature.kind);
+    look(mismatch::op, mine.signature.op, theirs.signature.op);
+    look(mismatch::type, mine.signature.type, theirs.signature.type);
+    look(mismatch::count, mine.signature.count, theirs.signature.count);
+    look(mismatch::root, mine.signature.root, theirs.signature.root);
+    look(mismatch::plan, mine.plan, theirs.plan);
     return s;
 }
 

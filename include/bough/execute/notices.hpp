@@ -4,6 +4,7 @@
 #define BOUGH_EXECUTE_NOTICES_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
 #include <bough/execute/early.hpp>
 #include <bough/execute/outbox.hpp>
 
@@ -27,10 +28,19 @@ public:
     // Ids of its takes have this upper half, which no operation's ticket takes.
     static constexpr std::uint32_t id_mark = outbox::id_mark - 1;
 
-    // Reads an arrival and releases it. True: `m` is the message; false: taken() will bring it.
+    // Reads an arrival and releases it, also if memory runs out. True: `m` is the message; false: taken() will bring it.
     template <Transport T>
     bool read(T& transport, early_messages<T>& early, const event& e, control_message& m) {
-        m = {e.peer, e.envelope, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            make_room(e, m);
+        } catch (...) {
+            early.release(e.id);
+            throw;
+        }
+#else
+        make_room(e, m);
+#endif
         posted result = posted::failed;
         if (e.data != nullptr && early.claim(e.id)) {
             std::memcpy(m.bytes.data(), e.data, m.bytes.size());
@@ -57,6 +67,12 @@ public:
     }
 
 private:
+    void make_room(const event& e, control_message& m) {
+        m = {e.peer, e.envelope, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
+        if (e.data == nullptr && e.bytes != 0 && under_way_.size() == under_way_.capacity())
+            under_way_.reserve(2 * under_way_.size() + 4);
+    }
+
     std::vector<std::pair<std::uint64_t, control_message>> under_way_; // by id
     std::uint32_t next_id_ = 0;
 };

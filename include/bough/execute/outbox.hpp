@@ -21,8 +21,12 @@ public:
 
     template <Transport T>
     void send(T& transport, rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
-        notices_.push_back({to, tag, {bytes.begin(), bytes.end()}, std::uint64_t{id_mark} << 32 | next_id_++, false});
+        put(to, tag, bytes);
         flush(transport);
+    }
+    // To be sent by the next flush().
+    void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
+        notices_.push_back({to, tag, {bytes.begin(), bytes.end()}, std::uint64_t{id_mark} << 32 | next_id_++, false});
     }
 
     // Posts what was refused before, in order per peer.

@@ -83,6 +83,14 @@ public:
                   bound_.receives, bound_.planes, waits_, ready_, blocked_, held_, places_, buffers_, incoming_,
                   outgoing_, offsets_, row_offsets_, column_offsets_, pieces_, piece_of_);
     }
+    // Do messages of the current run lie in the input (0), or the output (1)?
+    bool sends_or_receives(std::uint32_t buffer) const noexcept {
+        return std::any_of(bound_.steps.begin(), bound_.steps.end(), [&](const bound_step& s) {
+            const std::uint32_t place = s.verb == verb::send ? s.a : s.out;
+            return (s.verb == verb::send || s.verb == verb::receive) && places_[place].buffer == buffer &&
+                   places_[place].bytes != 0;
+        });
+    }
     // Every message goes straight from input to output: no scratch, and no message in parts.
     bool direct() const noexcept { return bound_.planes.empty(); }
 

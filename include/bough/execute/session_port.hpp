@@ -14,11 +14,6 @@
 
 namespace bough::detail {
 
-// Not messages of operations: these, the least of them refusal_segment.
-inline constexpr std::uint32_t abort_segment = 0xffff'ffffu;
-inline constexpr std::uint32_t control_segment = 0xffff'fffeu;
-inline constexpr std::uint32_t refusal_segment = 0xffff'fffdu;
-
 // Why the engine of an operation has stopped. Of peer_aborted: it needs a message that `peer` has taken back.
 inline status why_stopped(prepared& work, std::uint32_t operation) noexcept {
     const engine& stopped = work.engine();

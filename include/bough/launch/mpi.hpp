@@ -10,7 +10,10 @@
 #define BOUGH_LAUNCH_MPI_HPP
 
 #include <bough/concepts/wire_up.hpp>
-#include <bough/launch/detail/wire.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -59,13 +62,13 @@ public:
         if (MPI_Iallgather(s_->mine.data(), count, MPI_BYTE, s_->all.data(), count, MPI_BYTE, s_->comm, &request) !=
             MPI_SUCCESS)
             return broken_ = true, status{.code = errc::peer_dead};
-        const std::uint64_t last = detail::jobs::deadline_after(timeout_ns);
+        const std::uint64_t last = deadline_after(detail::steady_now_ns(), timeout_ns);
         for (;;) {
             int done = 0;
             if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
                 return broken_ = true, status{.code = errc::peer_dead};
             if (done != 0) break;
-            if (detail::jobs::monotonic_ns() >= last) return broken_ = true, status{.code = errc::deadline};
+            if (detail::steady_now_ns() >= last) return broken_ = true, status{.code = errc::deadline};
             std::this_thread::yield();
         }
         std::copy(s_->all.begin(), s_->all.end(), all.begin());

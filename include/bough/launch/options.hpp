@@ -3,11 +3,11 @@
 #ifndef BOUGH_LAUNCH_OPTIONS_HPP
 #define BOUGH_LAUNCH_OPTIONS_HPP
 
+#include <bough/core/deadline.hpp>
+
 #include <cstdint>
 
 namespace bough {
-
-inline constexpr std::uint64_t forever = ~std::uint64_t{0}; // of a time in nanoseconds
 
 struct launch_options {
     std::uint64_t timeout_ns = forever; // of the whole job: then the ranks that are left are killed

@@ -9,10 +9,12 @@
 #define BOUGH_LAUNCH_PMIX_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/launch/job.hpp>
 #include <bough/launch/this_job.hpp>
+#include <bough/os/clock.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -142,10 +144,10 @@ private:
             return {.code = errc::peer_dead};
         }
         std::unique_lock held(state->lock);
-        constexpr std::uint64_t most = 1'000'000'000'000'000; // what the clock can add: 11 days
-        if (!state->changed.wait_for(held, std::chrono::nanoseconds(std::min(timeout_ns, most)),
-                                     [&] { return state->done; }))
-            return {.code = errc::deadline};
+        constexpr auto last = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
+        const std::chrono::steady_clock::time_point end(std::chrono::nanoseconds(
+            static_cast<std::int64_t>(std::min(last, deadline_after(detail::steady_now_ns(), timeout_ns)))));
+        if (!state->changed.wait_until(held, end, [&] { return state->done; })) return {.code = errc::deadline};
         PMIX_INFO_DESTRUCT(&collect);
         return {.code = state->code == PMIX_SUCCESS ? errc::ok : errc::peer_dead};
     }

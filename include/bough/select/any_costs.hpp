@@ -4,6 +4,7 @@
 //   any_costs costs = model::lrc{...};      costs = my_model{...};
 //   costs.price_ns(plan_ref(plan), what)    the walk of the plan under the model
 //   costs.bound_ns(plan_ref(plan), what)    less than that, and quickly: no plan ends before its busiest rank has done its part
+//   any_costs{}                             none: price nothing by it; in options it stands for those of the transport
 // A model is kept inside the value: it must be trivially copyable and small; large tables stay outside, behind a pointer.
 #ifndef BOUGH_SELECT_ANY_COSTS_HPP
 #define BOUGH_SELECT_ANY_COSTS_HPP
@@ -77,6 +78,51 @@ constexpr shared_cores<M> share_cores(const M& model, const problem& what, rank_
     return {model, ranks_per_core == 1 ? 0 : what.switch_ns * ranks_per_core};
 }
 
+// The sink that adds up how long the steps of one rank keep its core busy.
+template <CostModel M>
+class work_of_rank {
+public:
+    constexpr work_of_rank(const M& model, const model::block_sizes& sizes, rank_t rank)
+        : model_(model), sizes_(sizes), rank_(rank) {}
+
+    constexpr double ns() const noexcept { return ns_; }
+
+    constexpr void send_part(rank_t, slice from) { part_bytes_ += sizes_.bytes_of(from); }
+    constexpr void receive_part(rank_t, slice into) { part_bytes_ += sizes_.bytes_of(into); }
+    constexpr void send(rank_t to, slice from) { ns_ += model_.send_ns(rank_, to, message(from)); }
+    constexpr void receive(rank_t from, slice into) { ns_ += model_.receive_ns(from, rank_, message(into)); }
+    constexpr void combine(slice, slice, slice out) { ns_ += model_.combine_ns(rank_, sizes_.bytes_of(out)); }
+    constexpr void copy(slice, slice to) { ns_ += model_.copy_ns(rank_, sizes_.bytes_of(to)); }
+
+private:
+    constexpr std::uint64_t message(const slice& s) {
+        const std::uint64_t bytes = part_bytes_ + sizes_.bytes_of(s);
+        part_bytes_ = 0;
+        return bytes;
+    }
+
+    const M& model_;
+    const model::block_sizes& sizes_;
+    rank_t rank_;
+    std::uint64_t part_bytes_ = 0;
+    double ns_ = 0;
+};
+
+// What the work of all ranks takes the cores that they share; 0 where each has its own. `size`: of the group, of which the
+// plan may show one rank for all.
+template <CostModel M, Plan P>
+constexpr double shared_work_ns(const M& model, const problem& what, const P& plan, rank_t size) {
+    if (what.cores >= size) return 0;
+    const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
+    double ns = 0;
+    for (rank_t r = 0; r != plan.size(); ++r) {
+        work_of_rank sink(model, sizes, r);
+        plan.emit(r, sink);
+        ns += sink.ns();
+    }
+    return ns / plan.size() * size / what.cores;
+}
+
 // The sink that does the part of one rank as if every message had been sent at once.
 template <CostModel M>
 class busy_rank {
@@ -141,6 +187,10 @@ class any_costs {
 public:
     static constexpr std::size_t capacity = 192; // bytes
 
+    any_costs() noexcept = default;
+    // Is there a model? Pre of all that follows.
+    explicit operator bool() const noexcept { return functions_ != nullptr; }
+
     template <class M>
     requires(!std::same_as<M, any_costs> && CostModel<M>) any_costs(const M& model) : functions_(&functions_of<M>) {
         static_assert(std::is_trivially_copyable_v<M> && sizeof(M) <= capacity &&
@@ -178,7 +228,8 @@ private:
     static double walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size) {
         const auto seen = detail::share_cores(model_at<M>(model), what, size);
         const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
-        return walked.deadlock() ? std::numeric_limits<double>::infinity() : walked.makespan_ns;
+        if (walked.deadlock()) return std::numeric_limits<double>::infinity();
+        return walked.makespan_ns + detail::shared_work_ns(seen, what, plan, size);
     }
     template <class M>
     static cost_bound busy_ns(const std::byte* model, const plan_ref& plan, const problem& what) {
@@ -199,7 +250,7 @@ private:
     static constexpr functions functions_of{&walk_ns<M>, &busy_ns<M>, is_homogeneous_v<M>};
 
     alignas(std::max_align_t) std::array<std::byte, capacity> model_{};
-    const functions* functions_;
+    const functions* functions_ = nullptr;
 };
 
 } // namespace bough

@@ -9,7 +9,9 @@
 //   d.winner().what.algorithm, d.winner().predicted_ns; std::cout << d;
 //
 // The price of a plan is its walk under the model. Where ranks share cores, who waits gives the core away and gets it back
-// when the others have had their turn: a message then takes one turn of all ranks of a core longer to be seen.
+// when the others have had their turn: a message then takes one turn of all ranks of a core longer to be seen. And what the
+// ranks do they do not do at the same time: the work of all of them, divided by the cores, is added to the walk. So trees,
+// which have the fewest messages, win there.
 //
 // The second form walks no more than it must: it takes the candidates in the order of a lower bound (the time that the
 // busiest of a few ranks is busy), and stops when the bound says that the rest cannot win. *Time*: a few thousand steps per
@@ -35,7 +37,8 @@ namespace bough {
 template <CostModel M, Plan P>
 constexpr double price_of(const M& model, const problem& what, const P& plan) {
     const auto seen = detail::share_cores(model, what, plan.size());
-    return model::walk(plan, seen, what.bytes, what.element_bytes).makespan_ns;
+    return model::walk(plan, seen, what.bytes, what.element_bytes).makespan_ns +
+           detail::shared_work_ns(seen, what, plan, plan.size());
 }
 template <Plan P>
 double price_of(const any_costs& costs, const problem& what, const P& plan) {

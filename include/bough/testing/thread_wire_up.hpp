@@ -7,6 +7,9 @@
 #define BOUGH_TESTING_THREAD_WIRE_UP_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -53,8 +56,8 @@ public:
                 b.complete = std::exchange(b.said, {});
                 ++b.done;
                 b.changed.notify_all();
-            } else if (!b.changed.wait_for(held, std::chrono::nanoseconds(timeout_ns),
-                                           [&] { return b.done != number || b.broken; })) {
+            } else if (!b.changed.wait_until(held, end_of(timeout_ns),
+                                             [&] { return b.done != number || b.broken; })) {
                 b.broken = true;
                 b.changed.notify_all();
                 return {.code = errc::deadline};
@@ -66,6 +69,15 @@ public:
         }
 
     private:
+        using clock = std::chrono::steady_clock;
+        static clock::time_point end_of(std::uint64_t timeout_ns) {
+            constexpr auto last = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
+            const std::chrono::nanoseconds now = clock::now().time_since_epoch();
+            const std::uint64_t end = deadline_after(static_cast<std::uint64_t>(now.count()), timeout_ns);
+            return clock::time_point(std::chrono::duration_cast<clock::duration>(
+                std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(end, last)))));
+        }
+
         std::shared_ptr<board> board_;
         rank_t rank_;
     };

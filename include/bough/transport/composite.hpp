@@ -27,6 +27,7 @@
 #include <bough/algorithm/groups.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/select/transport_costs.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -77,6 +78,13 @@ public:
 
     auto cores() const noexcept requires requires(const Between& t) { t.cores(); }
     { return between_.end.cores(); }
+    // Those of the network, unless all ranks share a node.
+    any_costs default_costs() const noexcept {
+        return groups_.groups(size()) == 1 ? default_costs_of(inside_.end) : default_costs_of(between_.end);
+    }
+    double switch_ns() const noexcept {
+        return groups_.groups(size()) == 1 ? switch_ns_of(inside_.end) : switch_ns_of(between_.end);
+    }
     bool forked() const noexcept requires(knows_forks<Inside> || knows_forks<Between>) {
         bool is_child = false;
         if constexpr (knows_forks<Inside>) is_child = is_child || inside_.end.forked();

@@ -152,6 +152,10 @@ public:
 
     rank_t cores() const noexcept requires requires(const T& t) { t.cores(); }
     { return inner_.cores(); }
+    auto default_costs() const noexcept requires requires(const T& t) { t.default_costs(); }
+    { return inner_.default_costs(); }
+    double switch_ns() const noexcept requires requires(const T& t) { t.switch_ns(); }
+    { return inner_.switch_ns(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to < size() && to != rank()) {

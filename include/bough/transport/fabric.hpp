@@ -19,6 +19,7 @@
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/config.hpp>
 #include <bough/error.hpp>
+#include <bough/transport/detail/measured_costs.hpp>
 #include <bough/transport/fabric/endpoint.hpp>
 #include <bough/transport/fabric/join.hpp>
 #include <bough/transport/fabric/options.hpp>
@@ -60,6 +61,9 @@ public:
     std::uint32_t cores() const noexcept { return end_->who().cores; }
     // More ranks than cores on this machine: whoever waits takes time from whoever works.
     bool oversubscribed() const noexcept { return end_->who().oversubscribed; }
+    // What plans are chosen by (bough/select/transport_costs.hpp).
+    static constexpr model::loggops default_costs() noexcept { return detail::fabric_costs.model; }
+    static constexpr double switch_ns() noexcept { return detail::fabric_costs.switch_ns; }
     bool forked() const noexcept { return end_->forked(); }
     // What libfabric calls the network in use.
     std::string provider() const { return end_->device().provider(); }
@@ -80,7 +84,7 @@ public:
     void release(std::uint64_t handle) { end_->release(handle); }
     errc cancel(std::uint64_t id) { return end_->cancel(id); }
 
-    std::uint64_t now_ns() const noexcept { return detail::fabric_clock_ns(); }
+    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     // Polls drive the provider, so nobody may sleep for long.
     void wait(std::uint32_t idle, std::uint64_t) const {
         const std::uint32_t spins = oversubscribed() ? 1 : 200;

@@ -13,13 +13,14 @@
 // a claim that the sender can win by taking the message back. Nothing is copied twice.
 //
 // Waiting: while every rank has a core of its own, a rank spins, then yields; with more ranks than cores it yields at
-// once; after some milliseconds of nothing it sleeps in short naps.
+// once; after some milliseconds of nothing it sleeps in short naps. Or it sleeps in a loop of its own: descriptor() (Linux).
 #ifndef BOUGH_TRANSPORT_IN_PROCESS_HPP
 #define BOUGH_TRANSPORT_IN_PROCESS_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/transport/detail/bell.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/ring.hpp>
 #include <bough/transport/detail/slots.hpp>
@@ -68,6 +69,7 @@ private:
         std::atomic<detail::ring*> incoming{nullptr}; // all rings to this rank, newest first
         std::atomic<std::uint32_t> gone{0};           // 0, or that it was the n-th to go
         std::atomic<bool> taken{false};               // connect() has given its endpoint away
+        detail::bell bell;                            // rings for news, if it is armed
     };
     struct world {
         world(rank_t n, in_process_options o) : options(o), ranks(n) {
@@ -103,6 +105,7 @@ public:
         // Nobody reads this rank's memory from here on.
         world_->ranks[rank_].gone.store(order, std::memory_order_release);
         world_->departures.fetch_add(1, std::memory_order_release);
+        for (rank_state& r : world_->ranks) r.bell.ring();
     }
 
     rank_t rank() const noexcept { return rank_; }
@@ -122,6 +125,7 @@ public:
         const bool was_open = ring->has_open();
         const posted result = ring->push(tag, bytes, id);
         if (result == posted::pending && !was_open) open_.push_back(ring);
+        if (result != posted::would_block) world_->ranks[to].bell.ring();
         return result;
     }
 
@@ -139,10 +143,17 @@ public:
     }
 
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t) {
-        return detail::ring::of(handle)->take(handle, into) ? posted::complete : posted::failed;
+        detail::ring& ring = *detail::ring::of(handle);
+        if (!ring.take(handle, into)) return posted::failed;
+        world_->ranks[ring.from].bell.ring();
+        return posted::complete;
     }
     bool claim(std::uint64_t handle) noexcept { return detail::ring::of(handle)->claim(handle); }
-    void release(std::uint64_t handle) noexcept { detail::ring::of(handle)->release(handle); }
+    void release(std::uint64_t handle) noexcept {
+        detail::ring& ring = *detail::ring::of(handle);
+        ring.release(handle);
+        world_->ranks[ring.from].bell.ring();
+    }
 
     errc cancel(std::uint64_t id) noexcept {
         for (detail::ring* ring : open_)
@@ -163,6 +174,13 @@ public:
         else
             std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
+
+    // An eventfd; -1 where there is none (DescriptorTransport).
+    int descriptor() noexcept { return world_->ranks[rank_].bell.descriptor(); }
+    bool arm() noexcept {
+        return world_->ranks[rank_].bell.arm([this] { return has_news(); });
+    }
+    void disarm() noexcept { world_->ranks[rank_].bell.disarm(); }
 
 private:
     friend class in_process;
@@ -196,6 +214,16 @@ private:
     BOUGH_COLD void read_list(detail::ring* newest) {
         for (detail::ring* ring = newest; ring != newest_; ring = ring->next) in_.push_back(ring);
         newest_ = newest;
+    }
+    // Something that poll() would find, or that makes room for a refused post.
+    BOUGH_COLD bool has_news() noexcept {
+        if (world_->ranks[rank_].incoming.load(std::memory_order_acquire) != newest_) return true;
+        if (world_->departures.load(std::memory_order_acquire) != departures_) return true;
+        for (const detail::ring* ring : in_)
+            if (ring->has_arrival()) return true;
+        for (const auto& [peer, ring] : out_)
+            if (ring->has_news()) return true;
+        return false;
     }
     // Reports ranks that are gone and whose messages have all been seen.
     BOUGH_COLD std::size_t departed(std::span<event> events) {
@@ -234,7 +262,8 @@ private:
     std::vector<unsigned char> reported_;
 };
 
-static_assert(InPlaceTransport<in_process::endpoint> && WaitableTransport<in_process::endpoint>);
+static_assert(InPlaceTransport<in_process::endpoint> && WaitableTransport<in_process::endpoint> &&
+              DescriptorTransport<in_process::endpoint>);
 
 inline in_process::endpoint in_process::connect(rank_t rank) {
     BOUGH_EXPECTS(rank < size(), "rank: not a rank of this group");

@@ -23,6 +23,8 @@
 #define BOUGH_TRANSPORT_MPI_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/detail/measured_costs.hpp>
 #include <bough/transport/mpi_endpoint.hpp>
 
 #include <chrono>
@@ -52,6 +54,9 @@ public:
     std::uint32_t cores() const noexcept { return s_->cores; }
     // More ranks than cores on this node: whoever waits takes time from whoever works.
     bool oversubscribed() const noexcept { return s_->oversubscribed; }
+    // What plans are chosen by (bough/select/transport_costs.hpp).
+    static constexpr model::loggops default_costs() noexcept { return detail::mpi_costs.model; }
+    static constexpr double switch_ns() noexcept { return detail::mpi_costs.switch_ns; }
     bool forked() const noexcept { return detail::forks() != s_->forks; }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
@@ -66,10 +71,7 @@ public:
     void release(std::uint64_t handle) { s_->release(handle); }
     errc cancel(std::uint64_t id) { return s_->cancel(id); }
 
-    std::uint64_t now_ns() const noexcept {
-        const auto since = std::chrono::steady_clock::now().time_since_epoch();
-        return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-    }
+    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     void wait(std::uint32_t idle, std::uint64_t) const {
         constexpr std::uint32_t yields = 20'000; // some milliseconds; each poll has asked MPI too
         if (idle < s_->spins) return;

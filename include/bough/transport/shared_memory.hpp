@@ -10,9 +10,9 @@
 // They are combined in place if they lie in its heap; else `data` is null and take() reads them straight from its memory
 // through the kernel (process_vm_readv), or in pieces where the kernel does not allow that.
 //
-// A socket and a process handle for each peer tell when it dies: within milliseconds while this rank polls. All that is
-// read from shared memory is checked: a peer that writes nonsense is lost (errc::protocol_error), and nothing is read
-// or written outside of the rings. (doc/transports/shared_memory.md)
+// A socket and a process handle for each peer tell when it dies: within milliseconds while this rank polls, at once if it
+// sleeps in a loop of its own (descriptor()). All that is read from shared memory is checked: a peer that writes nonsense
+// is lost (errc::protocol_error), and nothing is read or written outside of the rings. (doc/transports/shared_memory.md)
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_HPP
 
@@ -25,8 +25,10 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/error.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/lifeline.hpp>
+#include <bough/transport/detail/measured_costs.hpp>
 #include <bough/transport/detail/shared_heap.hpp>
 #include <bough/transport/detail/shared_join.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
@@ -37,7 +39,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -52,8 +53,7 @@ namespace bough {
 struct shared_memory_options {
     std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
     // Longer payloads stay with their sender until they are read (where they have to come in pieces: those longer than half
-    // of it). At most 16 MiB; each ring has twice as much memory.
-    // 0: 64 KiB, less with more than 16 ranks, so that the rings of a rank take 2 MiB.
+    // of it). At most 16 MiB; a ring has twice as much. 0: 64 KiB; of more than 16 ranks less, so that all take 2 MiB.
     std::uint32_t eager_bytes = 0;
     std::uint64_t heap_bytes = 0;                   // of allocate(); may differ between ranks
     std::uint32_t cores = 0;                        // cores that the ranks share; 0: those that any of them may run on
@@ -70,8 +70,7 @@ public:
 
     // The same without exceptions: empty, and `result` says why. peer_dead, deadline: a rank did not come; no_resources:
     // memory or descriptors ran out; invalid_argument: options that break a rule or differ between ranks; unsupported: no
-    // memfd; protocol_error: a rank is not what it should be. If one rank has an error, all have: peer_aborted, with that
-    // one's as the cause.
+    // memfd; protocol_error: a rank is not what it should be. If one has an error, all have: peer_aborted with its cause.
     template <WireUp W>
     static std::optional<shared_memory> join(W& wire, status& result, const shared_memory_options& options = {});
 
@@ -86,10 +85,11 @@ public:
 
     rank_t rank() const noexcept { return rank_; }
     rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
-    // How many cores the ranks share.
+    // How many cores the ranks share. More ranks than cores: whoever waits takes time from whoever works.
     std::uint32_t cores() const noexcept { return cores_; }
-    // More ranks than cores: whoever waits takes time from whoever works.
     bool oversubscribed() const noexcept { return size() > cores_; }
+    static constexpr model::loggops default_costs() noexcept { return detail::shared_memory_costs.model; }
+    static constexpr double switch_ns() noexcept { return detail::shared_memory_costs.switch_ns; }
     // This process is a child of the one that joined: the group is its parent's.
     bool forked() const noexcept { return detail::fork_count != forks_; }
     // Memory of this rank's segment, heap included.
@@ -191,11 +191,7 @@ public:
         return errc::invalid_argument;
     }
 
-    std::uint64_t now_ns() const noexcept {
-        return static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-                .count());
-    }
+    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     // Spins while every rank can have a core of its own; then yields; after some milliseconds of nothing it sleeps until a
     // peer has something for it, for 5 ms at a time, so that the death of a peer is seen.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
@@ -215,6 +211,17 @@ public:
         const std::uint64_t left = deadline_ns == 0 ? longest_nap_ns : deadline_ns - now;
         detail::sleep_on(head_->sleeping, std::min(left, longest_nap_ns), has_barriers_, [this] { return has_news(); });
         looked_ns_ = now_ns();
+        look();
+    }
+
+    // An epoll queue of the lifelines; -1 if the kernel has no barriers (DescriptorTransport).
+    int descriptor() noexcept { return has_barriers_ ? lines_.descriptor() : -1; }
+    bool arm() noexcept {
+        return leaving_ == 0 && !forked() && detail::ask_for_ring(head_->sleeping, [this] { return has_news(); });
+    }
+    void disarm() {
+        if (forked()) return; // the word and the queue are its parent's
+        head_->sleeping.store(0, std::memory_order_relaxed);
         look();
     }
 
@@ -265,9 +272,10 @@ private:
     link& of(std::uint64_t handle) noexcept { return links_[static_cast<std::size_t>(handle >> 6)]; }
 
     // I have changed something that the peer may be sleeping for.
-    static void nudge(const link& l) noexcept {
+    void nudge(const link& l) const noexcept {
         std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper has a barrier for both (shared_sleep.hpp)
-        if (l.theirs->sleeping.load(std::memory_order_relaxed) != 0) detail::wake(l.theirs->sleeping);
+        std::atomic<std::uint32_t>& word = l.theirs->sleeping;
+        if (word.load(std::memory_order_relaxed) != 0 && !detail::wake(word)) lines_.ring(l.peer);
     }
     BOUGH_COLD void open(link& l) noexcept {
         l.opened = true;
@@ -409,10 +417,8 @@ private:
     }
 
     rank_t rank_ = 0;
-    std::uint32_t cores_ = 0;
-    std::uint32_t spins_ = 0;
+    std::uint32_t cores_ = 0, spins_ = 0, idle_polls_ = 0;
     std::uint32_t openings_ = 0; // that I know of
-    std::uint32_t idle_polls_ = 0;
     std::uint32_t leaving_ = 0; // peers that are gone, and not yet reported
     std::uint32_t forks_ = detail::forks();
     bool has_barriers_ = false;

@@ -24,7 +24,7 @@ namespace bough {
 
 using tcp = basic_tcp<openssl_mac>;
 
-static_assert(Transport<tcp> && WaitableTransport<tcp> && !InPlaceTransport<tcp>);
+static_assert(Transport<tcp> && WaitableTransport<tcp> && DescriptorTransport<tcp> && !InPlaceTransport<tcp>);
 
 } // namespace bough
 

@@ -37,7 +37,7 @@ class launcher {
 public:
     launcher(rank_t ranks, const launch_options& options)
         : options_(options), server_(ranks), children_(ranks), owner_(::getpid()),
-          deadline_ns_(deadline_after(options.timeout_ns)) {
+          deadline_ns_(deadline_after(steady_now_ns(), options.timeout_ns)) {
         for (rank_t r = 0; r != ranks; ++r) children_[r].end.rank = r;
     }
     launcher(const launcher&) = delete;
@@ -89,7 +89,7 @@ public:
     // Serves and watches until every rank has ended.
     launch_report run() {
         while (running_ != 0) {
-            const std::uint64_t now = monotonic_ns();
+            const std::uint64_t now = steady_now_ns();
             if (now >= std::min(deadline_ns_, grace_ns_)) {
                 report_.timed_out = report_.timed_out || now >= deadline_ns_;
                 deadline_ns_ = grace_ns_ = ~std::uint64_t{0};
@@ -187,7 +187,7 @@ private:
             if (server_.descriptor(r) >= 0 && server_.wants_to_write(r)) server_.serve(r);
         if (!c.end.ok() && report_.first_failed == no_rank) {
             report_.first_failed = rank;
-            grace_ns_ = deadline_after(options_.grace_ns);
+            grace_ns_ = deadline_after(steady_now_ns(), options_.grace_ns);
         }
     }
 

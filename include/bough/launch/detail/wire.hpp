@@ -8,17 +8,18 @@
 #define BOUGH_LAUNCH_DETAIL_WIRE_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/os/fd.hpp>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <poll.h>
 #include <span>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 namespace bough::detail::jobs {
@@ -38,48 +39,6 @@ struct launch_answer {
     std::uint32_t code = 0;             // an errc
     rank_t peer = no_rank;              // whose fault it was
     std::uint32_t mine = 0, theirs = 0; // of call_mismatch: lengths
-};
-
-inline std::uint64_t monotonic_ns() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
-}
-// When so much time from now on is over; a time that never comes if that is very long.
-inline std::uint64_t deadline_after(std::uint64_t timeout_ns) noexcept {
-    const std::uint64_t now = monotonic_ns();
-    return timeout_ns > ~std::uint64_t{0} - now ? ~std::uint64_t{0} : now + timeout_ns;
-}
-// For poll(): milliseconds to the deadline, rounded up; -1 if it never comes.
-inline int milliseconds_until(std::uint64_t deadline_ns) noexcept {
-    if (deadline_ns == ~std::uint64_t{0}) return -1;
-    const std::uint64_t now = monotonic_ns();
-    if (now >= deadline_ns) return 0;
-    const std::uint64_t ms = (deadline_ns - now + 999'999) / 1'000'000;
-    return ms > 1'000'000'000 ? 1'000'000'000 : static_cast<int>(ms);
-}
-
-// A descriptor that is closed when it goes.
-class unique_fd {
-public:
-    unique_fd() = default;
-    explicit unique_fd(int fd) noexcept : fd_(fd) {}
-    unique_fd(unique_fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    unique_fd& operator=(unique_fd&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~unique_fd() { reset(); }
-    int get() const noexcept { return fd_; }
-    explicit operator bool() const noexcept { return fd_ >= 0; }
-    int release() noexcept { return std::exchange(fd_, -1); }
-    void reset() noexcept {
-        if (fd_ >= 0) ::close(fd_);
-        fd_ = -1;
-    }
-
-private:
-    int fd_ = -1;
 };
 
 // A rank's end. Blocks, until the deadline.
@@ -121,7 +80,8 @@ public:
 
     // Reads the launcher's greeting.
     static status greet(int fd, launch_hello& hello, std::uint64_t timeout_ns) noexcept {
-        const errc code = read_all(fd, std::as_writable_bytes(std::span(&hello, 1)), deadline_after(timeout_ns));
+        const errc code =
+            read_all(fd, std::as_writable_bytes(std::span(&hello, 1)), deadline_after(steady_now_ns(), timeout_ns));
         if (code != errc::ok) return {.code = code};
         if (hello.magic != launch_hello::expected || hello.rank >= hello.size) return {.code = errc::protocol_error};
         return {};
@@ -133,7 +93,7 @@ public:
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) noexcept {
         if (const status bad = check_exchange(mine, all, size_)) return bad;
         if (!fd_) return {.code = broken_.code == errc::ok ? errc::peer_dead : broken_.code, .peer = broken_.peer};
-        const status result = exchange_open(mine, all, deadline_after(timeout_ns));
+        const status result = exchange_open(mine, all, deadline_after(steady_now_ns(), timeout_ns));
         if (result) { // the others learn of it by the end of the connection
             broken_ = result;
             fd_.reset();

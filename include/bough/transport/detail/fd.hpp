@@ -1,38 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// A file descriptor that is closed at the end, and a message over a Unix socket that carries one.
+// A message over a Unix socket that carries a file descriptor.
 #ifndef BOUGH_TRANSPORT_DETAIL_FD_HPP
 #define BOUGH_TRANSPORT_DETAIL_FD_HPP
+
+#include <bough/os/fd.hpp>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <span>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <sys/types.h>
 #include <utility>
 
 namespace bough::detail {
-
-class unique_fd {
-public:
-    unique_fd() = default;
-    explicit unique_fd(int fd) noexcept : fd_(fd) {}
-    unique_fd(unique_fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    unique_fd& operator=(unique_fd&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~unique_fd() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int get() const noexcept { return fd_; }
-    explicit operator bool() const noexcept { return fd_ >= 0; }
-    void close() noexcept { unique_fd().swap(*this); }
-
-private:
-    void swap(unique_fd& other) noexcept { std::swap(fd_, other.fd_); }
-    int fd_ = -1;
-};
 
 // Sends all bytes and a descriptor, without waiting and without a signal. False: not so; errno says why.
 inline bool send_with_fd(int socket, std::span<const std::byte> bytes, int fd) noexcept {

@@ -2,7 +2,7 @@
 // Lifelines: one open socket, and a handle of the process, for each peer: they tell of its end, which memory does not.
 //
 // The socket is shut down when its rank leaves. A process that is killed may leave it open in a child that it had forked;
-// the process handle (pidfd) tells of the end all the same.
+// the process handle (pidfd) tells of the end all the same. A byte on the socket says only: look, there is something.
 #ifndef BOUGH_TRANSPORT_DETAIL_LIFELINE_HPP
 #define BOUGH_TRANSPORT_DETAIL_LIFELINE_HPP
 
@@ -35,12 +35,21 @@ public:
 #endif
         if (lines_.size() <= peer) lines_.resize(peer + 1);
         const bool watched = watch_ && watch(socket.get(), peer, EPOLLIN | EPOLLRDHUP) &&
-                             (!process || watch(process.get(), peer, EPOLLIN));
+                             (!process || watch(process.get(), peer | is_process, EPOLLIN));
         lines_[peer] = {std::move(socket), std::move(process)};
         return watched;
     }
 
-    // Calls gone(peer) for peers that have ended, or that say something, which no peer does. Each once. Never waits.
+    // Readable when a peer has ended, or has rung. -1: there is none.
+    int descriptor() noexcept {
+        if (!watch_) watch_ = unique_fd(::epoll_create1(EPOLL_CLOEXEC)); // there are no peers
+        return watch_.get();
+    }
+    void ring(rank_t peer) const noexcept {
+        const char once = 1;
+        if (lines_[peer].socket) (void)!::send(lines_[peer].socket.get(), &once, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    // Calls gone(peer) for peers that have ended, each once; takes in what was rung. Never waits.
     template <class F>
     void look(F&& gone) {
         if (!watch_) return;
@@ -48,8 +57,11 @@ public:
         for (int found = 0;
              (found = ::epoll_wait(watch_.get(), events.data(), static_cast<int>(events.size()), 0)) > 0;)
             for (int i = 0; i != found; ++i) {
-                const auto peer = static_cast<rank_t>(events[static_cast<std::size_t>(i)].data.u32);
+                const epoll_event& e = events[static_cast<std::size_t>(i)];
+                const auto peer = static_cast<rank_t>(e.data.u64);
                 if (!lines_[peer].socket) continue; // both of its lines are in this list
+                if ((e.data.u64 & is_process) == 0 && (e.events & ~std::uint32_t{EPOLLIN}) == 0 && has_rung(peer))
+                    continue;
                 gone(peer);
                 unwatch(lines_[peer].socket.get()); // a forked child may hold it open, so closing is not enough
                 unwatch(lines_[peer].process.get());
@@ -73,10 +85,17 @@ private:
     struct line {
         unique_fd socket, process;
     };
-    bool watch(int fd, rank_t peer, std::uint32_t what) noexcept {
+    static constexpr std::uint64_t is_process = std::uint64_t{1} << 32;
+
+    bool has_rung(rank_t peer) const noexcept {
+        std::array<char, 64> bytes;
+        const ssize_t got = ::recv(lines_[peer].socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+        return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+    }
+    bool watch(int fd, std::uint64_t who, std::uint32_t what) noexcept {
         epoll_event e{};
         e.events = what;
-        e.data.u32 = peer;
+        e.data.u64 = who;
         return ::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, fd, &e) == 0;
     }
     void unwatch(int fd) noexcept {

@@ -32,10 +32,10 @@ public:
     posted push(const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (tail_ - consumed_seen_ > mask_) {
             consumed_seen_ = consumed_.load(std::memory_order_acquire);
-            if (tail_ - consumed_seen_ > mask_) return posted::would_block;
+            if (tail_ - consumed_seen_ > mask_) return wants_room_ = true, posted::would_block;
         }
         const std::uint32_t index = tail_ & mask_;
-        if ((open_ >> index & 1) != 0) return posted::would_block; // its end has not been polled yet
+        if ((open_ >> index & 1) != 0) return wants_room_ = true, posted::would_block; // its end has not been polled
         slot& s = slots_[index];
         s.tag = tag;
         posted result = posted::complete;
@@ -77,6 +77,17 @@ public:
         return found;
     }
     bool has_open() const noexcept { return open_ != 0; }
+    // Something that acknowledged() would find, or that makes room for a push that was refused: looked at before sleeping.
+    bool has_news() noexcept {
+        for (std::uint64_t open = open_; open != 0; open &= open - 1) {
+            const lent state =
+                long_[static_cast<std::uint32_t>(std::countr_zero(open))].state.load(std::memory_order_acquire);
+            if (state != lent::open && state != lent::claimed) return true;
+        }
+        const bool has_room =
+            tail_ - consumed_.load(std::memory_order_acquire) <= mask_ && (open_ >> (tail_ & mask_) & 1) == 0;
+        return wants_room_ && has_room && !(wants_room_ = false);
+    }
 
     // Takes a long message back, or waits for its reader through the usual event. False: no such message.
     bool cancel(std::uint64_t id) noexcept {
@@ -195,7 +206,8 @@ private:
 
     alignas(64) std::uint32_t tail_ = 0; // the sender's line
     std::uint32_t consumed_seen_ = 0;
-    std::uint64_t open_ = 0; // slots whose long message has not ended
+    std::uint64_t open_ = 0;  // slots whose long message has not ended
+    bool wants_room_ = false; // a push has been refused
 
     alignas(64) std::uint32_t head_ = 0; // the receiver's line
     release_order order_;

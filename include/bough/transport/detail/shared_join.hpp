@@ -11,7 +11,11 @@
 #define BOUGH_TRANSPORT_DETAIL_SHARED_JOIN_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/os/fd.hpp>
 #include <bough/transport/detail/fd.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
 #include <bough/transport/detail/shared_segment.hpp>
@@ -20,7 +24,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -55,7 +58,7 @@ class shared_join {
 public:
     shared_join(rank_t rank, const segment_layout& layout, std::uint32_t cores, bool direct, std::uint64_t timeout_ns)
         : layout_(layout), rank_(rank), cores_(cores), direct_(direct),
-          deadline_(clock::now() + std::chrono::nanoseconds(timeout_ns)), probe_(std::make_unique<secret>()) {}
+          deadline_ns_(deadline_after(steady_now_ns(), timeout_ns)), probe_(std::make_unique<secret>()) {}
 
     shared_segment mine;
     std::vector<joined_peer> peers; // by rank; that of this one is empty
@@ -92,7 +95,6 @@ public:
     }
 
 private:
-    using clock = std::chrono::steady_clock;
     static constexpr std::uint32_t version = 0x626f'7501;
     static constexpr rank_t most_ranks = 8 * (most_wire_up_bytes - 4);
 
@@ -122,10 +124,7 @@ private:
     status exchange(W& wire, const card& mine_, std::vector<card>& all) {
         return wire.exchange(std::as_bytes(std::span(&mine_, 1)), std::as_writable_bytes(std::span(all)), left_ns());
     }
-    std::uint64_t left_ns() const noexcept {
-        const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline_ - clock::now()).count();
-        return left > 0 ? static_cast<std::uint64_t>(left) : 0;
-    }
+    std::uint64_t left_ns() const noexcept { return time_left(steady_now_ns(), deadline_ns_); }
     static bool draw(void* into, std::size_t bytes) noexcept {
         return ::getrandom(into, bytes, 0) == static_cast<ssize_t>(bytes);
     }
@@ -214,10 +213,8 @@ private:
             for (const joined_peer& p : peers)
                 waiting.push_back({p.segment.data() == nullptr ? p.socket.get() : -1, POLLIN, 0});
             for (const stranger& s : strangers) waiting.push_back({s.socket.get(), POLLIN, 0});
-            const std::uint64_t left = left_ns();
-            if (left == 0) return missing(errc::deadline);
-            ::poll(waiting.data(), waiting.size(),
-                   static_cast<int>(std::min<std::uint64_t>(left / 1'000'000 + 1, 1000)));
+            if (left_ns() == 0) return missing(errc::deadline);
+            ::poll(waiting.data(), waiting.size(), milliseconds_until(deadline_ns_));
             for (std::size_t i = strangers.size(); i-- != 0;) {
                 if (waiting[1 + peers.size() + i].revents == 0) continue;
                 known += hear(strangers[i]);
@@ -237,7 +234,7 @@ private:
             }
             if (waiting[0].revents != 0) accept_all(strangers);
         }
-        listener_.close();
+        listener_.reset();
         return {};
     }
     status missing(errc code) const {
@@ -307,7 +304,7 @@ private:
     rank_t rank_;
     std::uint32_t cores_;
     bool direct_;
-    clock::time_point deadline_;
+    std::uint64_t deadline_ns_;
     std::unique_ptr<secret> probe_; // where others find this rank's key
     unique_fd listener_, file_;
     std::vector<card> cards_;

@@ -17,7 +17,8 @@ namespace bough::detail {
 
 struct segment_head {
     alignas(64) std::atomic<std::uint32_t> openings{0}; // how often a sender has begun to use its ring
-    alignas(64) std::atomic<std::uint32_t> sleeping{0}; // 1: wake the owner after you have changed something
+    // Of the owner (shared_sleep.hpp). Not 0: after you have changed something, wake it or, if it says so, ring.
+    alignas(64) std::atomic<std::uint32_t> sleeping{0};
 };
 
 // One piece of a staged message.

@@ -28,24 +28,40 @@ inline bool register_barriers() noexcept {
     return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
+// Values of the word.
+inline constexpr std::uint32_t sleeps = 1;       // on the word itself
+inline constexpr std::uint32_t wants_a_ring = 2; // in a loop of its own: rings are bytes on its lifelines
+
 // Sleeps until `word` is 0 or `most_ns` have passed, unless `ready()` holds. Pre: only this thread sleeps on the word.
 template <class F>
 void sleep_on(std::atomic<std::uint32_t>& word, std::uint64_t most_ns, bool has_barriers, F&& ready) noexcept {
-    word.store(1, std::memory_order_seq_cst);
+    word.store(sleeps, std::memory_order_seq_cst);
     if (has_barriers)
         ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
     else
         most_ns = std::min<std::uint64_t>(most_ns, 500'000);
     if (!ready()) {
         const timespec limit{static_cast<time_t>(most_ns / 1'000'000'000), static_cast<long>(most_ns % 1'000'000'000)};
-        ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, 1, &limit, nullptr, 0);
+        ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, sleeps, &limit, nullptr, 0);
     }
     word.store(0, std::memory_order_relaxed);
 }
 
-BOUGH_COLD inline void wake(std::atomic<std::uint32_t>& word) noexcept {
+// Asks for a ring, unless `ready()` holds; then false. Only with barriers.
+template <class F>
+bool ask_for_ring(std::atomic<std::uint32_t>& word, F&& ready) noexcept {
+    word.store(wants_a_ring, std::memory_order_seq_cst);
+    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+    if (!ready()) return true;
     word.store(0, std::memory_order_relaxed);
+    return false;
+}
+
+// False: its owner does not sleep on it, but wants a ring.
+BOUGH_COLD inline bool wake(std::atomic<std::uint32_t>& word) noexcept {
+    if (word.exchange(0, std::memory_order_relaxed) == wants_a_ring) return false;
     ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    return true;
 }
 
 } // namespace bough::detail

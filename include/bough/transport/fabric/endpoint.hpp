@@ -9,6 +9,8 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/buffers.hpp>
@@ -70,7 +72,7 @@ public:
             lines_.flush();
             while (gather(8)) {
             }
-            if (turns % 16 == 0 && fabric_clock_ns() >= last_ns) {
+            if (turns % 16 == 0 && steady_now_ns() >= last_ns) {
                 const rank_t late = lines_.missing();
                 return {.code = errc::deadline, .peer = late != group_.size ? late : no_rank};
             }
@@ -169,7 +171,7 @@ public:
         if (t != nullptr && t->stage == transfer::waiting) return end(*t, errc::cancelled), errc::ok;
         if (t == nullptr) t = pulls_.find(is_it);
         if (t != nullptr) { // under way, or asked for: its end comes soon, and says how
-            if (t->given_up_ns == 0) t->given_up_ns = fabric_clock_ns();
+            if (t->given_up_ns == 0) t->given_up_ns = steady_now_ns();
             return errc::ok;
         }
         for (std::size_t i = next_ready_; i != ready_.size(); ++i) // over, but the caller does not know yet
@@ -356,7 +358,7 @@ private:
     BOUGH_COLD void suspect(rank_t r, errc why) {
         peer& p = peers_[r];
         if (p.left || p.suspected_ns != 0) return;
-        p.suspected_ns = fabric_clock_ns();
+        p.suspected_ns = steady_now_ns();
         p.fault = why;
         ++suspects_;
     }
@@ -366,7 +368,7 @@ private:
         if (suspects_ != 0) judge();
         if (n % 64 == 0) lines_.refill(), bury();
         if (n % 16 != 0 || closed_) return;
-        const std::uint64_t now = fabric_clock_ns();
+        const std::uint64_t now = steady_now_ns();
         if (now - looked_ns_ < 1'000'000) return;
         looked_ns_ = now;
         watch_.look([this](rank_t r) { suspect(r, errc::peer_dead); });
@@ -376,7 +378,7 @@ private:
         if (pushes_.find(too_late) != nullptr || pulls_.find(too_late) != nullptr) resign();
     }
     BOUGH_COLD void judge() {
-        const std::uint64_t now = fabric_clock_ns();
+        const std::uint64_t now = steady_now_ns();
         for (rank_t r = 0; r != group_.size; ++r) {
             peer& p = peers_[r];
             if (p.suspected_ns != 0 && !p.left && ++p.quiet >= 16 && now - p.suspected_ns >= 2'000'000) lose(r);
@@ -393,7 +395,7 @@ private:
             transfer& t = pushes_[i];
             if (t.op.peer != r) continue;
             if (t.stage == transfer::flying && !closed_) {
-                t.given_up_ns = fabric_clock_ns(); // the provider says soon that it failed
+                t.given_up_ns = steady_now_ns(); // the provider says soon that it failed
                 continue;
             }
             end(t, errc::peer_dead);
@@ -410,7 +412,7 @@ private:
             return t.given_up_ns != 0 && !t.over && peers_[t.op.peer].left;
         };
         for (transfer* t; (t = pushes_.find(is_grave)) != nullptr; end(*t, errc::peer_dead))
-            if (fabric_clock_ns() - t->given_up_ns < 20'000'000) return;
+            if (steady_now_ns() - t->given_up_ns < 20'000'000) return;
     }
     // Leaves the group, to have memory back that the provider does not give back.
     BOUGH_COLD void resign() {
@@ -430,10 +432,10 @@ private:
     // Says goodbye. What cannot be taken back ends first; both take no longer than `linger_ns`.
     void leave() {
         if (closed_) return;
-        const std::uint64_t last = fabric_clock_ns() + options_.linger_ns;
+        const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
         for (std::size_t i = 0; i != pushes_.size(); ++i) pushes_[i].over |= pushes_[i].stage == transfer::waiting;
         const auto wait_for = [&](const auto& done) {
-            for (std::array<event, 8> events; !done() && !closed_ && fabric_clock_ns() < last;) {
+            for (std::array<event, 8> events; !done() && !closed_ && steady_now_ns() < last;) {
                 const std::size_t found = poll(events);
                 for (std::size_t i = 0; i != found; ++i)
                     if (events[i].what == event::kind::arrived) release(events[i].id);

@@ -4,7 +4,9 @@
 #define BOUGH_TRANSPORT_FABRIC_JOIN_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/device.hpp>
 #include <bough/transport/fabric/endpoint.hpp>
@@ -70,7 +72,7 @@ inline status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, fab
 
 template <WireUp W>
 std::unique_ptr<fabric_endpoint> join_fabric(W& wire, fabric_options options, status& outcome) {
-    const std::uint64_t last_ns = fabric_clock_ns() + options.timeout_ns;
+    const std::uint64_t last_ns = deadline_after(steady_now_ns(), options.timeout_ns);
     auto device = std::make_unique<fabric_device>();
     fabric_card mine;
     mine.window = options.window;

@@ -6,6 +6,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/transport/fabric/buffers.hpp>
 #include <bough/transport/fabric/device.hpp>
 #include <bough/transport/fabric/frame.hpp>
@@ -13,7 +14,6 @@
 #include <bough/transport/fabric/order.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,11 +22,6 @@
 #include <vector>
 
 namespace bough::detail {
-
-inline std::uint64_t fabric_clock_ns() noexcept {
-    const auto since = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-}
 
 struct fabric_group {
     rank_t rank = 0, size = 1;
@@ -121,7 +116,7 @@ public:
     }
     void flush() {
         if (queue_.empty()) return;
-        const std::uint64_t now = fabric_clock_ns();
+        const std::uint64_t now = steady_now_ns();
         std::size_t kept = 0;
         for (std::size_t i = 0; i != queue_.size(); ++i) {
             word w = queue_[i];

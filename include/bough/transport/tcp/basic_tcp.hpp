@@ -6,6 +6,10 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/detail/measured_costs.hpp>
 #include <bough/transport/tcp/hosts.hpp>
 #include <bough/transport/tcp/join.hpp>
 #include <bough/transport/tcp/mac.hpp>
@@ -49,6 +53,9 @@ public:
     // How many cores the ranks share: those of all machines, each counted once.
     std::uint32_t cores() const noexcept { return mesh_->cores(); }
     bool oversubscribed() const noexcept { return size() > cores(); }
+    // What plans are chosen by (bough/select/transport_costs.hpp).
+    static constexpr model::loggops default_costs() noexcept { return detail::tcp_costs.model; }
+    static constexpr double switch_ns() noexcept { return detail::tcp_costs.switch_ns; }
     bool forked() const noexcept { return mesh_->forked(); }
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
 
@@ -62,11 +69,18 @@ public:
     void release(std::uint64_t handle) { mesh_->release(handle); }
     errc cancel(std::uint64_t id) { return mesh_->cancel(id); }
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) { mesh_->wait(idle, deadline_ns); }
+    int descriptor() { return mesh_->descriptor(); }
+    bool arm() { return mesh_->arm(); }
+    void disarm() { mesh_->disarm(); }
+    // Something that was posted waits for room in a socket: somebody must go on polling.
+    bool unsent() const noexcept { return mesh_->unsent(); }
 
     // --- What it has done ---
     std::uint64_t system_calls() const noexcept { return mesh_->system_calls(); } // reads and writes
     std::uint64_t unexpected_bytes() const noexcept { return mesh_->unexpected_bytes(); }
     std::uint64_t strangers_turned_away() const noexcept { return mesh_->strangers_turned_away(); }
+    // How often a lazy group could not make or accept a connection for want of descriptors or memory.
+    std::uint64_t shortages() const noexcept { return mesh_->shortages(); }
 
 private:
     using mesh_type = detail::tcp_mesh<M>;

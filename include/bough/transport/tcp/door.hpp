@@ -7,7 +7,9 @@
 #ifndef BOUGH_TRANSPORT_TCP_DOOR_HPP
 #define BOUGH_TRANSPORT_TCP_DOOR_HPP
 
+#include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/fd.hpp>
 #include <bough/transport/tcp/handshake.hpp>
 #include <bough/transport/tcp/mac.hpp>
 #include <bough/transport/tcp/sockets.hpp>
@@ -41,12 +43,12 @@ static_assert(sizeof(tcp_stranger) <= 128);
 
 // `Host`, whoever has the door:
 //   host.judge(rank) -> verdict: shall this connection of the rank be the pair's?
-//   host.attach(rank, descriptor): it is; the descriptor is the host's now
+//   host.attach(rank, descriptor, window): it is; the descriptor is the host's now; `window`: the rank's, in KiB
 //   host.unreachable(rank) -> bool: calling on it failed; true: it need not be tried again
 template <Mac M>
 class tcp_door {
 public:
-    // `who`: job, size, and this rank as `to`.
+    // `who`: job, size, this rank as `to`, and its window.
     tcp_door(const introduction& who, const job_key& key, const door_limits& limits)
         : who_(who), key_(key), limits_(limits) {
         strangers_.reserve(limits.strangers);
@@ -58,7 +60,7 @@ public:
         M::wipe(secret_);
     }
 
-    status open(unique_descriptor listener) {
+    status open(unique_fd listener) {
         listener_ = std::move(listener);
         return M::random(secret_) ? status{} : status{.code = errc::no_resources};
     }
@@ -71,6 +73,9 @@ public:
     bool busy() const noexcept { return !strangers_.empty() || !callers_.empty(); }
     std::size_t strangers() const noexcept { return strangers_.size(); }
     std::uint64_t turned_away() const noexcept { return turned_away_; }
+    // How often no socket was to be had, to call or to accept with, and no stranger's could be taken: the process, or the
+    // system, is out of descriptors or of memory.
+    std::uint64_t shortages() const noexcept { return shortages_; }
 
     void call_on(rank_t to, const tcp_address& at) {
         if (!is_calling(to)) callers_.push_back({to, at});
@@ -120,7 +125,7 @@ private:
     struct caller {
         rank_t to = no_rank;
         tcp_address at;
-        unique_descriptor socket{};
+        unique_fd socket{};
         bool proved = false; // the proof is sent
         std::uint32_t got = 0;
         std::array<std::byte, answer_bytes> heard{};
@@ -129,6 +134,9 @@ private:
         errc fault = errc::ok;
     };
 
+    static bool is_shortage(int error) noexcept {
+        return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    }
     // The nonce of stranger n is a function of n and of a secret that is fresh for this door.
     bool nonce_of(std::uint64_t number, nonce& made) const {
         std::array<std::byte, 8> text{};
@@ -144,9 +152,11 @@ private:
             const bool full = strangers_.size() >= limits_.strangers;
             const bool may_drop = oldest != strangers_.end() && now_ns - oldest->since_ns >= limits_.grace_ns;
             if (full && !may_drop) return;
-            unique_descriptor socket = accept_socket(listener_.get());
+            unique_fd socket = accept_socket(listener_.get());
             if (!socket && errno == ECONNABORTED) continue;
-            if (!socket && (errno != EMFILE || !may_drop)) return;
+            const bool is_short = !socket && is_shortage(errno);
+            if (is_short && strangers_.empty()) ++shortages_;
+            if (!socket && (!is_short || !may_drop)) return;
             if (full || !socket) {
                 ::close(oldest->descriptor);
                 *oldest = strangers_.back();
@@ -175,7 +185,7 @@ private:
         for (std::size_t i = 0; i != std::min<std::size_t>(s.got, 8); ++i)
             in &= s.said[i] == static_cast<std::byte>(handshake_layout::magic[i]);
         if (in && s.got != s.said.size()) return false;
-        unique_descriptor socket(s.descriptor);
+        unique_fd socket(s.descriptor);
         nonce accepting{}, connecting{};
         introduction who;
         if (!in || !nonce_of(s.number, accepting) || !check_proof<M>(key_, who_, accepting, s.said, who, connecting)) {
@@ -184,11 +194,12 @@ private:
         }
         const tcp_verdict said = host.judge(who.from);
         answer_message answer{};
-        if (!make_answer<M>(key_, who, accepting, connecting, said, answer) || !send_now(socket.get(), answer))
+        if (!make_answer<M>(key_, who, accepting, connecting, {said, who_.window_kib}, answer) ||
+            !send_now(socket.get(), answer))
             return true;
         if (said == tcp_verdict::welcome) {
             stop_calling(who.from);
-            host.attach(who.from, std::move(socket));
+            host.attach(who.from, std::move(socket), who.window_kib);
         }
         return true;
     }
@@ -199,7 +210,10 @@ private:
         if (!c.socket) {
             if (now_ns < c.retry_ns) return false;
             c.socket = open_socket(c.at.protocol().family());
-            if (!c.socket) return fail(c, now_ns, errc::no_resources, host);
+            if (!c.socket) {
+                ++shortages_;
+                return fail(c, now_ns, errc::no_resources, host);
+            }
             if (limits_.socket_bytes != 0) {
                 set_socket_option(c.socket.get(), SOL_SOCKET, SO_RCVBUF, static_cast<int>(limits_.socket_bytes));
                 set_socket_option(c.socket.get(), SOL_SOCKET, SO_SNDBUF, static_cast<int>(limits_.socket_bytes));
@@ -231,11 +245,11 @@ private:
             c.proved = true;
             return false;
         }
-        tcp_verdict said{};
+        tcp_answer said;
         if (!check_answer<M>(key_, who, c.accepting, c.connecting, c.heard, said))
             return fail(c, now_ns, errc::protocol_error, host);
-        if (said == tcp_verdict::taken) return fail(c, now_ns, errc::ok, host);
-        host.attach(c.to, std::move(c.socket));
+        if (said.verdict == tcp_verdict::taken) return fail(c, now_ns, errc::ok, host);
+        host.attach(c.to, std::move(c.socket), said.window_kib);
         return true;
     }
     // Tries again later, unless the host has had enough.
@@ -252,11 +266,12 @@ private:
     job_key key_;
     door_limits limits_;
     std::array<std::byte, mac_bytes> secret_{};
-    unique_descriptor listener_;
+    unique_fd listener_;
     std::vector<tcp_stranger> strangers_;
     std::vector<caller> callers_;
     std::uint64_t numbers_ = 0;
     std::uint64_t turned_away_ = 0;
+    std::uint64_t shortages_ = 0;
 };
 
 } // namespace bough::detail

@@ -21,10 +21,11 @@
 namespace bough::detail {
 
 enum class frame_kind : std::uint16_t {
-    message = 1,      // short: it is received whole before it is announced
-    long_message = 2, // announced by its header; the tail says whether its sender took it back meanwhile
-    nothing = 3,      // a message that was taken back before its payload left; no payload
-    credit = 4,       // `bytes` of short frames have been used up, and may be sent again; no payload
+    message = 1, // short: it is received whole before it is announced
+    long_message =
+        2, // above most_short_bytes; announced by its header; the tail says whether its sender took it back meanwhile
+    nothing = 3, // a message that was taken back before its payload left; no payload
+    credit = 4,  // `bytes` of short frames have been used up, and may be sent again; no payload
 };
 
 struct frame {
@@ -38,7 +39,7 @@ struct frame {
 enum class frame_fault : std::uint8_t {
     none,
     kind,     // no kind that there is
-    length,   // more than a frame of this kind may carry
+    length,   // not one that a frame of this kind may carry
     reserved, // a bit is set that has no meaning
     sequence, // not the frame that comes next
 };
@@ -122,7 +123,7 @@ constexpr frame_fault decode_frame(const frame_header& bytes, std::uint32_t next
     const std::uint64_t most = kind == frame_kind::message   ? most_short_bytes
                                : kind == frame_kind::nothing ? 0
                                                              : most_frame_bytes;
-    if (h.bytes > most) return frame_fault::length;
+    if (h.bytes > most || (kind == frame_kind::long_message && h.bytes <= most_short_bytes)) return frame_fault::length;
     if (h.zero != 0) return frame_fault::reserved;
     if (h.sequence != next) return frame_fault::sequence;
     f = {h.tag, h.bytes, h.sequence, kind};

@@ -3,11 +3,11 @@
 //
 //   who accepts                                who connects
 //   greeting {magic, nonce A}          ->
-//                                      <-      proof  {magic, job, size, from, to, nonce B, mac}
-//   answer   {magic, verdict, mac}     ->
+//                                      <-      proof  {magic, job, size, from, to, window, nonce B, mac}
+//   answer   {magic, verdict, window, mac} ->
 //
 // Both macs are HMAC-SHA256 under the key of the job, over a label that names the role, the job, the size of the group, both
-// ranks and both nonces; the answer's also over the verdict. So a message of one role is none of the other, none of another
+// ranks, both nonces, the window of who speaks, and the answer's verdict. So a message of one role is none of the other, none of another
 // pair or job, and none of an earlier handshake. Who accepts says nothing that needs the key before it has seen a
 // proof: strangers cannot make it compute macs for them.
 #ifndef BOUGH_TRANSPORT_TCP_HANDSHAKE_HPP
@@ -30,18 +30,28 @@ using greeting_message = std::array<std::byte, greeting_bytes>;
 using proof_message = std::array<std::byte, proof_bytes>;
 using answer_message = std::array<std::byte, answer_bytes>;
 
+// A window: KiB of short frames that a rank takes in before it has used any up. The least that is legal.
+inline constexpr std::uint32_t least_window_kib = 256;
+constexpr std::uint64_t window_bytes(std::uint32_t kib) noexcept { return std::uint64_t{kib} << 10; }
+
 // Who wants to talk to whom, in which job.
 struct introduction {
     std::uint64_t job = 0;
     rank_t size = 0;
-    rank_t from = no_rank; // who connects
-    rank_t to = no_rank;   // who accepts
+    rank_t from = no_rank;                       // who connects
+    rank_t to = no_rank;                         // who accepts
+    std::uint32_t window_kib = least_window_kib; // of who connects
     friend constexpr bool operator==(const introduction&, const introduction&) = default;
 };
 
 enum class tcp_verdict : std::uint32_t {
     welcome = 1, // the connection is the pair's
     taken = 2,   // the pair has another connection, or will have
+};
+struct tcp_answer {
+    tcp_verdict verdict{};
+    std::uint32_t window_kib = least_window_kib; // of who accepts
+    friend constexpr bool operator==(const tcp_answer&, const tcp_answer&) = default;
 };
 
 namespace handshake_layout {
@@ -71,17 +81,18 @@ constexpr bool has_magic(std::span<const std::byte> message) noexcept {
 // What a mac is made of.
 template <Mac M>
 bool mac_of(const job_key& key, std::span<const char, 21> label, const introduction& who, const nonce& accepting,
-            const nonce& connecting, std::uint32_t said, std::span<std::byte, mac_bytes> tag) {
-    std::array<std::byte, 20 + 24 + 64> text{};
+            const nonce& connecting, const tcp_answer& said, std::span<std::byte, mac_bytes> tag) {
+    std::array<std::byte, 20 + 28 + 64> text{};
     for (std::size_t i = 0; i != 20; ++i) text[i] = static_cast<std::byte>(label[i]);
     const auto rest = std::span(text).subspan(20);
     put(rest.subspan(0, 8), who.job);
     put(rest.subspan(8, 4), who.size);
     put(rest.subspan(12, 4), who.from);
     put(rest.subspan(16, 4), who.to);
-    put(rest.subspan(20, 4), said);
-    std::copy(accepting.begin(), accepting.end(), rest.begin() + 24);
-    std::copy(connecting.begin(), connecting.end(), rest.begin() + 56);
+    put(rest.subspan(20, 4), static_cast<std::uint32_t>(said.verdict));
+    put(rest.subspan(24, 4), said.window_kib);
+    std::copy(accepting.begin(), accepting.end(), rest.begin() + 28);
+    std::copy(connecting.begin(), connecting.end(), rest.begin() + 60);
     return M::authenticate(key.bytes(), text, tag);
 }
 
@@ -110,25 +121,28 @@ bool make_proof(const job_key& key, const introduction& who, const nonce& accept
     put(bytes.subspan(16, 4), who.size);
     put(bytes.subspan(20, 4), who.from);
     put(bytes.subspan(24, 4), who.to);
+    put(bytes.subspan(28, 4), who.window_kib);
     std::copy(connecting.begin(), connecting.end(), m.begin() + 32);
-    return mac_of<M>(key, proof_label, who, accepting, connecting, 0, std::span(m).template subspan<64, mac_bytes>());
+    return mac_of<M>(key, proof_label, who, accepting, connecting, {{}, who.window_kib},
+                     std::span(m).template subspan<64, mac_bytes>());
 }
 
 // What a proof claims; nothing is proved by that. False: it is no proof at all.
 constexpr bool read_proof(const proof_message& m, introduction& who, nonce& connecting) noexcept {
     using namespace handshake_layout;
     const std::span<const std::byte> bytes(m);
-    if (!has_magic(m) || get(bytes.subspan(28, 4)) != 0) return false;
+    if (!has_magic(m) || get(bytes.subspan(28, 4)) < least_window_kib) return false;
     who.job = get(bytes.subspan(8, 8));
     who.size = static_cast<rank_t>(get(bytes.subspan(16, 4)));
     who.from = static_cast<rank_t>(get(bytes.subspan(20, 4)));
     who.to = static_cast<rank_t>(get(bytes.subspan(24, 4)));
+    who.window_kib = static_cast<std::uint32_t>(get(bytes.subspan(28, 4)));
     for (std::size_t i = 0; i != connecting.size(); ++i) connecting[i] = m[32 + i];
     return true;
 }
 
 // Is it a proof by a rank of this group, for this rank and this greeting? Then `who.from` is the rank.
-// `mine`: what must be claimed, less the rank that connects.
+// `mine`: what must be claimed, less the rank that connects and its window.
 template <Mac M>
 bool check_proof(const job_key& key, const introduction& mine, const nonce& accepting, const proof_message& m,
                  introduction& who, nonce& connecting) {
@@ -136,32 +150,36 @@ bool check_proof(const job_key& key, const introduction& mine, const nonce& acce
     if (who.job != mine.job || who.size != mine.size || who.to != mine.to) return false;
     if (who.from >= who.size || who.from == who.to) return false;
     std::array<std::byte, mac_bytes> tag{};
-    if (!handshake_layout::mac_of<M>(key, handshake_layout::proof_label, who, accepting, connecting, 0, tag))
+    if (!handshake_layout::mac_of<M>(key, handshake_layout::proof_label, who, accepting, connecting,
+                                     {{}, who.window_kib}, tag))
         return false;
     return M::equal(tag, std::span(m).template subspan<64, mac_bytes>());
 }
 
 template <Mac M>
 bool make_answer(const job_key& key, const introduction& who, const nonce& accepting, const nonce& connecting,
-                 tcp_verdict said, answer_message& m) {
+                 const tcp_answer& said, answer_message& m) {
     using namespace handshake_layout;
     m = {};
     put_magic(m);
-    put(std::span(m).subspan(8, 4), static_cast<std::uint32_t>(said));
-    return mac_of<M>(key, answer_label, who, accepting, connecting, static_cast<std::uint32_t>(said),
+    put(std::span(m).subspan(8, 4), static_cast<std::uint32_t>(said.verdict));
+    put(std::span(m).subspan(12, 4), said.window_kib);
+    return mac_of<M>(key, answer_label, who, accepting, connecting, said,
                      std::span(m).template subspan<16, mac_bytes>());
 }
 
 template <Mac M>
 bool check_answer(const job_key& key, const introduction& who, const nonce& accepting, const nonce& connecting,
-                  const answer_message& m, tcp_verdict& said) {
+                  const answer_message& m, tcp_answer& said) {
     using namespace handshake_layout;
     const auto word = static_cast<std::uint32_t>(get(std::span(m).subspan(8, 4)));
-    if (!has_magic(m) || get(std::span(m).subspan(12, 4)) != 0 || word < 1 || word > 2) return false;
+    const tcp_answer claimed{static_cast<tcp_verdict>(word),
+                             static_cast<std::uint32_t>(get(std::span(m).subspan(12, 4)))};
+    if (!has_magic(m) || claimed.window_kib < least_window_kib || word < 1 || word > 2) return false;
     std::array<std::byte, mac_bytes> tag{};
-    if (!mac_of<M>(key, answer_label, who, accepting, connecting, word, tag)) return false;
+    if (!mac_of<M>(key, answer_label, who, accepting, connecting, claimed, tag)) return false;
     if (!M::equal(tag, std::span(m).template subspan<16, mac_bytes>())) return false;
-    said = static_cast<tcp_verdict>(word);
+    said = claimed;
     return true;
 }
 

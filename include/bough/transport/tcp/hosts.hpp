@@ -9,12 +9,13 @@
 //
 // A key is 32 bytes, or 64 hexadecimal digits with an optional newline: `openssl rand -hex 32 > job.key`. It is read from
 // a regular file of the caller's that nobody else may read, or from a descriptor that a launcher leaves open; never from
-// an argument or the environment, which others can see.
+// an argument or the environment, which others can see. No group is joined without one: 32 bytes of zero are none.
 #ifndef BOUGH_TRANSPORT_TCP_HOSTS_HPP
 #define BOUGH_TRANSPORT_TCP_HOSTS_HPP
 
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/fd.hpp>
 #include <bough/transport/tcp/mac.hpp>
 
 #include <array>
@@ -72,8 +73,9 @@ inline status read_hosts(std::string_view text, std::vector<tcp_host>& hosts) {
     return {};
 }
 
-// Reads a key to the end of the file behind the descriptor, which stays open.
+// Reads a key to the end of the file behind the descriptor, which stays open. After an error there is no key.
 inline status read_key_descriptor(int descriptor, job_key& key) {
+    key.forget();
     std::array<char, 67> text{};
     std::size_t length = 0;
     while (length != text.size()) {
@@ -85,7 +87,10 @@ inline status read_key_descriptor(int descriptor, job_key& key) {
     }
     const auto finish = [&](const char* fault) {
         for (volatile char& c : text) c = 0;
-        return fault == nullptr ? status{} : invalid_argument(fault);
+        if (fault == nullptr && !key.is_set()) fault = "key: is all zeros";
+        if (fault == nullptr) return status{};
+        key.forget();
+        return invalid_argument(fault);
     };
     if (length == mac_bytes) {
         for (std::size_t i = 0; i != mac_bytes; ++i) key.bytes()[i] = static_cast<std::byte>(text[i]);
@@ -108,21 +113,16 @@ inline status read_key_descriptor(int descriptor, job_key& key) {
     return finish(nullptr);
 }
 
+// The same from a file. After an error there is no key.
 inline status read_key_file(const std::string& path, job_key& key) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) return invalid_argument("key: the file cannot be opened");
+    key.forget();
+    const detail::unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!file) return invalid_argument("key: the file cannot be opened");
     struct stat facts {};
-    status result;
-    if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode))
-        result = invalid_argument("key: not a regular file");
-    else if (facts.st_uid != ::geteuid())
-        result = invalid_argument("key: the file belongs to another user");
-    else if ((facts.st_mode & 077) != 0)
-        result = invalid_argument("key: others may use the file: its mode must be 0600");
-    else
-        result = read_key_descriptor(descriptor, key);
-    ::close(descriptor);
-    return result;
+    if (::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return invalid_argument("key: not a regular file");
+    if (facts.st_uid != ::geteuid()) return invalid_argument("key: the file belongs to another user");
+    if ((facts.st_mode & 077) != 0) return invalid_argument("key: others may use the file: its mode must be 0600");
+    return read_key_descriptor(file.get(), key);
 }
 
 } // namespace bough

@@ -5,6 +5,9 @@
 // its header; its payload stays on the socket, and what follows behind it, until it is taken (then it is read straight to
 // where it shall go) or released. If that does not happen soon, it is read into memory of its own, as far as the cap for
 // unexpected bytes allows, so that it does not stand in the way of other operations.
+//
+// Of short messages the peer may have as many on the way, or lying here, as this rank's window has room for, headers included.
+// One above it is a protocol error, seen before anything is kept of it.
 #ifndef BOUGH_TRANSPORT_TCP_INCOMING_HPP
 #define BOUGH_TRANSPORT_TCP_INCOMING_HPP
 
@@ -27,7 +30,9 @@ namespace bough::detail {
 
 class tcp_incoming {
 public:
-    tcp_incoming(tcp_memory& memory, rank_t peer, std::uint64_t most) : memory_(memory), peer_(peer) {
+    // `most`: bytes of unexpected messages that are kept; `window`: what the peer was told of them. Pre: window <= most.
+    tcp_incoming(tcp_memory& memory, rank_t peer, std::uint64_t most, std::uint64_t window)
+        : memory_(memory), peer_(peer), window_(window) {
         budget_.most = most;
     }
     tcp_incoming(const tcp_incoming&) = delete;
@@ -39,10 +44,16 @@ public:
     errc fault() const noexcept { return fault_; }
     // A long message waits to be taken: reading the socket would not help.
     bool blocked() const noexcept { return mode_ == mode::announced; }
+    // The same, and it will soon be read on or need not be looked at for a while.
+    bool is_impatient() const noexcept { return mode_ == mode::announced && turns_ < patience; }
     // Credit that the peer has sent, since this was asked last.
     std::uint64_t credit() noexcept { return std::exchange(credit_, 0); }
-    // Bytes of short frames that are used up; who tells the peer counts them down.
-    std::uint64_t& used_up() noexcept { return used_up_; }
+    // Bytes of short frames that are used up, but for those that the peer has been told of.
+    std::uint64_t used_up() const noexcept { return used_up_; }
+    // They are worth telling: a fourth of the window.
+    bool owes_credit() const noexcept { return used_up_ >= window_ / 4; }
+    // The peer is being told of all of them: it may send as much again.
+    void credit_given() noexcept { owed_ -= std::exchange(used_up_, 0); }
     // The peer has broken a rule that is not seen here.
     void accuse() noexcept { (void)broken(); }
 
@@ -143,6 +154,7 @@ private:
             if (begin_ + all <= tcp_chunk::capacity || move_to_front(static_cast<std::size_t>(all)))
                 return parsed::more;
         }
+        if (f.kind == frame_kind::message && (owed_ += short_frame_bytes(f.bytes)) > window_) return broken();
         ++sequence_;
         after_long_ = f.kind == frame_kind::long_message;
         const std::byte* payload = chunk_ != nullptr ? front() + header_.size() : nullptr;
@@ -331,7 +343,10 @@ private:
     bool ended_ = false, drained_ = false;
     errc fault_ = errc::ok;
 
-    std::uint64_t credit_ = 0, used_up_ = 0;
+    std::uint64_t window_;
+    std::uint64_t owed_ = 0;   // bytes of short frames that have come, but for those that the peer knows to be used up
+    std::uint64_t credit_ = 0; // that the peer has given
+    std::uint64_t used_up_ = 0;
 
     mode mode_ = mode::none;
     bool has_verdict_ = false;

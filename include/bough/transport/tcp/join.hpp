@@ -4,12 +4,16 @@
 #define BOUGH_TRANSPORT_TCP_JOIN_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/os/fd.hpp>
 #include <bough/transport/tcp/hosts.hpp>
 #include <bough/transport/tcp/mesh.hpp>
 #include <bough/transport/tcp/options.hpp>
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +22,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -32,7 +35,7 @@ inline status read_address(const std::string& text, const char* fault, boost::as
 }
 
 // A socket that listens at this address; port 0: at any port. `at` becomes where it is.
-inline status listen_at(tcp_address& at, const tcp_options& options, unique_descriptor& listener) {
+inline status listen_at(tcp_address& at, const tcp_options& options, unique_fd& listener) {
     listener = open_socket(at.protocol().family());
     if (!listener) return {.code = errc::no_resources};
     set_socket_option(listener.get(), SOL_SOCKET, SO_REUSEADDR, 1);
@@ -48,7 +51,8 @@ inline status listen_at(tcp_address& at, const tcp_options& options, unique_desc
 }
 
 inline status check_options(const tcp_options& options) {
-    if (options.unexpected_bytes_per_peer < 4 * tcp_chunk::capacity)
+    static_assert(window_bytes(least_window_kib) == 4 * tcp_chunk::capacity);
+    if (options.unexpected_bytes_per_peer < window_bytes(least_window_kib))
         return invalid_argument("unexpected_bytes_per_peer: must be at least 256 KiB");
     if (options.unexpected_bytes < options.unexpected_bytes_per_peer)
         return invalid_argument("unexpected_bytes: must be at least what one peer may have");
@@ -119,7 +123,7 @@ struct tcp_card {
 
 template <Mac M>
 std::unique_ptr<tcp_mesh<M>> open_mesh(const tcp_group& group, const job_key& key, const tcp_options& options,
-                                       unique_descriptor listener, status& result) {
+                                       unique_fd listener, status& result) {
     std::unique_ptr<tcp_mesh<M>> mesh;
 #if BOUGH_HAS_EXCEPTIONS
     try {
@@ -127,7 +131,7 @@ std::unique_ptr<tcp_mesh<M>> open_mesh(const tcp_group& group, const job_key& ke
         mesh = std::make_unique<tcp_mesh<M>>(group, key, options);
         result = mesh->open(std::move(listener));
 #if BOUGH_HAS_EXCEPTIONS
-    } catch (const std::system_error&) { // no descriptor for the event loop
+    } catch (const boost::system::system_error&) { // no descriptor for the event loop
         result = {.code = errc::no_resources};
     }
 #endif
@@ -137,8 +141,8 @@ std::unique_ptr<tcp_mesh<M>> open_mesh(const tcp_group& group, const job_key& ke
 
 template <Mac M, WireUp W>
 std::unique_ptr<tcp_mesh<M>> join_wire_up(W& wire, const tcp_options& options, status& result) {
-    const std::uint64_t last = steady_now_ns() + options.timeout_ns;
-    unique_descriptor listener;
+    const std::uint64_t last = deadline_after(steady_now_ns(), options.timeout_ns);
+    unique_fd listener;
     tcp_card mine;
     mine.cores = std::max(1u, std::thread::hardware_concurrency());
     const auto prepare = [&]() -> status {
@@ -189,17 +193,17 @@ std::unique_ptr<tcp_mesh<M>> join_wire_up(W& wire, const tcp_options& options, s
     if (result) return nullptr;
     group.cores = options.cores != 0 ? options.cores : sum_of_cores(group.addresses, cores);
     tcp_options rest = options;
-    const std::uint64_t now = steady_now_ns();
-    rest.timeout_ns = now < last ? last - now : 0;
+    rest.timeout_ns = time_left(steady_now_ns(), last);
     return open_mesh<M>(group, key, rest, std::move(listener), result);
 }
 
 template <Mac M>
 std::unique_ptr<tcp_mesh<M>> join_hosts(const tcp_hosts& hosts, const tcp_options& options, status& result) {
     tcp_group group;
-    unique_descriptor listener;
+    unique_fd listener;
     const auto prepare = [&]() -> status {
         if (const status bad = check_options(options)) return bad;
+        if (!hosts.key.is_set()) return invalid_argument("key: is not set");
         if (hosts.rank >= hosts.hosts.size()) return invalid_argument("rank: the list of hosts has no such entry");
         std::string text = "bough tcp hosts";
         for (const tcp_host& h : hosts.hosts) {
@@ -228,7 +232,7 @@ std::unique_ptr<tcp_mesh<M>> join_hosts(const tcp_hosts& hosts, const tcp_option
     group.cores = options.cores != 0
                       ? options.cores
                       : sum_of_cores(group.addresses, std::vector<std::uint32_t>(group.addresses.size(), mine));
-    group.patience_ns = steady_now_ns() + options.timeout_ns;
+    group.patience_ns = deadline_after(steady_now_ns(), options.timeout_ns);
     return open_mesh<M>(group, hosts.key, options, std::move(listener), result);
 }
 

@@ -54,9 +54,10 @@ struct wake_rooms {
 };
 
 struct tcp_link {
+    // `mine`, `theirs`: the windows of the two ranks.
     tcp_link(tcp_stream::socket_type&& socket, wake_rooms& room, tcp_memory& memory, rank_t to,
-             std::uint64_t most_unexpected)
-        : peer(to), rooms(room), stream(std::move(socket)), in(memory, to, most_unexpected), out(most_unexpected) {}
+             std::uint64_t most_unexpected, std::uint64_t mine, std::uint64_t theirs)
+        : peer(to), rooms(room), stream(std::move(socket)), in(memory, to, most_unexpected, mine), out(theirs) {}
 
     rank_t peer;
     wake_rooms& rooms;

@@ -28,7 +28,7 @@ concept Mac = requires(std::span<const std::byte, mac_bytes> key, std::span<cons
     { M::wipe(bytes) } -> std::same_as<void>;
 };
 
-// The secret that the ranks of a job share. Whoever has it is one of them. It is overwritten when it goes.
+// The secret that the ranks of a job share. Whoever has it is one of them. It is overwritten when it goes. All zeros: no key.
 class job_key {
 public:
     using bytes_type = std::array<std::byte, mac_bytes>;
@@ -41,6 +41,12 @@ public:
 
     std::span<const std::byte, mac_bytes> bytes() const noexcept { return bytes_; }
     std::span<std::byte, mac_bytes> bytes() noexcept { return bytes_; }
+    // In a time that does not depend on what it is.
+    bool is_set() const noexcept {
+        std::byte any{};
+        for (const std::byte b : bytes_) any |= b;
+        return any != std::byte{};
+    }
     void forget() noexcept {
         for (volatile std::byte& b : bytes_) b = std::byte{};
     }

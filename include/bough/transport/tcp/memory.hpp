@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What has come over tcp and is not used up: the chunks that short messages land in, and the table of arrivals. Both are
-// bounded per peer and per group; a link that may have no more memory stops reading, and TCP stops its sender.
+// What has come over tcp and is not used up: the chunks that short messages land in, and the table of arrivals. Chunks are
+// bounded per peer and per group: a link that may have no more stops reading, and TCP stops its sender. Arrivals are bounded
+// by the window of each peer, in which also a message of no bytes has its header (incoming.hpp).
 #ifndef BOUGH_TRANSPORT_TCP_MEMORY_HPP
 #define BOUGH_TRANSPORT_TCP_MEMORY_HPP
 
@@ -113,6 +114,7 @@ public:
     }
 
     std::uint64_t used() const noexcept { return all_.used; }
+    std::size_t arrivals() const noexcept { return arrivals_.size() - free_.size(); } // that are not used up
     std::array<std::byte, 1 << 16>& trash() noexcept { return trash_; }
 
 private:

@@ -8,12 +8,16 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/os/fd.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/tcp/door.hpp>
 #include <bough/transport/tcp/link.hpp>
 #include <bough/transport/tcp/mac.hpp>
 #include <bough/transport/tcp/memory.hpp>
 #include <bough/transport/tcp/options.hpp>
+#include <bough/transport/tcp/watch.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -46,7 +50,9 @@ class tcp_mesh {
 public:
     tcp_mesh(const tcp_group& group, const job_key& key, const tcp_options& options)
         : options_(options), group_(group), memory_(options.unexpected_bytes),
-          door_({group.job, static_cast<rank_t>(group.addresses.size()), no_rank, group.rank}, key,
+          window_kib_(
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(options.unexpected_bytes_per_peer >> 10, ~0u))),
+          door_({group.job, static_cast<rank_t>(group.addresses.size()), no_rank, group.rank, window_kib_}, key,
                 {options.strangers, options.stranger_timeout_ns, 20'000'000, options.socket_bytes}),
           links_(group.addresses.size()), places_(group.addresses.size(), place::none) {
         spins_ = size() > cores() ? 0 : 300;
@@ -69,7 +75,7 @@ public:
     bool forked() const noexcept { return forks() != forks_; }
 
     // Opens the door; of an eager group, waits until every pair is connected.
-    status open(unique_descriptor listener) {
+    status open(unique_fd listener) {
         if (const status bad = door_.open(std::move(listener))) return bad;
         if (size() > options_.eager_mesh) {
             lazy_ = true;
@@ -77,13 +83,14 @@ public:
             return {};
         }
         for (rank_t r = 0; r != rank(); ++r) door_.call_on(r, group_.addresses[r]);
-        const std::uint64_t last = steady_now_ns() + options_.timeout_ns;
+        const std::uint64_t last = deadline_after(steady_now_ns(), options_.timeout_ns);
         for (std::uint64_t pause_us = 20; connected_ + 1 < size();
              pause_us = std::min<std::uint64_t>(500, pause_us + 5)) {
             const std::uint64_t now = steady_now_ns();
             if (now >= last) return why_not();
             const rank_t before = connected_;
             door_.step(now, *this);
+            if (shortages() != 0) return {.code = errc::no_resources};
             if (connected_ != before) continue;
             std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
         }
@@ -124,7 +131,7 @@ public:
             if (link.open) found += link.in.poll(link.stream, events.subspan(found), ends_, moved);
             if (!link.out.credit(link.in.credit())) link.in.accuse();
             if (link.open && link.in.ended() && found != events.size()) lose(link, events[found++]);
-            if (link.out.owes(link.in.used_up())) touch(link);
+            if (link.in.owes_credit()) touch(link);
             // Where `events` is full the link may have more, which has been read already: no socket would tell of it.
             link.misses = moved || found == events.size() ? 0 : link.misses + 1;
             // With few links, looking is cheaper than asking.
@@ -199,6 +206,34 @@ public:
         turn(most_ns);
     }
 
+    // What wait() sleeps in is Asio's own; this is for sleeping elsewhere (DescriptorTransport).
+    int descriptor() {
+        if (watch_.is_open()) return watch_.get();
+        bool all = watch_.open();
+        for (const auto& link : links_)
+            if (link && link->open) all &= watch_.add(link->stream.socket().native_handle());
+        if (lazy_ && all) all = watch_.add(door_.listener());
+        if (!all) watch_ = {};
+        return watch_.get();
+    }
+    bool arm() {
+        if (forked() || next_end_ != ends_.size() || (lazy_ && door_.busy())) return false;
+        for (const auto& link : links_) {
+            if (!link || !link->open) continue;
+            if (link->in.is_impatient()) return false;
+            const bool to_write = !link->out.idle() && !link->out.broken();
+            if (to_write || link->in.blocked())
+                watch_.ask(link->stream.socket().native_handle(), !link->in.blocked(), to_write);
+        }
+        return true;
+    }
+    void disarm() {
+        if (forked()) return;
+        watch_.calm();
+        if (cold_ != 0 || at_door_) turn(0); // which of the cold ones it was
+    }
+    bool unsent() const noexcept { return !dirty_.empty(); }
+
     std::uint64_t system_calls() const noexcept {
         std::uint64_t sum = calls_;
         for (const auto& link : links_)
@@ -206,6 +241,8 @@ public:
         return sum;
     }
     std::uint64_t unexpected_bytes() const noexcept { return memory_.used(); }
+    // Connections that could not be had for want of descriptors or memory.
+    std::uint64_t shortages() const noexcept { return shortages_ + door_.shortages(); }
     std::uint64_t strangers_turned_away() const noexcept { return strangers_ + (lazy_ ? door_.turned_away() : 0); }
 
     // --- For the door ------------------------------------------------------------------------------------------------
@@ -215,17 +252,21 @@ public:
         // Both call: the higher rank's connection is the pair's.
         return door_.is_connected(from) && rank() > from ? tcp_verdict::taken : tcp_verdict::welcome;
     }
-    void attach(rank_t peer, unique_descriptor socket) {
+    void attach(rank_t peer, unique_fd socket, std::uint32_t window_kib) {
         set_socket_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
         const tcp_address at = local_address(socket.get());
         tcp_stream::socket_type made(io_);
         boost::system::error_code error;
         made.assign({at.protocol().family(), IPPROTO_TCP}, socket.get(), error);
-        if (error) return report_lost(peer); // no room in the event queue of the kernel
+        if (error || (watch_.is_open() && !watch_.add(socket.get()))) { // no room in the event queue of the kernel
+            ++shortages_;
+            return report_lost(peer, errc::no_resources);
+        }
         (void)socket.release();
         made.non_blocking(true, error);
         links_[peer] = std::make_unique<tcp_link>(std::move(made), *rooms_.emplace_back(std::make_unique<wake_rooms>()),
-                                                  memory_, peer, options_.unexpected_bytes_per_peer);
+                                                  memory_, peer, options_.unexpected_bytes_per_peer,
+                                                  window_bytes(window_kib_), window_bytes(window_kib));
         places_[peer] = place::open;
         ++connected_;
         hot_.push_back(links_[peer].get());
@@ -233,7 +274,7 @@ public:
     bool unreachable(rank_t peer) {
         if (!lazy_ || steady_now_ns() < group_.patience_ns) return false;
         if (places_[peer] != place::none) return true;
-        report_lost(peer);
+        report_lost(peer, door_.fault_of(peer));
         return true;
     }
 
@@ -270,10 +311,11 @@ private:
     }
 
     // Of a rank that there is no connection to.
-    BOUGH_COLD void report_lost(rank_t peer) {
+    BOUGH_COLD void report_lost(rank_t peer, errc why) {
         places_[peer] = place::lost;
         event e;
         e.what = event::kind::lost;
+        e.code = why;
         e.peer = peer;
         ends_.push_back(e);
     }
@@ -284,7 +326,7 @@ private:
     }
     void use_up(std::uint64_t handle, rank_t peer) {
         memory_.remove(handle);
-        if (tcp_link& link = *links_[peer]; link.out.owes(link.in.used_up())) touch(link);
+        if (tcp_link& link = *links_[peer]; link.in.owes_credit()) touch(link);
     }
 
     void listen_to(tcp_link& link) {
@@ -325,7 +367,8 @@ private:
         std::size_t kept = 0;
         for (tcp_link* link : dirty_) {
             link->out.new_turn();
-            if (link->open && link->out.owes(link->in.used_up())) link->out.give_credit(link->in.used_up());
+            if (link->open && link->in.owes_credit() && link->out.give_credit(link->in.used_up()))
+                link->in.credit_given();
             if (link->open && !link->out.idle())
                 link->out.flush(link->stream,
                                 [&](std::uint64_t id) { ends_.push_back(end_of(id, errc::ok, link->peer)); });
@@ -355,6 +398,7 @@ private:
         link.in.drop(ends_);
         link.out.drop([&](std::uint64_t id) { ends_.push_back(end_of(id, errc::peer_dead, link.peer)); });
         boost::system::error_code error;
+        watch_.remove(link.stream.socket().native_handle());
         link.stream.socket().close(error);
         if (link.listening) --cold_;
         link.open = link.listening = false;
@@ -384,7 +428,7 @@ private:
     }
     // What has been said is on its way before the sockets are closed, as far as the peers let it.
     void say_goodbye() {
-        const std::uint64_t last = steady_now_ns() + options_.linger_ns;
+        const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
         std::vector<tcp_link*> leaving;
         for (const auto& link : links_)
             if (link && link->open) leaving.push_back(link.get());
@@ -412,6 +456,7 @@ private:
     std::uint32_t forks_ = forks();
     std::uint32_t spins_ = 0;
     tcp_memory memory_;
+    std::uint32_t window_kib_; // what each peer is told
     std::vector<std::unique_ptr<wake_rooms>> rooms_;
     boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
@@ -425,10 +470,11 @@ private:
     rank_t connected_ = 0;
     std::uint64_t polls_ = 0;
     std::uint64_t calls_ = 0;
-    std::uint64_t strangers_ = 0;
+    std::uint64_t strangers_ = 0, shortages_ = 0;
     bool lazy_ = false;
     boost::asio::posix::stream_descriptor bell_{io_}; // rings when somebody is at the door of a lazy group
     bool at_door_ = false;                            // it is listened to
+    tcp_watch watch_;
     bool knocked_ = false;
 };
 

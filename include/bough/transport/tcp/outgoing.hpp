@@ -25,7 +25,7 @@ namespace bough::detail {
 
 class tcp_outgoing {
 public:
-    // `window`: bytes of short frames that the peer is given and has not used up, at most.
+    // `window`: the peer's: bytes of short frames that it is given and has not used up, at most.
     explicit tcp_outgoing(std::uint64_t window) : window_(window) {}
 
     bool idle() const noexcept { return count_ == 0; }
@@ -85,14 +85,13 @@ public:
         outstanding_ -= bytes;
         return true;
     }
-    // Tells the peer what was used up here, when it is a fourth of its window. Counts it down.
-    bool owes(std::uint64_t used_up) const noexcept { return used_up >= window_ / 4; }
-    void give_credit(std::uint64_t& used_up) {
-        if (broken_ || (!back_takes_short(frame_header_bytes) && count_ == batches_.size())) return;
+    // Tells the peer what was used up here. False: there is no room for that now.
+    bool give_credit(std::uint64_t used_up) {
+        if (broken_ || (!back_takes_short(frame_header_bytes) && count_ == batches_.size())) return false;
         if (!back_takes_short(frame_header_bytes)) push();
         const frame_header header = encode_frame({{}, used_up, sequence_++, frame_kind::credit});
         back().prefix.insert(back().prefix.end(), header.begin(), header.end());
-        used_up = 0;
+        return true;
     }
 
     // Writes what the socket takes. `written(id)`: a long message has gone out.

@@ -3,10 +3,11 @@
 #ifndef BOUGH_TRANSPORT_TCP_SOCKETS_HPP
 #define BOUGH_TRANSPORT_TCP_SOCKETS_HPP
 
+#include <bough/os/fd.hpp>
+
 #include <boost/asio/ip/tcp.hpp>
 
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
@@ -25,48 +26,25 @@
 
 namespace bough::detail {
 
-class unique_descriptor {
-public:
-    unique_descriptor() = default;
-    explicit unique_descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
-    unique_descriptor(unique_descriptor&& other) noexcept : descriptor_(other.release()) {}
-    unique_descriptor& operator=(unique_descriptor&& other) noexcept {
-        reset(other.release());
-        return *this;
-    }
-    ~unique_descriptor() { reset(); }
-
-    int get() const noexcept { return descriptor_; }
-    explicit operator bool() const noexcept { return descriptor_ >= 0; }
-    int release() noexcept { return std::exchange(descriptor_, -1); }
-    void reset(int next = -1) noexcept {
-        const int old = std::exchange(descriptor_, next);
-        if (old >= 0) ::close(old);
-    }
-
-private:
-    int descriptor_ = -1;
-};
-
 using tcp_address = boost::asio::ip::tcp::endpoint;
 
-inline unique_descriptor prepared_socket(int descriptor) noexcept {
+inline unique_fd prepared_socket(int descriptor) noexcept {
 #if !defined(SOCK_CLOEXEC)
     if (descriptor >= 0) {
         ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
         ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
     }
 #endif
-    return unique_descriptor(descriptor);
+    return unique_fd(descriptor);
 }
-inline unique_descriptor open_socket(int family) noexcept {
+inline unique_fd open_socket(int family) noexcept {
 #if defined(SOCK_CLOEXEC)
     return prepared_socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
 #else
     return prepared_socket(::socket(family, SOCK_STREAM, IPPROTO_TCP));
 #endif
 }
-inline unique_descriptor accept_socket(int listener) noexcept {
+inline unique_fd accept_socket(int listener) noexcept {
 #if defined(SOCK_CLOEXEC) && defined(__linux__)
     return prepared_socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
 #else
@@ -120,11 +98,6 @@ inline int receive_now(int descriptor, std::span<std::byte> into) noexcept {
     if (got > 0) return static_cast<int>(got);
     if (got == 0) return -1;
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN ? 0 : -1;
-}
-
-inline std::uint64_t steady_now_ns() noexcept {
-    const auto since = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
 } // namespace bough::detail

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// RemoteWriteTransport: ranks that write into each other's memory. Nothing is received: who waits looks at its own region.
+//
+// Valid expressions on a `t` of type X:
+//   X::keeps_byte_order                        a constant bool: see W5
+//   t.rank(), t.size()                         who I am, of how many
+//   t.region()                                 -> span<byte>: my memory that the peers write
+//   t.put(to, offset, first, second, id)       -> posted: `first` and behind it `second` go into the region of `to`
+//   t.flush(to, id)                            -> posted: done when what I had put there before has landed (W6)
+//   t.poll(events)                             -> how many of `events` were filled: ends of posts, and losses
+//   t.now_ns()                                 a monotonic clock; virtual for a simulated transport
+// Semantics:
+//   W1  nothing is called back inside a post; a `pending` post has exactly one event, any other none
+//   W2  a put changes the bytes [offset, offset + first + second) of that region and no others; one that does not fit
+//       into the region, to oneself or to no rank of the group is `failed`
+//   W3  the bytes of a put belong to the transport from post to its completion, which is local: they are the caller's
+//       again, and may or may not have landed
+//   W4  a put never waits for the peer: would_block instead of waiting or of unbounded queueing; poll makes room
+//   W5  the last 8 bytes of a put, if they are an aligned word of the region, land at once. keeps_byte_order: who reads
+//       that word with acquire finds the rest of the put, and all earlier puts of that rank to this one. Otherwise bytes and
+//       puts land in any order
+//   W6  keeps_byte_order makes flush() needless, and it may be missing; otherwise it is there
+//   W7  poll never blocks
+//   W8  regions have one size on all ranks, begin on a cache line, are zero when the group is made, and stay at their
+//       place when the transport is moved. They are there from the making of the group: no put comes too early
+//   W9  one thread at a time per object
+//   W10 the loss of a peer is reported once (event::lost): nothing of it lands from then on, pending posts to it have had
+//       their events, and later ones fail. All puts of a peer that left after their completion have landed before
+#ifndef BOUGH_CONCEPTS_REMOTE_WRITE_TRANSPORT_HPP
+#define BOUGH_CONCEPTS_REMOTE_WRITE_TRANSPORT_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace bough {
+
+// Knows when everything that was put before has landed.
+template <class X>
+concept FlushableRemoteWrites = requires(X& t, rank_t to, std::uint64_t id) {
+    { t.flush(to, id) } -> std::same_as<posted>;
+};
+
+template <class X>
+concept RemoteWriteTransport = requires(X& t, const X& c, rank_t to, std::uint64_t offset,
+                                        std::span<const std::byte> bytes, std::uint64_t id, std::span<event> events) {
+    requires std::same_as < std::remove_cvref_t<decltype(X::keeps_byte_order)>,
+    bool > ;
+    typename std::bool_constant<X::keeps_byte_order>;
+    requires X::keeps_byte_order || FlushableRemoteWrites<X>;
+    { c.rank() } -> std::same_as<rank_t>;
+    { c.size() } -> std::same_as<rank_t>;
+    { c.region() } -> std::same_as<std::span<std::byte>>;
+    { t.put(to, offset, bytes, bytes, id) } -> std::same_as<posted>;
+    { t.poll(events) } -> std::same_as<std::size_t>;
+    { c.now_ns() } -> std::same_as<std::uint64_t>;
+};
+
+// Knows how to wait: called after the n-th poll in a row that found nothing (n from 1), by somebody who has looked at the
+// region, too. May spin, yield or sleep, the latter until something may have landed or `deadline_ns` of now_ns() has
+// passed; after it has let the peers know that it sleeps it asks `landed()` a last time, and returns if that is true.
+template <class X>
+concept WaitableRemoteWrites = RemoteWriteTransport<X> &&
+    requires(X& t, std::uint32_t idle, std::uint64_t deadline_ns, bool (*landed)()) {
+    t.wait(idle, deadline_ns, landed);
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: BSL-1.0
+// Session_core: what a session does, without its lock. See bough/execute/session.hpp, which is what others use.
+//
+// It moves events from the transport to the engines of the operations in flight, and knows why that may not go on. Nothing is
+// thrown out of it once an operation has started: if memory runs out, the group is broken with no_resources, and the others
+// are told as soon as there is memory for that.
+#ifndef BOUGH_EXECUTE_SESSION_CORE_HPP
+#define BOUGH_EXECUTE_SESSION_CORE_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/execute/ahead.hpp>
+#include <bough/execute/contexts.hpp>
+#include <bough/execute/early.hpp>
+#include <bough/execute/inquiry.hpp>
+#include <bough/execute/mismatch.hpp>
+#include <bough/execute/notices.hpp>
+#include <bough/execute/outbox.hpp>
+#include <bough/execute/prepared.hpp>
+#include <bough/execute/refusals.hpp>
+#include <bough/execute/session_operation.hpp>
+#include <bough/execute/session_port.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <Transport T>
+class session_core {
+public:
+    session_core(T transport, const early_limits& limits)
+        : transport_(std::move(transport)), early_(transport_, limits),
+          ahead_(transport_.size(), limits, InPlaceTransport<T>), told_(transport_.size()),
+          lost_(transport_.size(), errc::ok) {}
+    session_core(const session_core&) = delete;
+    session_core& operator=(const session_core&) = delete;
+
+    rank_t rank() const noexcept { return transport_.rank(); }
+    rank_t size() const noexcept { return transport_.size(); }
+    T& transport() noexcept { return transport_; }
+    const T& transport() const noexcept { return transport_; }
+    std::uint32_t epoch() const noexcept { return epoch_; }
+    const status& poison() const noexcept { return poison_; }
+    bool is_lost(rank_t r) const noexcept { return lost_[r] != errc::ok; }
+    std::uint64_t stale_messages() const noexcept { return stale_; }
+    const early_messages<T>& early() const noexcept { return early_; }
+    std::size_t outstanding() const noexcept { return active_.size(); }
+    bool has_to_send() const noexcept { return !outbox_.empty() || told_ != size(); }
+    bough::contexts& contexts() noexcept { return contexts_; }
+    std::vector<control_message>& inbox() noexcept { return inbox_; }
+
+    void start(session_operation& op, prepared& work, const call& c, const envelope& tag, std::uint64_t timeout_ns) {
+        op.work_ = &work;
+        op.tag_ = tag;
+        op.tag_.epoch = epoch_;
+        op.ticket_ = ++tickets_ & 0x7fff'ffffu;
+        op.timeout_ns_ = timeout_ns;
+        op.attend_ns_ = 0;
+        op.pending_ = 0;
+        op.taken_back_by_ = no_rank;
+        if (op.result_) op.result_ = {};
+        contexts_.start(tag);
+        recent_.add(tag);
+        if ((!usable() || !refusals_.empty()) && refuses_to_start(op)) return;
+        work.prepare(c);
+        for (auto& channel : work.incoming()) channel.arrived = 0;
+        if (!active_.empty()) ahead_.prepare(work);
+        active_.push_back(&op);
+        op.done_ = false;
+        port p{*this, op};
+        guarded(op, [&] { work.engine().start(c, p); });
+        settle(op);
+        if (!early_.empty()) deliver_early(op);
+        if (any_lost_ && !op.done_) fail_if_lost(op);
+    }
+    void refuse(const envelope& tag, std::span<const rank_t> members) {
+        sheltered([&] {
+            contexts_.start(tag);
+            if (poison_) return;
+            refusals_.mine(tag);
+            envelope notice = tag;
+            notice.epoch = epoch_;
+            notice.segment = refusal_segment;
+            for (rank_t i = 0; i != (members.empty() ? size() : members.size()); ++i) {
+                const rank_t r = members.empty() ? i : members[i];
+                if (r != rank() && !is_lost(r)) outbox_.send(transport_, r, notice, {});
+            }
+            if (early_.any([&](const event& e) { return same_call(e.envelope, tag); })) refused(tag.operation);
+        });
+    }
+    BOUGH_COLD void fail_as(session_operation& op, errc code) {
+        fail(op, {.code = code, .operation = op.tag_.operation});
+    }
+
+    bool progress() {
+        std::size_t found = 0;
+        sheltered([&] { found = transport_.poll(events_); });
+        handling_ = true;
+        for (std::size_t i = 0; i != found;)
+            sheltered([&] {
+                while (i != found) handle(events_[i++]);
+            });
+        handling_ = false;
+        if (blocked_) retry();
+        if (has_to_send()) flush();
+        return found != 0;
+    }
+
+    void check_deadlines() {
+        if (active_.empty()) return;
+        const std::uint64_t now = transport_.now_ns();
+        for (std::size_t i = active_.size(); i-- != 0;) {
+            session_operation& op = *active_[i];
+            if (op.result_) continue;
+            const auto due = op.at(now);
+            if (due == session_operation::due::end) fail_as(op, errc::deadline);
+            if (due == session_operation::due::question && &op == active_.front() && !std::exchange(op.asked_, true))
+                sheltered([&] { ask(transport_, outbox_, *op.work_, op.tag_, lost_); });
+            i = std::min(i, active_.size());
+        }
+    }
+
+    void send_control(rank_t to, envelope tag, std::span<const std::byte> bytes) {
+        tag.epoch = epoch_;
+        tag.segment = control_segment;
+        outbox_.send(transport_, to, tag, bytes);
+    }
+    void suspect(rank_t r) {
+        mark_lost(r, errc::peer_dead);
+        stale_ += early_.drop([r](const event& e) { return e.peer == r; });
+    }
+    void begin_epoch() {
+        BOUGH_EXPECTS(active_.empty(), "session: an epoch ends with operations in flight");
+        ++epoch_;
+        poison_ = {};
+        told_ = size();
+        refusals_.clear();
+        contexts_.clear();
+        recent_.clear();
+        std::erase_if(inbox_, [this](const control_message& m) { return m.tag.epoch != epoch_; });
+        stale_ += early_.drop([this](const event& e) { return bough::contexts::before(e.envelope.epoch, epoch_); });
+        // What came for this epoch before it began here, aborts and control messages included; what is early is kept again.
+        const auto due = [this](const event& e) { return e.envelope.epoch == epoch_; };
+        std::size_t left = early_.count(due);
+        for (event e; left != 0 && early_.next(e, due); --left) sheltered([&] { arrived(e); });
+    }
+
+private:
+    // How an engine reaches the transport.
+    friend struct session_port<session_core>;
+    using port = session_port<session_core>;
+
+    // Can operations start?
+    bool usable() const {
+        if constexpr (requires { transport_.forked(); })
+            if (transport_.forked()) return false;
+        return !poison_;
+    }
+    // Why this one cannot, if it cannot.
+    BOUGH_COLD bool refuses_to_start(session_operation& op) {
+        const std::uint32_t number = op.tag_.operation;
+        if constexpr (requires { transport_.forked(); })
+            if (transport_.forked()) return op.result_ = {.code = errc::forked_child, .operation = number}, true;
+        if (poison_) return op.result_ = poisoned(poison_), true;
+        const rank_t peer = refusals_.refused_by(op.tag_);
+        if (peer == no_rank) return false;
+        set_poison(op.result_ = refused_call(peer, number));
+        return true;
+    }
+
+    // Runs what may call the user's op.
+    template <class F>
+    BOUGH_ALWAYS_INLINE void guarded(session_operation& op, F&& f) {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            f();
+        } catch (const std::bad_alloc&) {
+            fail_as(op, errc::no_resources);
+        } catch (...) {
+            fail_as(op, errc::op_threw);
+        }
+#else
+        (void)op;
+        f();
+#endif
+    }
+
+    // Runs what may allocate.
+    template <class F>
+    BOUGH_ALWAYS_INLINE void sheltered(F&& f) {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            f();
+        } catch (...) {
+            break_group({.code = errc::no_resources});
+        }
+#else
+        f();
+#endif
+    }
+
+    void handle(const event& e) {
+        switch (e.what) {
+        case event::kind::arrived: !is_lost(e.peer) ? arrived(e) : (++stale_, early_.release(e.id)); break;
+        case event::kind::complete: completed(e); break;
+        case event::kind::lost: lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code); break;
+        }
+    }
+
+    void arrived(const event& e) {
+        const envelope& tag = e.envelope;
+        if (tag.epoch == epoch_ && tag.segment < inquiry_segment) [[likely]]
+            if (session_operation* op = find(tag)) {
+                if (!early_.empty()) [[unlikely]]
+                    early_.overtaken(e.peer);
+                return deliver(*op, e);
+            }
+        arrived_for_nobody(e);
+    }
+    BOUGH_COLD void arrived_for_nobody(const event& e) {
+        const envelope& tag = e.envelope;
+        if (tag.epoch != epoch_) {
+            if (bough::contexts::before(epoch_, tag.epoch)) return early_.keep(e); // its sender has shrunk already
+            ++stale_;
+            early_.release(e.id);
+        } else if (tag.segment == abort_segment || tag.segment == control_segment) {
+            if (control_message m; notices_.read(transport_, early_, e, m)) notice(std::move(m));
+        } else if (tag.segment == refusal_segment) {
+            early_.release(e.id);
+            if (!poison_ && !refusals_.is_mine(tag)) {
+                if (contexts_.was_started(tag))
+                    break_group(refused_call(e.peer, tag.operation));
+                else
+                    refusals_.theirs(e.peer, tag);
+            }
+        } else if (poison_) {
+            early_.release(e.id);
+        } else if (refusals_.is_mine(tag)) {
+            early_.release(e.id);
+            refused(tag.operation);
+        } else if (contexts_.was_started(tag)) { // and was complete without this message, or is asked for
+            early_.release(e.id);
+            session_operation* op = find(tag);
+            const status why = heard(op != nullptr ? &op->tag_ : recent_.find(tag), tag, e.peer);
+            if (why) break_group(why);
+        } else {
+            early_.keep(e);
+        }
+    }
+
+    void notice(control_message&& m) {
+        if (m.tag.epoch != epoch_) return;
+        if (m.tag.segment != abort_segment) return inbox_.push_back(std::move(m));
+        break_group(abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation)); // it gave up: so does this rank
+    }
+
+    session_operation* find(const envelope& tag) noexcept {
+        for (session_operation* op : active_)
+            if (same_call(op->tag_, tag)) return op;
+        return nullptr;
+    }
+    // A peer has started a call that this rank refused.
+    void refused(std::uint32_t number) {
+        break_group({.code = errc::invalid_argument, .peer = rank(), .operation = number});
+    }
+
+    void deliver(session_operation& op, const event& e) {
+        if (op.result_ || op.taken_back_by_ != no_rank) return early_.release(e.id);
+        if (differ(e.envelope, op.tag_)) {
+            early_.release(e.id);
+            return fail(op, call_mismatch(op.tag_, e.envelope, e.peer));
+        }
+        auto channel = op.work_->incoming().begin();
+        const auto end = op.work_->incoming().end();
+        while (channel != end && channel->peer != e.peer) ++channel;
+        if (channel == end || e.envelope.segment != channel->arrived || channel->arrived == channel->count) {
+            early_.release(e.id);
+            const std::uint32_t segment = e.envelope.segment;
+            if (segment == inquiry_segment) return;
+            return fail(op, {errc::call_mismatch, {}, mismatch::segment, e.peer, op.tag_.operation, 0, segment});
+        }
+        const std::uint32_t step = op.work_->bound().receives[channel->first + channel->arrived++];
+        port p{*this, op};
+        guarded(op, [&] { op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true}, p); });
+        settle(op);
+    }
+    void deliver_early(session_operation& op) {
+        const auto its = [&](const event& x) { return x.envelope.epoch == epoch_ && same_call(x.envelope, op.tag_); };
+        for (event e; early_.next(e, its);) {
+            if (!op.done_)
+                deliver(op, e);
+            else if (early_.release(e.id); !op.result_) // complete without it: its sender made another call, or asks
+                if (const status why = heard(&op.tag_, e.envelope, e.peer)) break_group(why);
+        }
+    }
+
+    void completed(const event& e) {
+        const auto ticket = static_cast<std::uint32_t>(e.id >> 32);
+        if (ticket == outbox::id_mark) return outbox_.completed(e.id);
+        if (ticket == notices::id_mark) {
+            if (control_message m; notices_.taken(e, m)) notice(std::move(m));
+            return;
+        }
+        for (session_operation* op : active_) {
+            if (op->ticket_ != ticket) continue;
+            --op->pending_;
+            if (op->result_) return finish_failed(*op);
+            if (e.code == errc::peer_aborted && e.peer < size()) return taken_back(*op, e.peer); // of a take
+            if (e.code != errc::ok) return fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
+            port p{*this, *op};
+            guarded(*op, [&] { op->work_->engine().completed(static_cast<std::uint32_t>(e.id), p); });
+            return settle(*op);
+        }
+    }
+
+    void mark_lost(rank_t r, errc why) noexcept {
+        if (!is_lost(r)) lost_[r] = why;
+        any_lost_ = true;
+        outbox_.forget(r);
+    }
+    void lost(rank_t peer, errc why) {
+        mark_lost(peer, why);
+        for (std::size_t i = active_.size(); i-- != 0;) {
+            fail_if_lost(*active_[i]);
+            i = std::min(i, active_.size());
+        }
+    }
+    // An operation that still needs a message from a lost rank cannot end well.
+    void fail_if_lost(session_operation& op) {
+        if (op.result_) return;
+        const auto fails = [&](rank_t r) { fail(op, {.code = lost_[r], .peer = r, .operation = op.tag_.operation}); };
+        if (const rank_t r = op.taken_back_by_; r != no_rank && is_lost(r)) return fails(r);
+        for (const auto& channel : op.work_->incoming())
+            if (is_lost(channel.peer) && channel.arrived != channel.count) return fails(channel.peer);
+    }
+
+    // The first failure poisons the group and is told to everybody whose link is alive.
+    BOUGH_COLD void set_poison(const status& why) {
+        if (poison_) return;
+        poison_ = why;
+        told_ = 0;
+        early_.drop([this](const event& e) { return e.envelope.epoch == epoch_; });
+        flush();
+    }
+    // Sends what others must be told. If there is no memory for that, some other time.
+    BOUGH_COLD void flush() {
+        const auto all = [this] {
+            envelope tag;
+            tag.epoch = epoch_;
+            tag.operation = poison_.operation;
+            tag.segment = abort_segment;
+            const abort_notice said = abort_notice::of(poison_);
+            for (; told_ != size(); ++told_)
+                if (told_ != rank() && !is_lost(told_)) outbox_.put(told_, tag, std::as_bytes(std::span(&said, 1)));
+            outbox_.flush(transport_);
+        };
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            all();
+        } catch (...) {
+        }
+#else
+        all();
+#endif
+    }
+    void break_group(const status& why) {
+        set_poison(why);
+        for (std::size_t i = 0; i < active_.size();)
+            active_[i]->result_ ? void(++i) : (fail(*active_[i], why), void(i = 0));
+    }
+
+    BOUGH_COLD void fail(session_operation& op, const status& why) {
+        if (op.result_) return;
+        op.result_ = why;
+        port p{*this, op};
+        op.work_->engine().release_held(p);
+        const bound_schedule& bound = op.work_->bound();
+        for (std::uint32_t i = 0; i != bound.steps.size() && op.pending_ != 0; ++i)
+            if (bound.steps[i].verb == verb::send || bound.steps[i].verb == verb::receive)
+                (void)transport_.cancel(p.id(i));
+        finish_failed(op);
+        set_poison(why);
+    }
+    // A message that the operation needs was taken back: its sender gave up, or is gone. Its notice, or its loss, says why.
+    void taken_back(session_operation& op, rank_t peer) {
+        op.taken_back_by_ = peer;
+        op.work_->engine().release_held(port{*this, op}); // its reason may be waiting for a slot
+        if (any_lost_) fail_if_lost(op);
+    }
+    // A failed operation ends when the transport has given all its bytes back.
+    void finish_failed(session_operation& op) {
+        if (op.pending_ == 0) remove(op);
+    }
+    void settle(session_operation& op) {
+        const bough::engine& engine = op.work_->engine();
+        if (op.result_) return;
+        if (engine.error() != errc::ok) return stopped(op);
+        if (engine.done()) remove(op);
+    }
+    BOUGH_COLD void stopped(session_operation& op) { // its engine has an error
+        status why = why_stopped(*op.work_, op.tag_.operation);
+        if (why.code == errc::peer_dead && is_lost(why.peer)) why.code = lost_[why.peer];
+        why.code == errc::peer_aborted ? taken_back(op, why.peer) : fail(op, why);
+    }
+    void remove(session_operation& op) {
+        op.done_ = true;
+        ahead_.forget(*op.work_);
+        if (active_.back() == &op) return active_.pop_back();
+        std::erase(active_, &op);
+        ahead_.forget(*active_.front()->work_);
+    }
+
+    void retry() {
+        blocked_ = false;
+        for (std::size_t i = 0; i < active_.size();) {
+            session_operation& op = *active_[i];
+            if (!op.result_ && op.work_->engine().has_blocked()) {
+                port p{*this, op};
+                guarded(op, [&] { op.work_->engine().retry(p); });
+                settle(op);
+            }
+            if (i < active_.size() && active_[i] == &op) ++i; // else it has ended, and another is here now
+        }
+    }
+
+    outbox outbox_; // these two outlive the transport, which may still read or write their bytes
+    notices notices_;
+    T transport_;
+    early_messages<T> early_;
+    ahead ahead_;
+    std::uint32_t epoch_ = 1;
+    std::uint32_t tickets_ = 0; // operations started: operations of two communicators may have the same number
+    rank_t told_;               // of poison: all ranks below this one
+    std::array<event, 8> events_;
+    std::vector<session_operation*> active_;
+    refusals refusals_;
+    std::vector<errc> lost_; // of each rank why; ok: it is not
+    std::vector<control_message> inbox_;
+    bough::contexts contexts_;
+    recent_calls recent_;
+    std::uint64_t stale_ = 0;
+    bool blocked_ = false; // an engine has a refused send
+    bool any_lost_ = false;
+    bool handling_ = false; // events that have been polled
+    status poison_{};
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// A file descriptor that is closed with its owner.
+//
+//   unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+//   if (!listener) ...
+#ifndef BOUGH_OS_FD_HPP
+#define BOUGH_OS_FD_HPP
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+namespace bough::detail {
+
+class unique_fd {
+public:
+    unique_fd() = default;
+    explicit unique_fd(int fd) noexcept : fd_(fd) {}
+    unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
+    // What this one held is closed at once.
+    unique_fd& operator=(unique_fd&& other) noexcept {
+        reset(other.release());
+        return *this;
+    }
+    ~unique_fd() { reset(); }
+
+    int get() const noexcept { return fd_; }
+    explicit operator bool() const noexcept { return fd_ >= 0; }
+    int release() noexcept { return std::exchange(fd_, -1); }
+    void reset(int next = -1) noexcept {
+        const int old = std::exchange(fd_, next);
+        if (old >= 0) ::close(old);
+    }
+
+private:
+    int fd_ = -1;
+};
+
+// The same open file by a number above those of the standard streams, which are nobody's own: whoever puts a stream in its
+// place with dup2 would close a descriptor that was opened while the stream was closed. Empty, with errno: no number is left.
+inline unique_fd above_standard(unique_fd fd) noexcept {
+    if (!fd || fd.get() > 2) return fd;
+    return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
+}
+
+} // namespace bough::detail
+
+#endif

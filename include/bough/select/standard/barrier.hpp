@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates for barrier: the fewest rounds, or the fewest messages where ranks share cores.
+#ifndef BOUGH_SELECT_STANDARD_BARRIER_HPP
+#define BOUGH_SELECT_STANDARD_BARRIER_HPP
+
+#include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/barrier/dissemination.hpp>
+#include <bough/select/standard.hpp>
+#include <bough/tree/fnomial.hpp>
+
+namespace bough {
+
+template <>
+struct standard_set<goal::barrier> {
+    template <int = 0>
+    static void add(candidate_list& made, const dimensions& at, const problem&) {
+        made.add(dissemination{});
+        for (const rank_t degree : {2u, 3u, 4u, 8u, 16u})
+            if (degree + 1 < at.size) made.add(tree_allreduce{fnomial{degree}});
+        made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // everybody to rank 0 and back
+    }
+};
+
+} // namespace bough
+
+#endif

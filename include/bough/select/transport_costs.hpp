@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a transport says of its costs, so that a collective without a given algorithm is chosen well where nobody has measured.
+//
+//   static constexpr auto default_costs() noexcept { return model::loggops{...}; }    a CostModel, or any_costs
+//   static constexpr double switch_ns() noexcept { return 5000; }                     from one rank of a core to the next
+//   rank_t cores() const noexcept;                                                    that the ranks share
+// All three are optional, and say the same on every rank: they follow from the transport's type, or were agreed when it was
+// joined. The defaults of bough's transports were measured on one machine (doc/concepts/choosing.md); measure(comm) and
+// communicator_options::costs know better.
+#ifndef BOUGH_SELECT_TRANSPORT_COSTS_HPP
+#define BOUGH_SELECT_TRANSPORT_COSTS_HPP
+
+#include <bough/model/lrc.hpp>
+#include <bough/select/any_costs.hpp>
+
+namespace bough {
+
+// Of threads that pass messages through memory: what is assumed of a transport that says nothing.
+inline constexpr model::lrc thread_costs{
+    .message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
+
+template <class X>
+any_costs default_costs_of(const X& transport) {
+    if constexpr (requires { transport.default_costs(); })
+        return transport.default_costs();
+    else
+        return thread_costs;
+}
+
+// How many cores the ranks of a transport share, if it knows.
+template <class X>
+rank_t cores_of(const X& transport) noexcept {
+    if constexpr (requires { transport.cores(); })
+        return transport.cores();
+    else
+        return no_rank;
+}
+
+template <class X>
+double switch_ns_of(const X& transport) noexcept {
+    if constexpr (requires { transport.switch_ns(); })
+        return transport.switch_ns();
+    else
+        return problem{}.switch_ns;
+}
+
+} // namespace bough
+
+#endif
