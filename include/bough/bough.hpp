@@ -209,6 +209,15 @@
 #include <bough/transport/composite.hpp>
 #include <bough/transport/composite/sub_wire_up.hpp>
 #include <bough/transport/emulated.hpp>
+#include <bough/transport/one_sided.hpp>
+#include <bough/transport/one_sided_core.hpp>
+#include <bough/transport/one_sided_lane.hpp>
+#include <bough/transport/one_sided_layout.hpp>
+#include <bough/transport/one_sided_puts.hpp>
+#include <bough/transport/one_sided_receiving.hpp>
+#include <bough/transport/one_sided_sending.hpp>
+#include <bough/transport/remote_simulated.hpp>
+#include <bough/transport/remote_words.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/transport/simulated.hpp>
 #include <bough/tree/arrival.hpp>

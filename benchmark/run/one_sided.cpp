@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+// Collectives by remote writes beside the same by messages, over processes of one node, in turns in the same run.
+//
+//   bench-one_sided [rounds]      p = 2: pinned to a core each, if there are two; p = 4, 8: as many as there are
+// Times are per operation, medians over rounds; a ratio is the median of the rounds' ratios, one-sided / messages. Both
+// run the same plans. For two ranks and 8 bytes also: / the round trip of one cache line that two processes pass to and fro.
+#include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/concepts/wire_up.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/transport/one_sided.hpp>
+#include <bough/transport/remote_shared_memory.hpp>
+#include <bough/transport/shared_memory.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sched.h>
+#include <span>
+#include <string>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using bough::rank_t;
+using clock_type = std::chrono::steady_clock;
+constexpr rank_t most_ranks = 8;
+constexpr std::size_t sizes[] = {4, 8, 64, 512, 4096, 16384, 65536};
+
+struct result {
+    double messages_ns = 0, ours_ns = 0, ratio = 0;
+};
+struct board { // what the processes of one measurement share
+    std::atomic<std::uint32_t> came{0};
+    std::byte said[2][most_ranks * bough::most_wire_up_bytes];
+    alignas(64) std::atomic<std::uint64_t> ball{0};
+    alignas(64) result allreduce[std::size(sizes)];
+    result broadcast[std::size(sizes)], round_trip; // round trip / allreduce of 8 bytes
+};
+
+class board_wire_up {
+public:
+    board_wire_up(board& b, rank_t rank, rank_t ranks) : board_(b), rank_(rank), ranks_(ranks) {}
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return ranks_; }
+    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
+        std::byte* said = board_.said[turn_++ & 1];
+        std::memcpy(said + rank_ * mine.size(), mine.data(), mine.size());
+        board_.came.fetch_add(1);
+        while (board_.came.load() < turn_ * ranks_) std::this_thread::yield();
+        std::memcpy(all.data(), said, all.size());
+        return {};
+    }
+
+private:
+    board& board_;
+    rank_t rank_, ranks_;
+    std::uint32_t turn_ = 0;
+};
+
+double median(std::vector<double> x) {
+    std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
+    return x[x.size() / 2];
+}
+
+struct rank_run {
+    board& shared;
+    int rounds;
+    bough::communicator<bough::shared_memory> messages;
+    bough::communicator<bough::one_sided<bough::shared_memory_regions>> writes;
+
+    template <class F>
+    double time(int operations, F&& body) {
+        bough::barrier(messages);
+        const auto begin = clock_type::now();
+        for (int i = 0; i != operations; ++i) body(i);
+        return std::chrono::duration<double, std::nano>(clock_type::now() - begin).count() / operations;
+    }
+    // Rank 0's figures.
+    template <class A, class B>
+    void in_turns(result& r, A&& a, B&& b) {
+        time(4, a); // pages, plans
+        time(4, b);
+        int operations = static_cast<int>(std::clamp(1e7 / time(20, a), 4.0, 1e5)); // 10 ms
+        bough::broadcast(messages, std::span(&operations, 1), bough::root{0});
+        std::vector<double> first, second, ratio;
+        for (int k = 0; k != rounds; ++k) {
+            const bool turned = k % 2 != 0;
+            if (turned) second.push_back(time(operations, b));
+            first.push_back(time(operations, a));
+            if (!turned) second.push_back(time(operations, b));
+            ratio.push_back(second.back() / first.back());
+        }
+        if (messages.rank() == 0) r = {median(first), median(second), median(ratio)};
+    }
+    void round_trip(int) {
+        const rank_t me = messages.rank();
+        const std::uint64_t now = shared.ball.load(std::memory_order_relaxed);
+        if (me == 0) {
+            shared.ball.store(now + 1, std::memory_order_release);
+            while (shared.ball.load(std::memory_order_acquire) != now + 2) bough::detail::relax();
+        } else {
+            const std::uint64_t mine = ++returned_;
+            while (shared.ball.load(std::memory_order_acquire) != 2 * mine - 1) bough::detail::relax();
+            shared.ball.store(2 * mine, std::memory_order_release);
+        }
+    }
+    void run() {
+        const double p = messages.size();
+        for (std::size_t s = 0; s != std::size(sizes); ++s) {
+            std::vector<float> x(sizes[s] / sizeof(float));
+            const auto sum = [&](auto& comm, int i) { // rewrites its vector, reads the result
+                std::fill(x.begin(), x.end(), static_cast<float>(i % 1000));
+                bough::allreduce(comm, std::span(x), bough::plus{});
+                if (x.front() != p * (i % 1000) || x.back() != x.front()) std::abort();
+            };
+            in_turns(
+                shared.allreduce[s], [&](int i) { sum(messages, i); }, [&](int i) { sum(writes, i); });
+            const auto pass = [&](auto& comm, int i) {
+                if (comm.rank() == 0) std::fill(x.begin(), x.end(), static_cast<float>(i % 1000));
+                bough::broadcast(comm, std::span(x), bough::root{0});
+                if (x.front() != static_cast<float>(i % 1000) || x.back() != x.front()) std::abort();
+            };
+            in_turns(
+                shared.broadcast[s], [&](int i) { pass(messages, i); }, [&](int i) { pass(writes, i); });
+        }
+        if (messages.size() != 2) return;
+        double y = 0;
+        in_turns(
+            shared.round_trip, [&](int i) { round_trip(i); },
+            [&](int i) {
+                y = i;
+                bough::allreduce(writes, std::span(&y, 1), bough::plus{});
+                if (y != 2.0 * i) std::abort();
+            });
+    }
+    std::uint64_t returned_ = 0;
+};
+
+void over_processes(rank_t ranks, bool pinned, int rounds) {
+    void* at = ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (at == MAP_FAILED) std::abort();
+    board* b = new (at) board;
+    for (rank_t r = 0; r != ranks; ++r)
+        if (::fork() == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            cpu_set_t set;
+            CPU_ZERO(&set);
+            CPU_SET(r, &set);
+            if (pinned) ::sched_setaffinity(0, sizeof set, &set);
+            board_wire_up wire(*b, r, ranks);
+            bough::shared_memory_regions mine{wire, {.region_bytes = bough::one_sided_bytes(ranks)}};
+            rank_run run{*b, rounds, bough::communicator{bough::shared_memory{wire}},
+                         bough::communicator{bough::one_sided{std::move(mine)}}};
+            run.run();
+            bough::barrier(run.messages);
+            ::_exit(0);
+        }
+    for (int bad = 0; ::wait(&bad) > 0;)
+        if (bad != 0) std::fprintf(stderr, "a rank failed\n"), std::exit(1);
+    for (const char* what : {"allreduce", "broadcast"})
+        for (std::size_t s = 0; s != std::size(sizes); ++s) {
+            const result& r = *what == 'a' ? b->allreduce[s] : b->broadcast[s];
+            std::printf("p = %u  %-9s %6zu B   messages %9.0f ns   remote writes %9.0f ns   %5.2f x\n", ranks, what,
+                        sizes[s], r.messages_ns, r.ours_ns, r.ratio);
+        }
+    if (ranks == 2)
+        std::printf("p = 2  allreduce      8 B   round trip %7.0f ns   remote writes %9.0f ns   %5.2f x\n",
+                    b->round_trip.messages_ns, b->round_trip.ours_ns, b->round_trip.ratio);
+    ::munmap(b, sizeof *b);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    const int rounds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 21;
+    const unsigned cores = std::thread::hardware_concurrency();
+    std::printf("%u cores; medians over %d rounds, and of the rounds' ratios\n", cores, rounds);
+    for (const rank_t ranks : {2u, 4u, 8u}) over_processes(ranks, cores >= ranks, rounds);
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSL-1.0
+// one_sided: a Transport made of remote writes, so that every plan runs over memory that ranks write into each other's.
+//
+//   const bough::one_sided_options options{.block_bytes = 8192};
+//   bough::shared_memory_regions mine{wire, {.region_bytes = bough::one_sided_bytes(wire.size(), options)}};
+//   bough::communicator comm{bough::one_sided{std::move(mine), options}};
+//   bough::allreduce(comm, std::span(x), bough::plus{});
+//
+// A message of up to static_bytes is one write: payload, envelope and sequence end together at the end of a block that
+// belongs to its (sender, receiver) pair; it is combined where it landed. With up to 24 bytes that is one cache line. A
+// block is filled again only after the receiver has written a credit back. Of longer messages only the envelope is
+// written: the receiver says where it wants the payload, and the sender writes it there (allocate()), or in pieces.
+// Where bytes land in any order, a digest in the tail tells when all are there, and flushes stand before reuse.
+//
+// All that a peer writes is checked: a wrong length, counter or place makes it lost (errc::protocol_error).
+// After Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, with credits in place of its notifications, and counters that
+// never take the empty value. (doc/transports/one_sided.md)
+#ifndef BOUGH_TRANSPORT_ONE_SIDED_HPP
+#define BOUGH_TRANSPORT_ONE_SIDED_HPP
+
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/transport/one_sided_receiving.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+// How blocks are counted and given back.
+struct credited_blocks {
+    using counter = std::uint32_t;
+    static constexpr std::uint32_t version = 1;
+    // A credit is due when so many blocks are used up, of `blocks`.
+    static constexpr std::uint32_t batch(std::uint32_t blocks) noexcept { return blocks < 2 ? 1 : blocks / 2; }
+    static constexpr bool in_need = true; // and when the sender must be out of blocks
+};
+
+template <RemoteWriteTransport X, class Protocol = credited_blocks>
+class one_sided : detail::one_sided_receiving<X, Protocol> {
+    using base = detail::one_sided_receiving<X, Protocol>;
+    using base::ordered;
+    using typename base::counter, typename base::incoming, typename base::lane, typename base::outgoing;
+
+public:
+    // Pre: options equal on all ranks but for static_bytes; blocks a power of two, 1 to 64; sizes within their limits; the
+    // region has one_sided_bytes(size, options) bytes, and nobody else uses it.
+    explicit one_sided(X writes, const one_sided_options& options = {}) : base(std::move(writes), options) {}
+
+    one_sided(one_sided&&) = default;
+    one_sided& operator=(one_sided&&) = delete;
+    // Leaves the group. Messages whose bytes are still here are taken back, if their receivers can be told at once.
+    ~one_sided() {
+        if (this->lanes_.empty() || forked()) return;
+        for (lane* l : this->busy_)
+            for (std::uint64_t open = l->gone ? 0 : l->open; open != 0; open &= open - 1) {
+                outgoing& n = l->outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
+                if (n.now == outgoing::phase::open || n.now == outgoing::phase::pieces)
+                    this->revoke(*l, n, errc::cancelled);
+                if (n.puts == 0) this->step(*l, static_cast<std::uint32_t>(std::countr_zero(open)));
+            }
+    }
+
+    rank_t rank() const noexcept { return this->rank_; }
+    rank_t size() const noexcept { return static_cast<rank_t>(this->lanes_.size()); }
+    std::uint64_t now_ns() const noexcept { return this->x_.now_ns(); }
+    auto cores() const noexcept requires requires(const X& x) { x.cores(); }
+    { return this->x_.cores(); }
+    bool forked() const noexcept {
+        if constexpr (requires(const X& x) { x.forked(); })
+            return this->x_.forked();
+        else
+            return false;
+    }
+    // What it is made of.
+    X& writes() noexcept { return this->x_; }
+    const X& writes() const noexcept { return this->x_; }
+
+    // Payloads of up to so many bytes ride in blocks. Pre: at most what a block holds.
+    std::uint32_t static_bytes() const noexcept { return this->static_bytes_; }
+    void set_static_bytes(std::uint32_t bytes) {
+        BOUGH_EXPECTS(bytes <= this->layout_.block_bytes, "static_bytes: must fit into a block");
+        this->static_bytes_ = bytes;
+    }
+    std::uint32_t block_bytes() const noexcept { return this->layout_.block_bytes; }
+
+    // Memory in which long messages land without a copy, on a cache line's boundary; empty if there is no piece as large.
+    std::span<std::byte> allocate(std::size_t bytes) { return this->heap_.allocate(bytes); }
+    // Pre: from allocate(), whole, and no message to it is under way.
+    void deallocate(std::span<std::byte> piece) { this->heap_.deallocate(piece); }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= size() || to == this->rank_ || forked()) return posted::failed;
+        lane& l = this->lanes_[to];
+        if (l.gone) return l.reported ? posted::failed : posted::would_block; // what it has said comes first
+        if (!l.greeted && !this->greet(l)) return posted::would_block;
+        if ((l.out.full() && !this->refresh(l)) || (l.open >> l.out.index() & 1) != 0 || this->in_use(l, l.out)) {
+            l.wants_room = true;
+            return posted::would_block;
+        }
+        const std::uint32_t i = l.out.index();
+        if (bytes.size() > this->static_bytes_) return this->announce(l, i, tag, bytes, id);
+        const posted result =
+            this->put_block(l, l.out, detail::put_kind::block, bytes, tag, static_cast<std::uint32_t>(bytes.size()));
+        if (result == posted::complete) return result;
+        if (result != posted::pending) return posted::would_block; // or lost: it will be told
+        outgoing& n = l.outgoing[i];
+        n = {};
+        n.now = outgoing::phase::flying;
+        n.id = id;
+        this->begin(l, i);
+        return result;
+    }
+
+    std::size_t poll(std::span<event> events) {
+        if (forked()) return 0;
+        hear_writes();
+        if (this->unheard_ != 0) hear_greetings();
+        std::size_t found = 0;
+        for (lane* l : this->in_)
+            while (found != events.size() && this->peek(*l, events[found])) ++found;
+        if (!this->busy_.empty()) found += work(events.subspan(found));
+        if (this->leaving_ != 0) found += departed(events.subspan(found));
+        return found;
+    }
+
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        lane& l = this->of(handle);
+        const auto i = static_cast<std::uint32_t>(handle & 63);
+        incoming& n = l.incoming[i];
+        if (into.size() != n.bytes || forked()) return posted::failed;
+        if (n.now == incoming::phase::short_) {
+            if (!into.empty()) std::memcpy(into.data(), n.data, into.size());
+            this->give_back(l, i);
+            return posted::complete;
+        }
+        if (l.gone || this->state_of(l, i) == detail::lent_state::taken_back) return posted::failed;
+        const bool lands = this->heap_.contains(into);
+        n.now = lands ? incoming::phase::direct : incoming::phase::pieces;
+        n.into = into.data();
+        n.id = id;
+        this->want(l, i, lands ? detail::want_kind::direct : detail::want_kind::pieces,
+                   lands ? static_cast<std::uint64_t>(into.data() - this->region_.data()) : 0);
+        return posted::pending;
+    }
+    // False for a long message: it can only be taken.
+    bool claim(std::uint64_t handle) const noexcept {
+        return !forked() && this->of(handle).incoming[handle & 63].now == incoming::phase::short_;
+    }
+    void release(std::uint64_t handle) {
+        if (forked()) return;
+        lane& l = this->of(handle);
+        const auto i = static_cast<std::uint32_t>(handle & 63);
+        incoming& n = l.incoming[i];
+        if (n.now == incoming::phase::short_ || l.gone) return this->give_back(l, i);
+        n.now = incoming::phase::unread;
+        n.told = true; // there is no event
+        this->want(l, i, detail::want_kind::unread, 0);
+    }
+    errc cancel(std::uint64_t id) {
+        if (forked()) return errc::forked_child;
+        for (lane* l : this->busy_) {
+            for (std::uint64_t open = l->open; open != 0; open &= open - 1) {
+                outgoing& n = l->outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
+                if (n.id != id || n.now == outgoing::phase::done) continue;
+                // What is put already cannot be called back: it ends as it will.
+                if (n.now <= outgoing::phase::direct && n.now != outgoing::phase::flying)
+                    this->revoke(*l, n, errc::cancelled);
+                return errc::ok;
+            }
+            for (std::uint64_t used = l->using_; used != 0; used &= used - 1) {
+                const auto i = static_cast<std::uint32_t>(std::countr_zero(used));
+                incoming& n = l->incoming[i];
+                if (n.id != id || n.told || n.over || n.now == incoming::phase::unread) continue;
+                n.cancelled = true;
+                if (n.now == incoming::phase::pieces) n.over = true, n.code = errc::cancelled; // no more is copied
+                l->stop_due |= std::uint64_t{1} << i;
+                return errc::ok;
+            }
+        }
+        return errc::invalid_argument;
+    }
+
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableRemoteWrites<X> {
+        this->x_.wait(idle, deadline_ns, [this] { return has_news(); });
+    }
+
+private:
+    void hear_writes() {
+        for (std::size_t found = this->ended_.size(); found == this->ended_.size();) {
+            found = this->x_.poll(this->ended_);
+            for (std::size_t k = 0; k != found; ++k) hear(this->ended_[k]);
+        }
+    }
+    BOUGH_COLD void hear(const event& e) {
+        if (e.what == event::kind::lost)
+            return lose(this->lanes_[e.peer], e.code == errc::ok ? errc::peer_dead : e.code);
+        const std::uint64_t kind = e.id & 0xf;
+        const auto i = static_cast<std::uint32_t>(e.id >> 4 & 63);
+        if (kind == detail::put_kind::greeting) return;
+        lane& l = this->lanes_[static_cast<std::size_t>(e.id >> 10)];
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        outgoing& n = l.outgoing[i];
+        switch (kind) {
+        case detail::put_kind::block:
+            l.out.flying &= ~bit;
+            if ((l.open & bit) != 0 && n.now == outgoing::phase::flying) n.now = outgoing::phase::done, n.code = e.code;
+            break;
+        case detail::put_kind::piece:
+            l.pieces_out.flying &= ~bit;
+            --l.outgoing[this->piece_of_[l.peer][i]].puts;
+            break;
+        case detail::put_kind::direct:
+        case detail::put_kind::state: n.puts = 0; break;
+        case detail::put_kind::want: l.want_flying &= ~bit; break;
+        case detail::put_kind::stop: l.stop_flying &= ~bit; break;
+        case detail::put_kind::credit: l.credit_flying = false; break;
+        case detail::put_kind::flush:
+            l.fence_flying = false;
+            l.fence_over = l.fence_begun;
+            break;
+        default: break;
+        }
+    }
+    // Who says hello now? A cache line of greetings at a time.
+    BOUGH_COLD void hear_greetings() {
+        if (this->lanes_.size() == 1) return void(this->unheard_ = 0);
+        for (int k = 0; k != 8; ++k, this->scanned_ = this->scanned_ + 1 == size() ? 0 : this->scanned_ + 1) {
+            lane& l = this->lanes_[this->scanned_];
+            if (l.heard || l.peer == this->rank_) continue;
+            hear_greeting(l);
+        }
+    }
+    void hear_greeting(lane& l) {
+        const std::uint64_t said = remote_words::read(this->region_.data() + this->layout_.greeting_of(l.peer));
+        if (said == 0) return;
+        l.heard = true;
+        --this->unheard_;
+        if (said != *this->greeting_) return this->broken(l); // other options, or another protocol
+        this->in_.push_back(&l);
+    }
+    // Goes on with whatever waits for an answer, room or a completion; reports what has ended.
+    BOUGH_COLD std::size_t work(std::span<event> events) {
+        std::size_t found = 0;
+        for (std::size_t k = 0; k != this->busy_.size(); ++k) {
+            lane& l = *this->busy_[k];
+            if (!l.gone) {
+                this->put_answers(l);
+                this->flush(l);
+                if (l.using_ != 0) this->take_pieces(l);
+                if (l.credit_due) this->put_credit(l);
+            }
+            for (std::uint64_t used = l.using_; used != 0; used &= used - 1) {
+                const auto i = static_cast<std::uint32_t>(std::countr_zero(used));
+                this->settle(l, i);
+                incoming& n = l.incoming[i];
+                if (!n.over || found == events.size()) continue;
+                end(events[found++], l.peer, n.id, n.code);
+                n.over = false;
+                n.told = true;
+                this->settle(l, i);
+            }
+            for (std::uint64_t open = l.open; open != 0; open &= open - 1) {
+                const auto i = static_cast<std::uint32_t>(std::countr_zero(open));
+                if (!l.gone) this->step(l, i);
+                outgoing& n = l.outgoing[i];
+                if (n.now != outgoing::phase::done || found == events.size()) continue;
+                l.open &= ~(std::uint64_t{1} << i);
+                end(events[found++], l.peer, n.id, n.code);
+            }
+            l.busy = !l.idle();
+        }
+        std::erase_if(this->busy_, [](const lane* l) { return !l->busy; });
+        return found;
+    }
+    static void end(event& e, rank_t peer, std::uint64_t id, errc code) noexcept {
+        e = {};
+        e.what = event::kind::complete;
+        e.code = code;
+        e.peer = peer;
+        e.id = id;
+    }
+    BOUGH_COLD void lose(lane& l, errc why) {
+        if (l.gone) return;
+        if (!l.heard) hear_greeting(l);
+        if (!l.heard) l.heard = true, --this->unheard_; // and never will be
+        if (l.gone) return;                             // it was nonsense
+        l.gone = true;
+        l.why = why;
+        ++this->leaving_;
+    }
+    // Reports who is gone and whose messages have all been seen.
+    BOUGH_COLD std::size_t departed(std::span<event> events) {
+        std::size_t found = 0;
+        for (lane& l : this->lanes_) {
+            std::uint64_t word = 0;
+            if (!l.gone || l.reported || found == events.size()) continue;
+            if (l.heard && !l.broken && this->has_come(l.in, word, this->layout_.block_bytes)) continue;
+            if (l.using_ != 0 && !l.broken) { // pieces and states that came before it went
+                this->take_pieces(l);
+                for (std::uint64_t used = l.using_; used != 0; used &= used - 1)
+                    this->settle(l, static_cast<std::uint32_t>(std::countr_zero(used)));
+            }
+            l.reported = true;
+            --this->leaving_;
+            std::erase(this->in_, &l);
+            l.credit_due = l.credit_flying = l.fence_due = l.fence_flying = false;
+            l.want_due = l.want_flying = l.stop_due = l.stop_flying = 0;
+            for (std::uint64_t open = l.open; open != 0; open &= open - 1) {
+                outgoing& n = l.outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
+                if (n.now != outgoing::phase::done) n.code = n.code == errc::ok ? errc::peer_dead : n.code;
+                n.now = outgoing::phase::done;
+            }
+            if (l.open != 0 || l.using_ != 0) this->make_busy(l);
+            events[found] = {};
+            events[found].what = event::kind::lost;
+            events[found].code = l.why;
+            events[found++].peer = l.peer;
+        }
+        return found;
+    }
+    // Something that poll() would find, or that makes room for a refused post.
+    BOUGH_COLD bool has_news() {
+        for (lane& l : this->lanes_) {
+            std::uint64_t word = 0;
+            if (l.peer == this->rank_ || l.reported) continue;
+            if (l.gone || (l.heard ? this->has_come(l.in, word, this->layout_.block_bytes)
+                                   : remote_words::read(this->region_.data() + this->layout_.greeting_of(l.peer)) != 0))
+                return true;
+            if ((l.wants_room || l.open != 0) && remote_words::read(l.here) != l.credit_seen) {
+                l.wants_room = false;
+                return true;
+            }
+            if ((l.want_due | l.stop_due) != 0 || l.credit_due ||
+                this->has_come(l.pieces_in, word, this->layout_.piece_bytes))
+                return true;
+            for (std::uint64_t open = l.open; open != 0; open &= open - 1) {
+                const auto i = static_cast<std::uint32_t>(std::countr_zero(open));
+                const std::byte* at = l.here + this->layout_.want_at(i) + offsetof(detail::one_sided_want, word);
+                const outgoing& n = l.outgoing[i];
+                if (n.now == outgoing::phase::done || n.now >= outgoing::phase::revoking ||
+                    (n.now == outgoing::phase::open && detail::upper(remote_words::read(at)) == n.ticket) ||
+                    detail::upper(remote_words::read(l.here + this->layout_.stop_at(i))) == n.ticket)
+                    return true;
+            }
+            for (std::uint64_t used = l.using_; used != 0; used &= used - 1)
+                if (this->state_of(l, static_cast<std::uint32_t>(std::countr_zero(used))) != 0) return true;
+        }
+        return false;
+    }
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSL-1.0
+// The layout of a region that carries messages by remote writes: arithmetic only, equal on all ranks of a group.
+//
+//   greetings, a word for each rank | lane of rank 0 | lane of rank 1 | ... (none of its own) | heap
+//   lane of s: credit | wants | stops | states | 2 blocks for pieces | blocks
+// All that lies in the lane of s is written by s alone. A block is filled from the bottom:
+//
+//   | ...unused... | payload | envelope | [digest] | word: length, sequence |   end of the block
+// so payload and sequence are one write, and the sequence, which is looked at, always lies at the same place. The digest is
+// there where bytes do not land in order. A word is {sequence or ticket in the upper half, the rest in the lower}.
+#ifndef BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
+#define BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace bough {
+
+struct one_sided_options {
+    std::uint32_t blocks = 16; // for messages from one rank to another; a power of two, 1 to 64
+    // Payload that a block can hold, at most 16 MiB. 0: 16 KiB; with more than 16 ranks less: the blocks of a region take 2 MiB.
+    std::uint32_t block_bytes = 0;
+    std::uint32_t piece_bytes = 0; // of the two blocks that longer messages come through; 0: as block_bytes
+    // Longer payloads wait until their receiver says where they go; at most block_bytes, 0: that. May differ between ranks.
+    std::uint32_t static_bytes = 0;
+};
+
+namespace detail {
+
+template <bool Ordered>
+struct one_sided_tail { // what stands behind the payload
+    bough::envelope envelope{};
+    std::uint64_t word = 0;
+};
+template <>
+struct one_sided_tail<false> {
+    bough::envelope envelope{};
+    std::uint64_t digest = 0;
+    std::uint64_t word = 0;
+};
+static_assert(sizeof(one_sided_tail<true>) == 40 && sizeof(one_sided_tail<false>) == 48);
+
+// The payload of a block that stands for a long message.
+struct one_sided_announcement {
+    std::uint64_t bytes = 0;
+    std::uint32_t ticket = 0, unused = 0;
+};
+// Where a receiver wants it.
+struct one_sided_want {
+    std::uint64_t place = 0; // in its region
+    std::uint64_t digest = 0;
+    std::uint64_t word = 0; // ticket, want_kind
+};
+static_assert(sizeof(one_sided_want) == 24);
+namespace want_kind {
+inline constexpr std::uint32_t unread = 1; // the message is not needed
+inline constexpr std::uint32_t pieces = 2; // through the two blocks
+inline constexpr std::uint32_t direct = 3; // to `place`
+} // namespace want_kind
+namespace lent_state {
+inline constexpr std::uint32_t landed = 1;     // all of it lies where it was wanted
+inline constexpr std::uint32_t taken_back = 2; // no more of it will come
+} // namespace lent_state
+
+constexpr std::uint64_t make_word(std::uint32_t upper, std::uint32_t lower) noexcept {
+    return std::uint64_t{upper} << 32 | lower;
+}
+constexpr std::uint32_t upper(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
+constexpr std::uint32_t lower(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
+
+constexpr std::uint64_t mixed_in(std::uint64_t h, std::uint64_t x) noexcept {
+    h = (h ^ x) * 0x9fb2'1c65'1e98'df25u;
+    return h ^ h >> 29;
+}
+// Of what must have landed together. Not a secret: it finds bytes that are not there yet, no forger.
+inline std::uint64_t digest_of(std::span<const std::byte> bytes, const envelope& tag, std::uint64_t word) noexcept {
+    struct words {
+        std::uint64_t at[4];
+    };
+    std::uint64_t h = mixed_in(0x243f'6a88'85a3'08d3u, word);
+    for (const std::uint64_t x : std::bit_cast<words>(tag).at) h = mixed_in(h, x);
+    for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+        std::uint64_t x = 0;
+        std::memcpy(&x, bytes.data(), 8);
+        h = mixed_in(h, x);
+    }
+    std::uint64_t rest = 0;
+    if (!bytes.empty()) std::memcpy(&rest, bytes.data(), bytes.size());
+    h = mixed_in(h, rest);
+    return h ^ h >> 32;
+}
+constexpr std::uint64_t digest_of(std::uint64_t place, std::uint64_t word) noexcept {
+    return mixed_in(mixed_in(0x1319'8a2e'0370'7344u, place), word);
+}
+
+struct one_sided_layout {
+    rank_t ranks = 1;
+    std::uint32_t blocks = 8, block_bytes = 0, piece_bytes = 0;
+
+    static constexpr std::uint32_t pieces = 2;
+    static constexpr std::uint32_t most_block_bytes = 1u << 24;
+
+    constexpr one_sided_layout(rank_t p, const one_sided_options& o) noexcept
+        : ranks(p), blocks(o.blocks), block_bytes(o.block_bytes), piece_bytes(o.piece_bytes) {
+        if (block_bytes == 0) block_bytes = p <= 16 ? 16384u : 262144u / (p < 1024u ? p : 1024u);
+        if (piece_bytes == 0) piece_bytes = block_bytes;
+    }
+
+    static constexpr std::uint64_t lines(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
+    // An odd number of cache lines, so that the ends of blocks do not meet in one set of the cache.
+    static constexpr std::uint64_t stride_of(std::uint32_t payload) noexcept {
+        return lines(payload + sizeof(one_sided_tail<false>)) | 64;
+    }
+    constexpr std::uint64_t stride() const noexcept { return stride_of(block_bytes); }
+    constexpr std::uint64_t piece_stride() const noexcept { return stride_of(piece_bytes); }
+
+    static constexpr std::uint64_t greeting_of(rank_t sender) noexcept { return std::uint64_t{8} * sender; }
+    // Of what `sender` writes in the region of `owner`. Pre: sender != owner.
+    constexpr std::uint64_t lane(rank_t sender, rank_t owner) const noexcept {
+        return lines(std::uint64_t{8} * ranks) + lane_bytes() * (sender < owner ? sender : sender - 1);
+    }
+    static constexpr std::uint64_t want_at(std::uint32_t i) noexcept { return 64 + sizeof(one_sided_want) * i; }
+    constexpr std::uint64_t stop_at(std::uint32_t i) const noexcept { return want_at(blocks) + 8 * i; }
+    constexpr std::uint64_t state_at(std::uint32_t i) const noexcept { return stop_at(blocks) + 8 * i; }
+    // Where blocks end: their tails stand before it.
+    constexpr std::uint64_t piece_end(std::uint32_t i) const noexcept {
+        return lines(state_at(blocks)) + piece_stride() * (i + 1);
+    }
+    constexpr std::uint64_t block_end(std::uint32_t i) const noexcept {
+        return piece_end(pieces - 1) + stride() * (i + 1);
+    }
+    constexpr std::uint64_t lane_bytes() const noexcept { return block_end(blocks - 1); }
+    constexpr std::uint64_t bytes() const noexcept {
+        return lines(std::uint64_t{8} * ranks) + lane_bytes() * (ranks - 1);
+    }
+    // Not 0, and equal for ranks that understand each other.
+    constexpr std::uint64_t greeting(std::uint32_t protocol) const noexcept {
+        std::uint64_t h = mixed_in(0x626f'7567'6831'0001u, make_word(protocol, ranks));
+        h = mixed_in(h, make_word(blocks, block_bytes));
+        return mixed_in(h, piece_bytes) | 1;
+    }
+};
+
+} // namespace detail
+
+// How much of each rank's region the lanes take; what is more is a heap (one_sided::allocate).
+constexpr std::uint64_t one_sided_bytes(rank_t ranks, const one_sided_options& options = {}) noexcept {
+    return detail::one_sided_layout(ranks, options).bytes();
+}
+
+} // namespace bough
+
+#endif

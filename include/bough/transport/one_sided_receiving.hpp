@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+// The receiver's side of the message protocol over remote writes: arrivals, credits, and where long messages are wanted.
+#ifndef BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
+#define BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
+
+#include <bough/transport/one_sided_sending.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace bough::detail {
+
+template <RemoteWriteTransport X, class Protocol>
+class one_sided_receiving : protected one_sided_sending<X, Protocol> {
+protected:
+    using sending = one_sided_sending<X, Protocol>;
+    using sending::ordered, sending::long_mark;
+    using sending::sending;
+    using typename sending::counter, typename sending::incoming, typename sending::lane;
+
+    std::uint32_t state_of(const lane& l, std::uint32_t i) const noexcept {
+        const std::uint64_t word = remote_words::read(l.here + this->layout_.state_at(i));
+        return upper(word) == l.incoming[i].ticket ? lower(word) : 0;
+    }
+    BOUGH_ALWAYS_INLINE bool peek(lane& l, event& e) {
+        std::uint64_t word = 0;
+        return this->has_come(l.in, word, this->layout_.block_bytes) && accept(l, e, lower(word));
+    }
+    bool accept(lane& l, event& e, std::uint32_t length) {
+        if (l.broken || (length > this->layout_.block_bytes && length != long_mark)) return this->broken(l), false;
+        const std::uint32_t i = l.in.index();
+        const std::byte* end = l.in.tail_of(i);
+        incoming& n = l.incoming[i];
+        n.now = incoming::phase::short_;
+        n.bytes = length;
+        n.data = end - length;
+        e.what = event::kind::arrived;
+        e.code = errc::ok;
+        e.peer = l.peer;
+        e.id = l.handle | i;
+        std::memcpy(&e.envelope, end, sizeof(envelope));
+        if (length == long_mark) expect_long(l, i, end - sizeof(one_sided_announcement));
+        e.bytes = n.bytes;
+        e.data = n.data;
+        l.in.advance();
+        if (Protocol::in_need && l.in.seen - l.in.credited > l.in.mask && l.in.order.freed() != l.in.credited)
+            credit(l); // the sender has no block left, and does not know better
+        return true;
+    }
+    BOUGH_COLD static void expect_long(lane& l, std::uint32_t i, const std::byte* said) noexcept {
+        one_sided_announcement announced;
+        std::memcpy(&announced, said, sizeof announced);
+        incoming n;
+        n.now = incoming::phase::announced;
+        n.bytes = announced.bytes;
+        n.ticket = announced.ticket;
+        l.incoming[i] = n;
+    }
+    BOUGH_COLD void want(lane& l, std::uint32_t i, std::uint32_t kind, std::uint64_t place) {
+        incoming& n = l.incoming[i];
+        n.want.place = place;
+        n.want.word = make_word(n.ticket, kind);
+        n.want.digest = digest_of(place, n.want.word);
+        n.stop = make_word(n.ticket, 0);
+        l.want_due |= std::uint64_t{1} << i;
+        l.using_ |= std::uint64_t{1} << i;
+        this->make_busy(l);
+        put_answers(l);
+    }
+    // The block may have another message.
+    void give_back(lane& l, std::uint32_t i) {
+        l.incoming[i].now = incoming::phase::none;
+        const std::uint32_t due = l.in.order.release(i, l.in.mask) - l.in.credited;
+        if (due >= this->batch_ || (Protocol::in_need && due != 0 && l.in.seen - l.in.credited > l.in.mask)) credit(l);
+    }
+    void credit(lane& l) {
+        if (!l.gone && !put_credit(l)) this->make_busy(l);
+    }
+    // False: not yet.
+    bool put_credit(lane& l) {
+        l.credit_due = true;
+        if (l.credit_flying || !l.fenced(l.credit_fence) || ((l.want_due | l.stop_due) != 0)) return false;
+        const std::uint32_t blocks = l.in.order.freed(), pieces = l.pieces_in.order.freed();
+        l.credit = make_word(static_cast<counter>(pieces), static_cast<counter>(blocks));
+        const posted result =
+            this->x_.put(l.peer, l.there, bytes_of(l.credit), {}, put_id(put_kind::credit, l.peer, 0));
+        if (result != posted::complete && result != posted::pending) return false;
+        l.credit_due = false;
+        l.credit_flying = result == posted::pending;
+        l.in.credited = blocks;
+        l.pieces_in.credited = pieces;
+        if constexpr (!ordered) l.credit_fence = l.next_fence(); // the next must not land before this one
+        return ordered && !l.credit_flying;
+    }
+    void put_answers(lane& l) {
+        const auto put_all = [&](std::uint64_t& due, std::uint64_t& flying, std::uint64_t kind, auto&& at,
+                                 auto&& what) {
+            for (std::uint64_t now = due & ~flying; now != 0; now &= now - 1) {
+                const auto i = static_cast<std::uint32_t>(std::countr_zero(now));
+                const posted result =
+                    this->x_.put(l.peer, this->there(l, at(i)), what(l.incoming[i]), {}, put_id(kind, l.peer, i));
+                if (result != posted::complete && result != posted::pending) return;
+                due &= ~(std::uint64_t{1} << i);
+                if (result == posted::pending) flying |= std::uint64_t{1} << i;
+                if constexpr (!ordered) l.credit_fence = l.next_fence(); // its block's credit must not overtake it
+            }
+        };
+        put_all(
+            l.want_due, l.want_flying, put_kind::want, [](std::uint32_t i) { return one_sided_layout::want_at(i); },
+            [](const incoming& n) { return bytes_of(n.want); });
+        put_all(
+            l.stop_due, l.stop_flying, put_kind::stop, [this](std::uint32_t i) { return this->layout_.stop_at(i); },
+            [](const incoming& n) { return bytes_of(n.stop); });
+    }
+    BOUGH_COLD void take_pieces(lane& l) {
+        for (std::uint64_t word = 0; !l.broken && this->has_come(l.pieces_in, word, this->layout_.piece_bytes);) {
+            const std::uint32_t at = l.pieces_in.index(), length = lower(word);
+            const std::byte* end = l.pieces_in.tail_of(at);
+            envelope tag;
+            std::memcpy(&tag, end, sizeof tag);
+            const std::uint32_t i = tag.segment;
+            if (length > this->layout_.piece_bytes || i > l.in.mask || l.incoming[i].now != incoming::phase::pieces ||
+                l.incoming[i].ticket != tag.operation || length > l.incoming[i].bytes - l.incoming[i].got)
+                return this->broken(l);
+            incoming& n = l.incoming[i];
+            if (!n.cancelled) std::memcpy(n.into + n.got, end - length, length);
+            n.got += length;
+            l.pieces_in.advance();
+            l.pieces_in.order.release(at, l.pieces_in.mask);
+            credit(l);
+        }
+    }
+    // Ends what can be ended of a message that has more to come.
+    void settle(lane& l, std::uint32_t i) {
+        incoming& n = l.incoming[i];
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        bool end = l.reported;
+        if (n.now == incoming::phase::unread) {
+            end |= ((l.want_due | l.want_flying) & bit) == 0;
+        } else {
+            const std::uint32_t state = state_of(l, i);
+            if (state == lent_state::taken_back) take_pieces(l); // those before it
+            const bool all = n.now == incoming::phase::pieces ? n.got == n.bytes : state == lent_state::landed;
+            end |= all || state == lent_state::taken_back;
+            if (end && !n.over && !n.told) {
+                n.over = true;
+                n.code = all           ? errc::ok
+                         : l.reported  ? errc::peer_dead
+                         : n.cancelled ? errc::cancelled
+                                       : errc::peer_aborted;
+            }
+        }
+        if (!end || n.over || ((l.want_due | l.want_flying | l.stop_due | l.stop_flying) & bit) != 0) return;
+        l.using_ &= ~bit;
+        give_back(l, i);
+    }
+};
+
+} // namespace bough::detail
+
+#endif

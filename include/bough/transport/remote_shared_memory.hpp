@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSL-1.0
+// shared_memory_regions: remote writes between processes of one node. Linux.
+//
+//   bough::shared_memory_regions mine{wire, {.region_bytes = bough::one_sided_bytes(wire.size())}};  // wire: a WireUp
+//   bough::communicator comm{bough::one_sided{std::move(mine)}};
+//
+// A region is a part of the rank's segment, an anonymous sealed file that is gone when the last rank is; the ranks join as
+// those of shared_memory do. A put is a copy with a release of its last word: it is complete at once, and never refused.
+// Sockets and process handles tell when a peer dies. A peer can write what it likes into regions, and nothing else.
+#ifndef BOUGH_TRANSPORT_REMOTE_SHARED_MEMORY_HPP
+#define BOUGH_TRANSPORT_REMOTE_SHARED_MEMORY_HPP
+
+#if !defined(__linux__)
+#error "bough: shared_memory_regions needs Linux (memfd, futex)"
+#endif
+
+#include <bough/concepts/remote_write_transport.hpp>
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/config.hpp>
+#include <bough/error.hpp>
+#include <bough/transport/detail/forks.hpp>
+#include <bough/transport/detail/lifeline.hpp>
+#include <bough/transport/detail/shared_join.hpp>
+#include <bough/transport/detail/shared_layout.hpp>
+#include <bough/transport/detail/shared_segment.hpp>
+#include <bough/transport/detail/shared_sleep.hpp>
+#include <bough/transport/detail/slots.hpp>
+#include <bough/transport/remote_words.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct shared_memory_regions_options {
+    std::uint64_t region_bytes = 1u << 20;          // of each rank; equal on all
+    std::uint32_t cores = 0;                        // cores that the ranks share; 0: those that any of them may run on
+    std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
+};
+
+class shared_memory_regions {
+public:
+    static constexpr bool keeps_byte_order = true;
+
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    template <WireUp W>
+    explicit shared_memory_regions(W& wire, const shared_memory_regions_options& options = {})
+        : shared_memory_regions(checked(wire, options)) {}
+
+    // The same without exceptions: empty, and `result` says why, as shared_memory::join does.
+    template <WireUp W>
+    static std::optional<shared_memory_regions> join(W& wire, status& result,
+                                                     const shared_memory_regions_options& options = {}) {
+        status refused;
+        if (options.region_bytes > std::uint64_t{1} << 46) refused = {.code = errc::no_resources};
+        const std::uint64_t bytes = refused ? 64 : (options.region_bytes + 63) / 64 * 64;
+        const detail::segment_layout layout{.ranks = wire.size(), .slots = 1, .area_bytes = 0, .heap_bytes = bytes};
+        detail::shared_join joined(wire.rank(), layout, options.cores, false, options.join_timeout_ns);
+        result = joined.run(wire, refused);
+        for (rank_t r = 0; r != wire.size() && !result; ++r)
+            if (r != wire.rank() && joined.peers[r].layout.heap_bytes != bytes) {
+                result = invalid_argument("region_bytes: must be equal on all ranks");
+                result.peer = r;
+            }
+        if (result) return std::nullopt;
+        std::optional<shared_memory_regions> made(
+            shared_memory_regions(std::move(joined), wire.rank(), layout, result));
+        if (result) made.reset();
+        return made;
+    }
+
+    shared_memory_regions(shared_memory_regions&&) = default;
+    shared_memory_regions& operator=(shared_memory_regions&&) = delete;
+    ~shared_memory_regions() {
+        if (mine_.data() != nullptr && !forked()) lines_.shut_down();
+    }
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return static_cast<rank_t>(peers_.size()); }
+    std::uint32_t cores() const noexcept { return cores_; }
+    bool oversubscribed() const noexcept { return size() > cores_; }
+    // This process is a child of the one that joined: the group is its parent's.
+    bool forked() const noexcept { return detail::fork_count != forks_; }
+    std::span<std::byte> region() const noexcept { return {peers_[rank_].region, region_bytes_}; }
+
+    posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t) noexcept {
+        if (to >= size()) return posted::failed;
+        const peer& p = peers_[to];
+        if (!p.writable || forked() || offset > region_bytes_ || first.size() > region_bytes_ - offset ||
+            second.size() > region_bytes_ - offset - first.size())
+            return posted::failed;
+        remote_words::land(p.region + offset, first, second);
+        std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper has a barrier for both (shared_sleep.hpp)
+        if (p.head->sleeping.load(std::memory_order_relaxed) != 0) detail::wake(p.head->sleeping);
+        return posted::complete;
+    }
+
+    std::size_t poll(std::span<event> events) {
+        if (forked()) return 0;
+        if ((++polls_ & 1023) == 0) look();
+        return leaving_ == 0 ? 0 : departed(events);
+    }
+
+    std::uint64_t now_ns() const noexcept {
+        return static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+                .count());
+    }
+    // As shared_memory waits: spins while every rank can have a core of its own; then yields; after some milliseconds of
+    // nothing sleeps until a peer writes, for 5 ms at a time, so that the death of a peer is seen.
+    template <class Landed>
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns, Landed&& landed) {
+        if (idle == 1) idle_since_ns_ = 0;
+        if (idle <= (oversubscribed() ? 1u : 500u)) {
+            if (idle > 16) detail::relax();
+            return;
+        }
+        if ((idle & 3) != 0) return std::this_thread::yield();
+        const std::uint64_t now = now_ns();
+        if (idle_since_ns_ == 0) idle_since_ns_ = looked_ns_ = now;
+        if (now - looked_ns_ > 2'000'000) {
+            looked_ns_ = now;
+            look();
+        }
+        if (now - idle_since_ns_ < 4'000'000 || leaving_ != 0) return std::this_thread::yield();
+        if (deadline_ns != 0 && deadline_ns <= now) return;
+        const std::uint64_t left = deadline_ns == 0 ? longest_nap_ns : deadline_ns - now;
+        detail::sleep_on(head_->sleeping, std::min(left, longest_nap_ns), has_barriers_, landed);
+        looked_ns_ = now_ns();
+        look();
+    }
+
+private:
+    static constexpr std::uint64_t longest_nap_ns = 5'000'000;
+
+    struct peer {
+        std::byte* region = nullptr;
+        detail::segment_head* head = nullptr;
+        bool writable = false; // neither myself nor reported as lost
+        bool gone = false, reported = false;
+        detail::shared_segment segment; // its
+    };
+
+    shared_memory_regions(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout, status& result)
+        : rank_(rank), cores_(made.cores()), region_bytes_(static_cast<std::size_t>(layout.heap_bytes)),
+          has_barriers_(detail::register_barriers()), peers_(layout.ranks), mine_(std::move(made.mine)) {
+        head_ = reinterpret_cast<detail::segment_head*>(mine_.data());
+        peers_[rank].region = mine_.data() + layout.heap_at();
+        for (rank_t r = 0; r != layout.ranks; ++r) {
+            if (r == rank) continue;
+            peer& p = peers_[r];
+            detail::joined_peer& from = made.peers[r];
+            p.segment = std::move(from.segment);
+            p.region = p.segment.data() + layout.heap_at();
+            p.head = reinterpret_cast<detail::segment_head*>(p.segment.data());
+            p.writable = true;
+            if (!lines_.add(r, std::move(from.socket), from.pid == ::getpid() ? 0 : from.pid))
+                result.code = errc::no_resources;
+        }
+    }
+    template <class W>
+    static shared_memory_regions checked(W& wire, const shared_memory_regions_options& options) {
+        status result;
+        std::optional<shared_memory_regions> made = join(wire, result, options);
+        detail::throw_if(result);
+        return std::move(*made);
+    }
+
+    BOUGH_COLD void look() {
+        lines_.look([this](rank_t r) {
+            if (std::exchange(peers_[r].gone, true)) return;
+            ++leaving_;
+        });
+    }
+    BOUGH_COLD std::size_t departed(std::span<event> events) {
+        std::size_t found = 0;
+        for (rank_t r = 0; r != size() && found != events.size(); ++r) {
+            peer& p = peers_[r];
+            if (!p.gone || p.reported) continue;
+            p.reported = true;
+            p.writable = false;
+            --leaving_;
+            events[found] = {};
+            events[found].what = event::kind::lost;
+            events[found++].peer = r;
+        }
+        return found;
+    }
+
+    rank_t rank_ = 0;
+    std::uint32_t cores_ = 0;
+    std::uint32_t polls_ = 0;
+    std::uint32_t leaving_ = 0; // peers that are gone, and not yet reported
+    std::uint32_t forks_ = detail::forks();
+    std::size_t region_bytes_ = 0;
+    bool has_barriers_ = false;
+    std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0;
+    detail::segment_head* head_ = nullptr;
+    std::vector<peer> peers_; // by rank
+    detail::shared_segment mine_;
+    detail::lifelines lines_;
+};
+
+static_assert(WaitableRemoteWrites<shared_memory_regions>);
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+// Words of memory that others write: how they are read and written, by who maps the memory of both sides.
+//
+//   while (bough::remote_words::read(flag) != expected) wait();     // then what was put before the flag is there
+#ifndef BOUGH_TRANSPORT_REMOTE_WORDS_HPP
+#define BOUGH_TRANSPORT_REMOTE_WORDS_HPP
+
+#include <bough/core/config.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace bough::remote_words {
+
+inline constexpr std::size_t word = sizeof(std::uint64_t);
+static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
+
+// Pre: `at` is aligned to 8 bytes.
+inline std::uint64_t read(const std::byte* at) noexcept {
+    auto* p = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(at)); // atomic_ref has no const form yet
+    return std::atomic_ref<std::uint64_t>(*p).load(std::memory_order_acquire);
+}
+inline void write(std::byte* at, std::uint64_t value) noexcept {
+    std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_release);
+}
+
+// A put into memory that this process maps: the last word, if it is aligned, lands at once and after all else.
+BOUGH_ALWAYS_INLINE void land(std::byte* at, std::span<const std::byte> first,
+                              std::span<const std::byte> second) noexcept {
+    if (second.empty() && first.size() >= word) { // its end is the put's
+        second = first.last(word);
+        first = first.first(first.size() - word);
+    }
+    if (first.size() == word)
+        std::memcpy(at, first.data(), word); // as most: one element
+    else if (!first.empty())
+        std::memcpy(at, first.data(), first.size());
+    at += first.size();
+    if (second.size() < word || reinterpret_cast<std::uintptr_t>(at + second.size()) % word != 0) {
+        if (!second.empty()) std::memcpy(at, second.data(), second.size());
+        return;
+    }
+    const std::size_t before = second.size() - word;
+    std::uint64_t last = 0;
+    std::memcpy(&last, second.data() + before, word);
+    if (before != 0) std::memcpy(at, second.data(), before);
+    write(at + before, last);
+}
+
+} // namespace bough::remote_words
+
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+#include <bough/concepts/explain_remote_write_transport.hpp>
+#include <bough/concepts/remote_write_transport.hpp>
+#include <bough/testing/remote_write_archetype.hpp>
+#include <bough/testing/remote_write_conformance.hpp>
+#include <bough/transport/remote_simulated.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+using namespace bough;
+
+namespace {
+
+struct base {
+    static constexpr bool keeps_byte_order = true;
+    rank_t rank() const { return 0; }
+    rank_t size() const { return 1; }
+    std::span<std::byte> region() const { return {}; }
+    posted put(rank_t, std::uint64_t, std::span<const std::byte>, std::span<const std::byte>, std::uint64_t) {
+        return posted::failed;
+    }
+    std::size_t poll(std::span<event>) { return 0; }
+    std::uint64_t now_ns() const { return 0; }
+};
+struct order_is_no_constant : base {
+    bool keeps_byte_order = true;
+};
+struct scatters_without_flush : base {
+    static constexpr bool keeps_byte_order = false;
+};
+struct flushes : scatters_without_flush {
+    posted flush(rank_t, std::uint64_t) { return posted::failed; }
+};
+struct shows_const_memory : base {
+    std::span<const std::byte> region() const { return {}; }
+};
+struct puts_one_piece : base {
+    posted put(rank_t, std::uint64_t, std::span<const std::byte>, std::uint64_t) { return posted::failed; }
+};
+struct waits : base {
+    template <class Landed>
+    void wait(std::uint32_t, std::uint64_t, Landed&&) {}
+};
+
+} // namespace
+
+static_assert(explain_remote_write_transport<testing::remote_write_archetype>() &&
+              explain_remote_write_transport<base>() && explain_remote_write_transport<flushes>());
+static_assert(!RemoteWriteTransport<order_is_no_constant> && !RemoteWriteTransport<scatters_without_flush> &&
+              !RemoteWriteTransport<shows_const_memory> && !RemoteWriteTransport<puts_one_piece> &&
+              !RemoteWriteTransport<int>);
+static_assert(!WaitableRemoteWrites<base> && WaitableRemoteWrites<waits>);
+
+namespace {
+
+enum class flaw {
+    none,
+    dirty_region,
+    writes_beyond,
+    puts_elsewhere,
+    silent,
+    reads_late,
+    word_first,
+    early_flush,
+    lost_twice,
+    never_lost,
+    puts_to_lost
+};
+
+// An end of simulated regions with a flaw.
+template <class World>
+struct flawed {
+    typename World::endpoint end;
+    flaw what;
+    std::uint64_t puts = 0;
+    std::vector<event> more{};
+    std::vector<rank_t> lost{};
+
+    static constexpr bool keeps_byte_order = World::endpoint::keeps_byte_order;
+    rank_t rank() const { return end.rank(); }
+    rank_t size() const { return end.size(); }
+    std::uint64_t now_ns() const { return end.now_ns(); }
+    std::span<std::byte> region() const { return end.region(); }
+    posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t id) {
+        const std::uint64_t length = first.size() + second.size();
+        if (what == flaw::puts_to_lost && std::find(lost.begin(), lost.end(), to) != lost.end())
+            return posted::complete;
+        if (what == flaw::writes_beyond && offset + length > region().size()) return posted::complete;
+        if (++puts > 20 && what == flaw::puts_elsewhere && offset > 0) offset -= 1;
+        if (what == flaw::word_first && length == 512) { // the other put goes ahead
+            held = {first.begin(), first.end()};
+            held.insert(held.end(), second.begin(), second.end());
+            return posted::complete;
+        }
+        const posted result = end.put(to, offset, first, second, id);
+        if (!held.empty() && length == 16)
+            while (end.put(to, 64, held, {}, ~std::uint64_t{0}) == posted::would_block) end.poll({});
+        if (what == flaw::reads_late && result == posted::pending && length > 16) early.push_back(id);
+        return result;
+    }
+    posted flush(rank_t to, std::uint64_t id) requires(!keeps_byte_order) {
+        return what == flaw::early_flush ? posted::complete : end.flush(to, id);
+    }
+    std::size_t poll(std::span<event> events) {
+        std::size_t found = 0;
+        for (; found != events.size() && !early.empty(); early.pop_back()) {
+            ended.push_back(early.back());
+            events[found] = {};
+            events[found].what = event::kind::complete;
+            events[found++].id = early.back();
+        }
+        if (found != 0) return found;
+        for (; found != events.size() && !more.empty(); more.pop_back()) events[found++] = more.back();
+        if (found != 0) return found;
+        std::array<event, 8> seen;
+        const std::size_t came = end.poll(std::span(seen).first(std::min(events.size(), seen.size())));
+        for (std::size_t i = 0; i != came; ++i) {
+            const event& e = seen[i];
+            if (e.id == ~std::uint64_t{0} || std::find(ended.begin(), ended.end(), e.id) != ended.end()) continue;
+            if (e.what == event::kind::complete && what == flaw::silent) continue;
+            if (e.what == event::kind::lost) {
+                lost.push_back(e.peer);
+                if (what == flaw::never_lost) continue;
+                if (what == flaw::lost_twice) more.push_back(e);
+            }
+            events[found++] = e;
+        }
+        return found;
+    }
+    std::vector<std::byte> held{};
+    std::vector<std::uint64_t> early{}, ended{};
+};
+
+template <class World>
+testing::remote_write_fault check(flaw what, std::uint64_t seed) {
+    return testing::check_remote_writes(
+        [&](rank_t ranks) {
+            World world(ranks, {.seed = seed, .region_bytes = 8192, .refuse = 50});
+            std::vector<flawed<World>> ends;
+            for (rank_t r = 0; r != ranks; ++r) ends.push_back({world.connect(r), what});
+            if (what == flaw::dirty_region) ends[1].region()[100] = std::byte{1};
+            return ends;
+        },
+        {.rounds = 200, .patience_polls = 5'000, .seed = seed});
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("remote writes: the rules hold, and whoever breaks one is found", "", simulated_regions,
+                   scattered_regions) {
+    using testing::remote_write_rule;
+    const auto sentence = [](flaw what) { return check<TestType>(what, 7).rule; };
+    for (std::uint64_t seed = 1; seed != 6; ++seed) {
+        const auto fault = check<TestType>(flaw::none, seed);
+        CAPTURE(seed, fault.sentence, fault.rank);
+        CHECK(fault.rule == remote_write_rule::none);
+    }
+    CHECK(sentence(flaw::dirty_region) == remote_write_rule::identity);
+    CHECK(sentence(flaw::writes_beyond) == remote_write_rule::place);
+    CHECK(sentence(flaw::puts_elsewhere) == remote_write_rule::place);
+    CHECK(sentence(flaw::silent) == remote_write_rule::one_event);
+    CHECK(sentence(flaw::reads_late) == remote_write_rule::own_bytes);
+    CHECK(sentence(flaw::lost_twice) == remote_write_rule::loss);
+    CHECK(sentence(flaw::never_lost) == remote_write_rule::loss);
+    CHECK(sentence(flaw::puts_to_lost) == remote_write_rule::loss);
+    if (TestType::endpoint::keeps_byte_order)
+        CHECK(sentence(flaw::word_first) == remote_write_rule::word_is_last);
+    else
+        CHECK(sentence(flaw::early_flush) == remote_write_rule::flush);
+}

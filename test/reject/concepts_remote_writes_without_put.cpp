@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+// expect: a RemoteWriteTransport needs `posted put
+#include <bough/concepts/explain_remote_write_transport.hpp>
+
+struct my_nic {
+    static constexpr bool keeps_byte_order = true;
+    bough::rank_t rank() const { return 0; }
+    bough::rank_t size() const { return 1; }
+    std::span<std::byte> region() const { return {}; }
+    std::size_t poll(std::span<bough::event>);
+    std::uint64_t now_ns() const;
+};
+static_assert(bough::explain_remote_write_transport<my_nic>());
+
+int main() {}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSL-1.0
+// What one message does: where it lies, when its block is free, how a long one comes; and what a peer that writes nonsense
+// gets for it.
+#include "support/catch.hpp"
+#include "support/sample.hpp"
+#include <bough/testing/remote_write_conformance.hpp>
+#include <bough/testing/thread_wire_up.hpp>
+#include <bough/transport/one_sided.hpp>
+#include <bough/transport/remote_in_process.hpp>
+#include <bough/transport/remote_shared_memory.hpp>
+#include <bough/transport/remote_simulated.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <thread>
+#include <vector>
+
+using namespace bough;
+
+namespace {
+
+template <class World>
+struct pair_of_ends {
+    using link = one_sided<typename World::endpoint>;
+    one_sided_options options;
+    World world;
+    std::vector<link> ends;
+    pair_of_ends(const one_sided_options& o, std::uint64_t seed = 1, std::uint64_t heap = 1 << 16)
+        : options(o), world(2, of_world(one_sided_bytes(2, o) + heap, seed)) {
+        for (rank_t r = 0; r != 2; ++r) ends.emplace_back(world.connect(r), o);
+    }
+    static auto of_world(std::uint64_t bytes, std::uint64_t seed) {
+        if constexpr (std::is_same_v<World, in_process_regions>)
+            return in_process_regions_options{.region_bytes = bytes};
+        else
+            return simulated_regions_options{.seed = seed, .region_bytes = bytes};
+    }
+    // The next event of an end, while the other polls too; none after a while.
+    std::optional<event> next(rank_t r) {
+        event e;
+        for (int i = 0; i != 20'000; ++i) {
+            if (!kept[1 - r].has_value() && ends[1 - r].poll(std::span(&e, 1)) == 1) kept[1 - r] = e;
+            if (kept[r].has_value()) return std::exchange(kept[r], std::nullopt);
+            if (ends[r].poll(std::span(&e, 1)) == 1) return e;
+        }
+        return {};
+    }
+    std::optional<event> kept[2];
+};
+std::vector<std::byte> pattern(std::size_t bytes, unsigned seed = 1) {
+    std::vector<std::byte> p(bytes);
+    for (std::size_t i = 0; i != bytes; ++i) p[i] = static_cast<std::byte>(bough_test::mixed(seed * 1000 + i));
+    return p;
+}
+
+} // namespace
+
+TEST_CASE("remote writes: in_process_regions and shared_memory_regions keep the rules") {
+    const auto threads = testing::check_remote_writes([](rank_t n) {
+        in_process_regions world(n);
+        std::vector<in_process_regions::endpoint> ends;
+        for (rank_t r = 0; r != n; ++r) ends.push_back(world.connect(r));
+        return ends;
+    });
+    CAPTURE(threads.sentence, threads.rank);
+    CHECK_FALSE(threads);
+    const auto processes = testing::check_remote_writes([](rank_t n) {
+        testing::thread_wire_up world{n};
+        std::vector<std::optional<shared_memory_regions>> made(n);
+        std::vector<std::thread> joining;
+        for (rank_t r = 0; r != n; ++r)
+            joining.emplace_back([&, r] {
+                auto wire = world.of(r);
+                made[r].emplace(wire, shared_memory_regions_options{.region_bytes = 5000});
+            });
+        for (std::thread& t : joining) t.join();
+        std::vector<shared_memory_regions> ends;
+        for (auto& end : made) ends.push_back(std::move(*end));
+        return ends;
+    });
+    CAPTURE(processes.sentence, processes.rank);
+    CHECK_FALSE(processes);
+}
+
+TEST_CASE("shared_memory_regions: sizes that differ are refused on every rank") {
+    testing::thread_wire_up world{3};
+    std::vector<status> why(3);
+    std::vector<std::thread> joining;
+    for (rank_t r = 0; r != 3; ++r)
+        joining.emplace_back([&, r] {
+            auto wire = world.of(r);
+            CHECK_FALSE(shared_memory_regions::join(wire, why[r], {.region_bytes = r == 1 ? 8192u : 4096u}));
+        });
+    for (std::thread& t : joining) t.join();
+    for (const status& s : why) CHECK(s.code == errc::invalid_argument);
+}
+
+TEST_CASE("one_sided: a short message is one cache line") {
+    pair_of_ends<in_process_regions> two({.blocks = 2, .block_bytes = 256});
+    const auto bytes = pattern(24);
+    CHECK(two.ends[0].post_send(1, {.segment = 5}, bytes, 1) == posted::complete);
+    const auto e = two.next(1);
+    REQUIRE(e);
+    CHECK(reinterpret_cast<std::uintptr_t>(e->data) % 64 == 0); // payload, envelope and word: 24 + 32 + 8
+    CHECK(e->bytes == 24);
+    CHECK(e->envelope.segment == 5);
+    CHECK(std::equal(bytes.begin(), bytes.end(), e->data));
+    CHECK(two.ends[1].claim(e->id));
+    // The second block, then none; room again after a release.
+    CHECK(two.ends[0].post_send(1, {}, bytes, 2) == posted::complete);
+    CHECK(two.ends[0].post_send(1, {}, bytes, 3) == posted::would_block);
+    two.ends[1].release(e->id);
+    CHECK(two.ends[0].post_send(1, {}, bytes, 3) == posted::complete);
+}
+
+TEMPLATE_TEST_CASE("one_sided: a long message lands where it is wanted", "", simulated_regions, scattered_regions) {
+    for (std::uint64_t seed = 1; seed != 20; ++seed) {
+        pair_of_ends<TestType> two({.blocks = 4, .block_bytes = 64, .piece_bytes = 128}, seed);
+        const auto bytes = pattern(3000);
+        for (const bool in_region : {true, false, true, true}) {
+            CHECK(two.ends[0].post_send(1, {.segment = 1}, bytes, 7) == posted::pending);
+            CHECK(two.ends[0].post_send(1, {.segment = 2}, std::span(bytes).first(9), 8) != posted::failed);
+            const auto first = two.next(1);
+            REQUIRE((first && first->envelope.segment == 1 && first->bytes == 3000));
+            CHECK(first->data == nullptr);
+            CHECK_FALSE(two.ends[1].claim(first->id));
+            const auto second = two.next(1);
+            REQUIRE((second && second->envelope.segment == 2));
+            two.ends[1].release(second->id);
+            std::vector<std::byte> own(in_region ? 0 : 3000);
+            const auto into = in_region ? two.ends[1].allocate(3000) : std::span<std::byte>(own);
+            REQUIRE(into.size() == 3000);
+            CHECK(two.ends[1].take(first->id, into, 99) == posted::pending);
+            const auto taken = two.next(1);
+            REQUIRE((taken && taken->what == event::kind::complete && taken->id == 99 && taken->code == errc::ok));
+            CHECK(std::equal(bytes.begin(), bytes.end(), into.begin()));
+            if (in_region) two.ends[1].deallocate(into);
+            for (int ended = 0; ended < 1;) { // the short one may have been pending, too
+                const auto sent = two.next(0);
+                REQUIRE((sent && sent->what == event::kind::complete && sent->code == errc::ok));
+                ended += sent->id == 7;
+            }
+            while (two.next(0)) {
+            }
+        }
+        CHECK(two.world.violations() == 0);
+    }
+}
+
+TEMPLATE_TEST_CASE("one_sided: a take that is given up is touched no more", "", simulated_regions, scattered_regions) {
+    for (std::uint64_t seed = 1; seed != 60; ++seed) {
+        pair_of_ends<TestType> two({.blocks = 2, .block_bytes = 64, .piece_bytes = 64}, seed);
+        const auto bytes = pattern(3000);
+        for (int turn = 0; turn != 4; ++turn) {
+            CHECK(two.ends[0].post_send(1, {}, bytes, 7) == posted::pending);
+            const auto e = two.next(1);
+            REQUIRE((e && e->bytes == 3000));
+            std::vector<std::byte> own(3000);
+            const auto lent = two.ends[1].allocate(3000);
+            const auto into = turn % 2 == 0 ? lent : std::span<std::byte>(own);
+            CHECK(two.ends[1].take(e->id, into, 99) == posted::pending);
+            for (std::uint64_t k = 0; k != bough_test::mixed(seed * 4 + static_cast<std::uint64_t>(turn)) % 200; ++k)
+                for (auto& end : two.ends) end.poll({});
+            CHECK(two.ends[1].cancel(99) == errc::ok);
+            const auto ended = two.next(1);
+            REQUIRE((ended && ended->what == event::kind::complete && ended->id == 99));
+            CHECK((ended->code == errc::ok || ended->code == errc::cancelled));
+            const bool whole = std::equal(bytes.begin(), bytes.end(), into.begin());
+            CHECK((ended->code != errc::ok || whole));
+            std::fill(into.begin(), into.end(), std::byte{0x77});
+            const auto sent = two.next(0); // its sender has its bytes back
+            REQUIRE((sent && sent->what == event::kind::complete && sent->id == 7));
+            CHECK_FALSE(two.next(1));
+            CHECK(std::count(into.begin(), into.end(), std::byte{0x77}) == 3000);
+            two.ends[1].deallocate(lent);
+        }
+        CHECK(two.world.violations() == 0);
+    }
+}
+
+namespace {
+
+constexpr std::byte zeros[200]{}; // outlive all puts
+
+// Rank 1 is a user of remote writes that keeps no rule: it writes what it likes into rank 0's region.
+struct hostile {
+    static constexpr one_sided_options options{.blocks = 4, .block_bytes = 64, .piece_bytes = 64};
+    using layout_type = detail::one_sided_layout;
+    simulated_regions world{2, {.region_bytes = one_sided_bytes(2, options) + 4096}};
+    one_sided<simulated_regions::endpoint> victim{world.connect(0), options};
+    simulated_regions::endpoint other = world.connect(1);
+    layout_type layout{2, options};
+    std::span<std::byte> region = world.region(0);
+    std::uint64_t lane = layout.lane(1, 0);
+
+    hostile() { word(layout_type::greeting_of(1), layout.greeting(credited_blocks::version << 8 | 4u << 1 | 1u)); }
+    void word(std::uint64_t at, std::uint64_t value) { std::memcpy(region.data() + at, &value, 8); }
+    // How the next event ends: protocol_error if the peer was found out.
+    errc polled() {
+        event e;
+        for (int i = 0; i != 1000; ++i)
+            if (victim.poll(std::span(&e, 1)) == 1 && e.what == event::kind::lost) return e.code;
+        return errc::ok;
+    }
+};
+
+} // namespace
+
+TEST_CASE("one_sided: a peer that writes nonsense is lost, and does no harm") {
+    hostile h;
+    const std::uint64_t first = h.lane + h.layout.block_end(0) - 8;
+    SECTION("a proper word is no nonsense") {
+        h.word(first, detail::make_word(1, 24));
+        CHECK(h.polled() == errc::ok);
+    }
+    SECTION("a length beyond the block") {
+        h.word(first, detail::make_word(1, 65));
+        CHECK(h.polled() == errc::protocol_error);
+    }
+    SECTION("another greeting") {
+        h.word(8, 12345);
+        CHECK(h.polled() == errc::protocol_error);
+    }
+    SECTION("a credit for what was never sent") {
+        const std::span<const std::byte> x(zeros, 8);
+        for (int i = 0; i != 4; ++i) CHECK(h.victim.post_send(1, {}, x, 1) != posted::would_block);
+        h.word(h.lane, detail::make_word(0, 5));
+        CHECK(h.victim.post_send(1, {}, x, 1) == posted::would_block);
+        CHECK(h.polled() == errc::protocol_error);
+    }
+    SECTION("a want without a digest, of no kind, or among the lanes") {
+        const std::span<const std::byte> x(zeros, 100);
+        CHECK(h.victim.post_send(1, {}, x, 1) == posted::pending);
+        const std::uint64_t at = h.lane + detail::one_sided_layout::want_at(0);
+        const auto want = [&](std::uint64_t place, std::uint32_t kind, bool with_digest) {
+            const std::uint64_t said = detail::make_word(2, kind); // tickets begin with 2
+            h.word(at, place);
+            h.word(at + 8, with_digest ? detail::digest_of(place, said) : 0);
+            h.word(at + 16, said);
+        };
+        SECTION("digest") { want(0, detail::want_kind::pieces, false); }
+        SECTION("kind") { want(0, 77, true); }
+        SECTION("lanes") { want(64, detail::want_kind::direct, true); }
+        SECTION("beyond") { want(h.region.size() - 99, detail::want_kind::direct, true); }
+        CHECK(h.polled() == errc::protocol_error);
+    }
+    SECTION("a piece of nothing, or of more than was announced") {
+        h.word(first - 48 + 0, 100); // bytes, ticket, envelope, word
+        h.word(first - 40, 2);
+        // payload of 16 bytes stands before the envelope of 32 and the word of 8
+        std::uint64_t announced[2] = {100, 2};
+        std::memcpy(h.region.data() + first - 32 - 16, announced, 16);
+        h.word(first, detail::make_word(1, 0xffff'ffffu));
+        event e;
+        for (int i = 0; i != 100 && h.victim.poll(std::span(&e, 1)) == 0; ++i) {
+        }
+        REQUIRE(e.bytes == 100);
+        std::vector<std::byte> into(100);
+        CHECK(h.victim.take(e.id, into, 1) == posted::pending);
+        const std::uint64_t piece = h.lane + h.layout.piece_end(0) - 8;
+        envelope tag{.operation = 2, .segment = 0};
+        std::uint32_t length = 64;
+        SECTION("of another ticket") { tag.operation = 3; }
+        SECTION("of a block that is not there") { tag.segment = 99; }
+        SECTION("too long") { length = 65; }
+        std::memcpy(h.region.data() + piece - sizeof tag, &tag, sizeof tag);
+        h.word(piece, detail::make_word(1, length));
+        CHECK(h.polled() == (length == 64 && tag.operation == 2 && tag.segment == 0 ? errc::ok : errc::protocol_error));
+    }
+}
+
+TEST_CASE("one_sided: random bytes in a lane") {
+    for (std::uint64_t seed = bough_test::seed(); seed != bough_test::seed() + (bough_test::all() ? 20'000u : 500u);
+         ++seed) {
+        hostile h;
+        std::uint64_t x = seed;
+        std::vector<std::vector<std::byte>> taken;
+        for (int i = 0; i != 200; ++i) {
+            x = bough_test::mixed(x);
+            const std::uint64_t at = h.lane + (x >> 8) % (h.layout.lane_bytes() / 8) * 8;
+            const std::uint64_t small = bough_test::mixed(x) % 4 == 0 ? 0xffff'ffff : bough_test::mixed(x) % 120;
+            h.word(at, detail::make_word(static_cast<std::uint32_t>(x % 6), static_cast<std::uint32_t>(small)));
+            if (x % 16 == 0) h.victim.post_send(1, {}, std::span(zeros).first(x / 16 % 200), i);
+            event e;
+            if (h.victim.poll(std::span(&e, 1)) == 0) continue;
+            if (e.what == event::kind::lost) break;
+            if (e.what != event::kind::arrived) continue;
+            if (e.data == nullptr && e.bytes != 0 && e.bytes < 100'000) {
+                taken.emplace_back(static_cast<std::size_t>(e.bytes));
+                if (h.victim.take(e.id, taken.back(), 1000u + static_cast<unsigned>(i)) != posted::failed) continue;
+            }
+            h.victim.release(e.id);
+        }
+    }
+    SUCCEED("nothing was read or written elsewhere: the sanitizers look");
+}
+
+TEST_CASE("one_sided: options that differ are found out by the first greeting") {
+    const one_sided_options mine{.blocks = 4, .block_bytes = 64}, theirs{.blocks = 8, .block_bytes = 64};
+    in_process_regions world(2, {.region_bytes = one_sided_bytes(2, theirs)});
+    one_sided a(world.connect(0), mine), b(world.connect(1), theirs);
+    const std::array<std::byte, 8> x{};
+    CHECK(a.post_send(1, {}, x, 1) == posted::complete);
+    event e;
+    REQUIRE(b.poll(std::span(&e, 1)) == 1);
+    CHECK((e.what == event::kind::lost && e.code == errc::protocol_error && e.peer == 0));
+    CHECK(b.post_send(0, {}, x, 1) == posted::failed);
+}
+
+TEMPLATE_TEST_CASE("one_sided: a crash tears what is under way, and no torn message is seen", "", simulated_regions,
+                   scattered_regions) {
+    for (std::uint64_t seed = 1; seed != 300; ++seed) {
+        pair_of_ends<TestType> two({.blocks = 8, .block_bytes = 512}, seed);
+        const auto bytes = pattern(512, static_cast<unsigned>(seed));
+        for (std::uint32_t i = 0; i != 8; ++i) two.ends[0].post_send(1, {.segment = i}, bytes, i);
+        for (std::uint64_t i = 0; i != seed % 40; ++i) two.ends[1].poll({});
+        two.world.crash(0);
+        std::uint32_t came = 0, lost = 0;
+        event e;
+        for (int i = 0; i != 2'000; ++i) {
+            if (two.ends[1].poll(std::span(&e, 1)) == 0) continue;
+            CHECK(lost == 0);
+            lost += e.what == event::kind::lost;
+            if (e.what != event::kind::arrived) continue;
+            CHECK(e.envelope.segment == came++);
+            CHECK(std::equal(bytes.begin(), bytes.end(), e.data));
+            two.ends[1].release(e.id);
+        }
+        CHECK(lost == 1);
+    }
+}

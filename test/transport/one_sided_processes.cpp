@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// Messages by remote writes between processes: the rules, collectives, deaths.
+#include "support/catch.hpp"
+#include "support/sample.hpp"
+#include "transport/shared_memory_world.hpp"
+#include <bough/allreduce.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/communicator.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/testing/process_conformance.hpp>
+#include <bough/testing/transport_conformance.hpp>
+#include <bough/transport/one_sided.hpp>
+#include <bough/transport/remote_shared_memory.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+using namespace bough;
+using link_type = one_sided<shared_memory_regions>;
+
+namespace {
+
+template <class W>
+link_type link_of(W& wire, const one_sided_options& options = {}, std::uint64_t heap_bytes = 0) {
+    return link_type(shared_memory_regions{wire, {.region_bytes = one_sided_bytes(wire.size(), options) + heap_bytes}},
+                     options);
+}
+std::vector<link_type> ends_of(rank_t ranks, const one_sided_options& options) {
+    testing::thread_wire_up world{ranks};
+    std::vector<std::optional<link_type>> made(ranks);
+    std::vector<std::thread> threads;
+    for (rank_t r = 0; r != ranks; ++r)
+        threads.emplace_back([&, r] {
+            auto wire = world.of(r);
+            made[r].emplace(link_of(wire, options));
+        });
+    for (std::thread& t : threads) t.join();
+    std::vector<link_type> ends;
+    for (auto& end : made) ends.push_back(std::move(*end));
+    return ends;
+}
+
+} // namespace
+
+TEST_CASE("one_sided: keeps the rules of a transport over shared memory") {
+    for (const one_sided_options& shape :
+         {one_sided_options{.blocks = 1, .block_bytes = 24, .piece_bytes = 64}, one_sided_options{}}) {
+        const auto fault = testing::check_transport([&](rank_t n) { return ends_of(n, shape); }, {.messages = 2'000});
+        CAPTURE(shape.blocks, fault.sentence, fault.rank);
+        CHECK(fault.rule == testing::transport_rule::none);
+    }
+}
+
+TEST_CASE("one_sided: keeps them between processes") {
+    for (const rank_t ranks : {2u, 3u, 5u}) {
+        bough_test::processes group(ranks, [&](auto& wire, bough_test::report& told) {
+            const one_sided_options shape{.blocks = ranks == 3 ? 2u : 8u, .block_bytes = ranks == 5 ? 64u : 0u};
+            const auto fault =
+                testing::check_transport_process(link_of(wire, shape), {.seed = bough_test::seed(), .messages = 200});
+            told.check(!fault);
+            if (fault) std::fprintf(stderr, "rank %u: %s\n", fault.rank, fault.sentence);
+        });
+        group.wait();
+        for (rank_t r = 0; r != ranks; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+    }
+}
+
+TEST_CASE("one_sided: sums over processes, short, in blocks, in pieces and where they are wanted") {
+    for (const rank_t ranks : {1u, 2u, 3u, 5u, 8u}) {
+        bough_test::processes group(ranks, [&](auto& wire, bough_test::report& told) {
+            communicator comm{link_of(wire, {}, 1u << 20)};
+            for (const std::size_t count : {std::size_t{1}, std::size_t{100}, std::size_t{2000}, std::size_t{50'000}}) {
+                const std::span<std::byte> lent = comm.transport().allocate(count * sizeof(double));
+                std::vector<double> own(count);
+                for (const std::span<double> x :
+                     {std::span<double>(own), std::span<double>(reinterpret_cast<double*>(lent.data()), count)}) {
+                    for (std::size_t i = 0; i != count; ++i) x[i] = static_cast<double>(i % 100 + comm.rank());
+                    allreduce(comm, x, plus{});
+                    const double add = static_cast<double>(ranks * (ranks - 1) / 2);
+                    for (std::size_t i = 0; i != count; ++i)
+                        told.check(x[i] == static_cast<double>(ranks * (i % 100)) + add);
+                    if (comm.rank() == ranks - 1) std::fill(x.begin(), x.end(), 7.0);
+                    broadcast(comm, x, root{ranks - 1});
+                    told.check(static_cast<std::size_t>(std::count(x.begin(), x.end(), 7.0)) == count);
+                }
+                comm.transport().deallocate(lent);
+            }
+        });
+        group.wait();
+        for (rank_t r = 0; r != ranks; ++r) {
+            CAPTURE(ranks, r, group.of(r).wrong);
+            CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+        }
+    }
+}
+
+TEST_CASE("one_sided: who is killed is missed, and nobody hangs") {
+    bough_test::processes group(4, [&](auto& wire, bough_test::report& told) {
+        communicator comm{link_of(wire)};
+        double x = 1;
+        for (int i = 0; i != 100; ++i) x = 1, allreduce(comm, std::span(&x, 1), plus{});
+        if (comm.rank() == 2) ::raise(SIGKILL);
+        status why;
+        for (int i = 0; i != 100 && !why; ++i) allreduce(comm, std::span(&x, 1), plus{}, why);
+        told.result = why;
+        told.check((why.cause != errc::ok ? why.cause : why.code) == errc::peer_dead);
+    });
+    group.wait();
+    for (const rank_t r : {0u, 1u, 3u}) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+    CHECK(group.exit_code(2) == 256 + SIGKILL);
+}
