@@ -97,9 +97,11 @@
 #include <bough/execute/session_mutex.hpp>
 #include <bough/execute/session_operation.hpp>
 #include <bough/execute/session_port.hpp>
+#include <bough/event_progress.hpp>
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
 #include <bough/group.hpp>
+#include <bough/linger.hpp>
 #include <bough/measure.hpp>
 #include <bough/measure_heterogeneous.hpp>
 #include <bough/measure_transfers.hpp>

@@ -6,9 +6,14 @@
 //   std::uint64_t all = bough::agree(comm, word);     bitwise and over the survivors: the same value on each of them, if
 //                                                     those that did not answer in time were dead (doc/design/007)
 //   auto rest = bough::shrink(comm);                  a communicator of the survivors, in a new epoch
-// All are collective over `comm`. Errors throw bough::error. Communicators over one transport share its fate: a failure in
-// one poisons all of them; shrink() ends that, and all older communicators with it (their calls end with group_poisoned).
-// A group can make 65,534 communicators; then duplicate and split end with no_resources, until the next shrink.
+// These throw bough::error. With a std::error_code or bough::status behind the arguments they never throw, and give a
+// std::optional that is empty on error:
+//   bough::status s;
+//   if (auto rest = bough::shrink(comm, s)) ...
+// All are collective over `comm`. Communicators over one transport share its fate: a failure in one poisons all of them;
+// shrink() ends that, and all older communicators with it (their calls end with group_poisoned). A group can make 65,534
+// communicators; then duplicate and split end with no_resources, until the next shrink. Over bough::serialised transports
+// several threads of a rank may make communicators at the same time, each from one of its own.
 #ifndef BOUGH_GROUP_HPP
 #define BOUGH_GROUP_HPP
 
@@ -20,7 +25,9 @@
 #include <bough/op/min_max.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -36,75 +43,182 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
     return members;
 }
 
-// A context number that none of the members has used yet.
+// A context number that none of the members has used yet, reserved on each of them. Calls of other threads may come in
+// between anywhere: so each member reserves one, and if they differ, the largest, if it is still free on all. One allreduce,
+// and two more whenever others were in the way.
 template <class X>
-std::uint16_t fresh_context(communicator<X>& comm) {
-    std::uint32_t next = comm.shared_session()->contexts().next();
-    allreduce(comm, std::span(&next, 1), max{}, recursive_doubling{});
-    if (next >= 0xffffu) throw_if({.code = errc::no_resources});
-    comm.shared_session()->contexts().use(static_cast<std::uint16_t>(next));
-    return static_cast<std::uint16_t>(next);
+status fresh_context(communicator<X>& comm, std::uint16_t& made) {
+    session<X>& shared = *comm.shared_session();
+    const auto locked = [&](auto&& f) { return shared.with_lock([&] { return f(shared.contexts()); }); };
+    for (std::uint32_t least = 1;;) {
+        const std::uint16_t mine = locked([&](contexts& c) { return c.reserve(least); });
+        const auto give_back = [&](std::uint16_t n) { locked([&](contexts& c) { c.give_back(n); }); };
+        std::array<std::uint32_t, 2> range{mine, ~std::uint32_t{mine}}; // the largest, and the complement of the least
+        status s;
+        allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
+        const auto most = static_cast<std::uint16_t>(range[0]);
+        if (!s && most == contexts::none) s.code = errc::no_resources;
+        if (s) return give_back(mine), s;
+        if (range[0] == ~range[1]) return made = mine, s; // all have the same
+        std::uint32_t is_free = mine == most || locked([&](contexts& c) { return c.claim(most); }) ? 1 : 0;
+        const bool has_it = is_free != 0;
+        if (mine != most) give_back(mine);
+        allreduce(comm, std::span(&is_free, 1), min{}, recursive_doubling{}, s);
+        if (!s && is_free != 0) return made = most, s;
+        if (has_it) give_back(most);
+        if (s) return s;
+        least = most + 1u;
+    }
 }
 
+struct decision {
+    std::uint64_t word = 0;
+    std::vector<unsigned char> failed;
+};
+
 template <class X>
-agreement<X> wait_agreement(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context,
-                            std::uint64_t word) {
-    if (comm.is_stale()) throw_if(comm.stale());
+status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context, std::uint64_t word,
+                       decision& reached) {
+    if (comm.is_stale()) return comm.stale();
     session<X>& shared = *comm.shared_session();
-    agreement<X> made(shared, std::move(members), context, shared.contexts().next_agreement(context), word,
+    agreement<X> made(shared, std::move(members), context, shared.next_agreement(context), word,
                       comm.options().timeout_ns);
     const std::uint64_t no_deadline = 0; // every round has its own
     shared.wait_until([&] { return made.step(), made.done(); }, no_deadline);
-    throw_if(made.result());
-    return made;
+    reached = {made.word(), made.failed()};
+    return made.result();
+}
+
+template <class X>
+communicator<X> next_to(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context) {
+    return {comm.shared_session(), std::move(members), context, comm.options()};
+}
+
+// f() -> status. What is thrown is memory that ran out; the agreement is not a call of the communicator, and so not refused.
+template <class F>
+status guard_agreement(F&& f) {
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+        return f();
+    } catch (...) {
+        return {.code = errc::no_resources};
+    }
+#else
+    return f();
+#endif
+}
+
+template <class V>
+V value_or_throw(std::optional<V>&& made, const status& s) {
+    throw_if(s);
+    return std::move(*made);
 }
 
 } // namespace detail
 
 // The same ranks in the same order; calls on the one never meet calls on the other.
+template <class X, ErrorResult E>
+[[nodiscard]] std::optional<communicator<X>> duplicate(communicator<X>& comm, E& ec) {
+    std::optional<communicator<X>> made;
+    const auto run = [&]() -> status {
+        std::vector<rank_t> members = detail::members_of(comm);
+        std::uint16_t context = 0;
+        if (const status bad = detail::fresh_context(comm, context)) return bad;
+        made.emplace(detail::next_to(comm, std::move(members), context));
+        return {};
+    };
+    detail::report(detail::guard_call(comm, run), ec);
+    return made;
+}
 template <class X>
-communicator<X> duplicate(communicator<X>& comm) {
-    const std::uint16_t context = detail::fresh_context(comm);
-    return {comm.shared_session(), detail::members_of(comm), context, comm.options()};
+[[nodiscard]] communicator<X> duplicate(communicator<X>& comm) {
+    status s;
+    return detail::value_or_throw(duplicate(comm, s), s);
 }
 
 // The ranks that gave the same color, ordered by key and then by their rank in `comm`.
+template <class X, ErrorResult E>
+[[nodiscard]] std::optional<communicator<X>> split(communicator<X>& comm, std::uint32_t color, std::uint32_t key,
+                                                   E& ec) {
+    std::optional<communicator<X>> made;
+    const auto run = [&]() -> status {
+        std::vector<std::uint64_t> said(comm.size(), 0);
+        said[comm.rank()] = std::uint64_t{color} << 32 | key;
+        status s;
+        allreduce(comm, std::span(said), plus{}, recursive_doubling{}, s);
+        if (s) return s;
+        std::vector<std::pair<std::uint32_t, rank_t>> ordered;
+        for (rank_t r = 0; r != comm.size(); ++r)
+            if (said[r] >> 32 == color) ordered.emplace_back(static_cast<std::uint32_t>(said[r]), r);
+        std::sort(ordered.begin(), ordered.end());
+        std::vector<rank_t> members;
+        for (const auto& [k, r] : ordered) members.push_back(comm.world_rank(r));
+        std::uint16_t context = 0;
+        if (s = detail::fresh_context(comm, context); s) return s;
+        made.emplace(detail::next_to(comm, std::move(members), context));
+        return {};
+    };
+    detail::report(detail::guard_call(comm, run), ec);
+    return made;
+}
+template <class X, ErrorResult E>
+[[nodiscard]] std::optional<communicator<X>> split(communicator<X>& comm, std::uint32_t color, E& ec) {
+    return split(comm, color, 0, ec);
+}
 template <class X>
-communicator<X> split(communicator<X>& comm, std::uint32_t color, std::uint32_t key = 0) {
-    const std::uint16_t context = detail::fresh_context(comm);
-    std::vector<std::uint64_t> said(comm.size(), 0);
-    said[comm.rank()] = std::uint64_t{color} << 32 | key;
-    allreduce(comm, std::span(said), plus{}, recursive_doubling{});
-    std::vector<std::pair<std::uint32_t, rank_t>> ordered;
-    for (rank_t r = 0; r != comm.size(); ++r)
-        if (said[r] >> 32 == color) ordered.emplace_back(static_cast<std::uint32_t>(said[r]), r);
-    std::sort(ordered.begin(), ordered.end());
-    std::vector<rank_t> members;
-    for (const auto& [k, r] : ordered) members.push_back(comm.world_rank(r));
-    return {comm.shared_session(), std::move(members), context, comm.options()};
+[[nodiscard]] communicator<X> split(communicator<X>& comm, std::uint32_t color, std::uint32_t key = 0) {
+    status s;
+    return detail::value_or_throw(split(comm, color, key, s), s);
 }
 
 // Works on a poisoned group too; ranks that are lost, or do not answer within the timeout, do not take part.
+template <class X, ErrorResult E>
+[[nodiscard]] std::optional<std::uint64_t> agree(communicator<X>& comm, std::uint64_t word, E& ec) {
+    std::optional<std::uint64_t> all;
+    const auto run = [&]() -> status {
+        detail::decision reached;
+        const status bad = detail::reach_agreement(comm, detail::members_of(comm), comm.context(), word, reached);
+        if (!bad) all = reached.word;
+        return bad;
+    };
+    detail::report(detail::guard_agreement(run), ec);
+    return all;
+}
 template <class X>
 std::uint64_t agree(communicator<X>& comm, std::uint64_t word) {
-    return detail::wait_agreement(comm, detail::members_of(comm), comm.context(), word).word();
+    status s;
+    return detail::value_or_throw(agree(comm, word, s), s);
 }
 
 // Called by every rank of the *transport* that is alive, on communicators of the same members. Pre: no operation is in
-// flight on this rank. The survivors keep their order.
+// flight on this rank, and no other thread of it uses the transport, a progress_thread excepted. The survivors keep their
+// order.
+template <class X, ErrorResult E>
+[[nodiscard]] std::optional<communicator<X>> shrink(communicator<X>& comm, E& ec) {
+    std::optional<communicator<X>> made;
+    const auto run = [&]() -> status {
+        session<X>& shared = *comm.shared_session();
+        std::vector<rank_t> everybody(shared.size()), members = detail::members_of(comm);
+        for (rank_t r = 0; r != shared.size(); ++r) everybody[r] = r;
+        detail::decision reached;
+        if (const status bad = detail::reach_agreement(comm, std::move(everybody), session<X>::shrink_context,
+                                                       ~std::uint64_t{0}, reached))
+            return bad;
+        std::erase_if(members, [&](rank_t r) { return reached.failed[r] != 0; });
+        const std::uint16_t context = shared.with_lock([&] {
+            shared.begin_epoch();
+            return shared.contexts().reserve();
+        });
+        made.emplace(detail::next_to(comm, std::move(members), context));
+        return {};
+    };
+    detail::report(detail::guard_agreement(run), ec);
+    return made;
+}
 template <class X>
-communicator<X> shrink(communicator<X>& comm) {
-    session<X>& shared = *comm.shared_session();
-    std::vector<rank_t> everybody(shared.size());
-    for (rank_t r = 0; r != shared.size(); ++r) everybody[r] = r;
-    const agreement<X> agreed = detail::wait_agreement(comm, everybody, session<X>::shrink_context, ~std::uint64_t{0});
-    std::vector<rank_t> members;
-    for (const rank_t r : detail::members_of(comm))
-        if (agreed.failed()[r] == 0) members.push_back(r);
-    shared.begin_epoch();
-    const std::uint16_t context = shared.contexts().next();
-    shared.contexts().use(context);
-    return {comm.shared_session(), std::move(members), context, comm.options()};
+[[nodiscard]] communicator<X> shrink(communicator<X>& comm) {
+    status s;
+    return detail::value_or_throw(shrink(comm, s), s);
 }
 
 } // namespace bough

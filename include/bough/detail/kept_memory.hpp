@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -61,6 +62,13 @@ public:
         }
         next_ = pieces_.empty() ? nullptr : pieces_[0].bytes.get();
         left_ = pieces_.empty() ? 0 : pieces_[0].size;
+    }
+    // Does this lie in memory of its own?
+    bool owns(const void* p) const noexcept {
+        const std::less<const void*> before;
+        return std::any_of(pieces_.begin(), pieces_.end(), [&](const piece& x) {
+            return !before(p, x.bytes.get()) && before(p, x.bytes.get() + x.size);
+        });
     }
     std::size_t bytes() const noexcept { return total_ + pieces_.capacity() * sizeof(piece); }
 

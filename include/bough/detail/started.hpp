@@ -5,6 +5,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/detail/communicator_core.hpp>
 #include <bough/detail/kept_memory.hpp>
 #include <bough/operation.hpp>
@@ -74,7 +75,10 @@ public:
         result_ = {};
         const status bad = core_->start(op_, work_->work, call_, signature_);
         ended_ = false;
-        if (bad) end(bad);
+        if (bad)
+            end(bad);
+        else
+            session_().start_clock(op_);
         return bad;
     }
     // It ends with this error, without having started.
@@ -83,10 +87,13 @@ public:
         ended_ = true;
         give_back();
     }
-    // After a failure of this rank's own in the middle of the operation.
+    // After a failure of this rank's own, when it may have started, and may have ended.
     status abandon() {
-        core_->shared_session()->abandon(op_);
-        return {.code = errc::no_resources};
+        const status why{.code = errc::no_resources};
+        if (ended_) return why; // had not started
+        session_().abandon(op_);
+        end(why);
+        return why;
     }
     // The call that it is bound to breaks a rule: each start will.
     void refuse_always(const status& why) noexcept {
@@ -114,15 +121,17 @@ public:
     }
     bool wait_for_ns(std::uint64_t ns) override {
         if (ended_) return true;
-        const T& clock = session_().transport();
-        const std::uint64_t last = clock.now_ns() + ns;
+        const std::uint64_t last = deadline_after(session_().now_ns(), ns);
         std::uint32_t turn = 0;
         session_().wait_until(
-            [&] { return session_().is_done(op_) || ((++turn & 15u) == 0 && clock.now_ns() >= last); }, last);
+            [&] { return session_().is_done(op_) || ((++turn & 15u) == 0 && session_().now_ns() >= last); }, last);
         return done();
     }
     void cancel() override {
         if (!ended_) session_().cancel(op_);
+    }
+    void set_timeout_ns(std::uint64_t ns) override {
+        if (!ended_) session_().set_timeout_ns(op_, ns);
     }
     void start() override {
         BOUGH_EXPECTS(done(), "start: the operation is still in flight");
@@ -147,7 +156,10 @@ public:
     void release() noexcept override {
         if (!ended_) {
             session_().cancel(op_);
-            session_().wait(op_); // its memory comes back
+            if (!session_().wait_for_bytes(op_)) {
+                BOUGH_EXPECTS(!holds_callers_bytes(), session<T>::kept_bytes);
+                return; // what the transport holds is all here: so this stays, for ever
+            }
         }
         persistent_ = false;
         give_back();
@@ -210,6 +222,11 @@ private:
     }
 
     session<T>& session_() const noexcept { return *core_->shared_session(); }
+    // Do messages lie in memory of the caller's?
+    bool holds_callers_bytes() const noexcept {
+        return (work_->work.sends_or_receives(0) && !kept_.owns(call_.input)) ||
+               (work_->work.sends_or_receives(1) && !kept_.owns(call_.output));
+    }
 
     void finish() {
         result_ = op_.result();

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_exscan: exscan with a completion token.
+//
+//   async_exscan(comm, data, op [, choice], token)              in place
+//   async_exscan(comm, in, out, op [, choice], token)
+// Arguments and rules are those of bough/exscan.hpp, the communicator is over bough::on_executor, and the token is any of Asio's:
+// a handler void(boost::system::error_code), use_future, use_awaitable, ... Ranks count their calls as they are initiated: with
+// a lazy token, when it is awaited.
+#ifndef BOUGH_ASIO_ASYNC_EXSCAN_HPP
+#define BOUGH_ASIO_ASYNC_EXSCAN_HPP
+
+#include <bough/asio/initiate.hpp>
+#include <bough/start_exscan.hpp>
+
+#include <utility>
+
+namespace bough {
+
+template <class X, class... A>
+requires detail::AsyncForm<detail::exscan_forms, X, A...>
+decltype(auto) async_exscan(communicator<X>& comm, A&&... arguments_and_token) {
+    return detail::async_collective<detail::exscan_forms>(comm, std::forward<A>(arguments_and_token)...);
+}
+
+} // namespace bough
+
+#endif

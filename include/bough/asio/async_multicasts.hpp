@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_multicasts: multicasts with a completion token.
+//
+//   async_multicasts(comm, data, wanted [, choice], token)
+// Arguments and rules are those of bough/multicasts.hpp, the communicator is over bough::on_executor, and the token is any of Asio's:
+// a handler void(boost::system::error_code), use_future, use_awaitable, ... Ranks count their calls as they are initiated: with
+// a lazy token, when it is awaited.
+#ifndef BOUGH_ASIO_ASYNC_MULTICASTS_HPP
+#define BOUGH_ASIO_ASYNC_MULTICASTS_HPP
+
+#include <bough/asio/initiate.hpp>
+#include <bough/start_multicasts.hpp>
+
+#include <utility>
+
+namespace bough {
+
+template <class X, class... A>
+requires detail::AsyncForm<detail::multicasts_forms, X, A...>
+decltype(auto) async_multicasts(communicator<X>& comm, A&&... arguments_and_token) {
+    return detail::async_collective<detail::multicasts_forms>(comm, std::forward<A>(arguments_and_token)...);
+}
+
+} // namespace bough
+
+#endif

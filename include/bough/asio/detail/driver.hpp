@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSL-1.0
+// The driver of on_executor: turns of a session, as handlers of an executor, while operations are in flight.
+//
+// A turn polls, completes what has ended, and says when the next one shall be: at once (posted, so that other handlers run
+// in between), when the transport's descriptor is readable, or after a while. At most one of each is under way. When
+// nothing is in flight the waits are cancelled, and the executor knows nothing of the driver.
+#ifndef BOUGH_ASIO_DETAIL_DRIVER_HPP
+#define BOUGH_ASIO_DETAIL_DRIVER_HPP
+
+#include <bough/asio/detail/driven.hpp>
+#include <bough/asio/options.hpp>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/detail/config.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+#include <fcntl.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace bough::detail {
+
+template <class Executor>
+class asio_driver : public std::enable_shared_from_this<asio_driver<Executor>> {
+public:
+    asio_driver(const Executor& executor, const executor_options& options)
+        : executor_(executor), options_(options), timer_(executor)
+#if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
+          ,
+          descriptor_(executor)
+#endif
+    {
+    }
+    asio_driver(const asio_driver&) = delete;
+    asio_driver& operator=(const asio_driver&) = delete;
+
+    const Executor& get_executor() const noexcept { return executor_; }
+
+    // The session that it drives: once. It is not kept alive.
+    bool attached() const noexcept { return session_ != nullptr; }
+    void attach(std::unique_ptr<driven_session> session) { session_ = std::move(session); }
+
+    // Completes it when its operation has ended.
+    void add(driven_waiter& w) noexcept {
+        w.next = waiters_;
+        waiters_ = &w;
+        schedule();
+    }
+    // There will be a turn soon, if there is anything to drive.
+    void schedule() {
+        if (posted_ || dead_ || session_ == nullptr) return;
+        posted_ = true;
+        boost::asio::post(executor_, turn{this->shared_from_this(), cause::post});
+    }
+    // A blocking call waits in the transport's own way, in which the descriptor may be lost.
+    void interrupted() {
+        if (!std::exchange(armed_, false)) return;
+        session_->disarm();
+        schedule();
+    }
+    // The transport goes away: its session has ended.
+    void close() noexcept {
+        dead_ = true;
+        armed_ = false;
+        stop_waiting();
+#if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
+        boost::system::error_code ignored;
+        descriptor_.close(ignored);
+#endif
+    }
+
+private:
+    enum class cause : std::uint8_t { post, timer, descriptor };
+
+    // A handler. If it is dropped without having been called, its executor's context has ended.
+    struct turn {
+        std::shared_ptr<asio_driver> self;
+        cause why;
+
+        turn(std::shared_ptr<asio_driver> d, cause c) noexcept : self(std::move(d)), why(c) {}
+        turn(turn&&) noexcept = default;
+        turn& operator=(turn&&) = delete;
+        ~turn() {
+            if (self) self->dropped();
+        }
+        void operator()(const boost::system::error_code& error = {}) {
+            const std::shared_ptr<asio_driver> driver = std::move(self);
+            driver->called(why, error);
+        }
+    };
+
+    void called(cause why, const boost::system::error_code& error) {
+        if (dead_ || error == boost::asio::error::operation_aborted) return; // another one may be under way already
+        switch (why) {
+        case cause::post: posted_ = false; break;
+        case cause::timer: timing_ = false; break;
+        case cause::descriptor: watching_ = false; break;
+        }
+        if (error) options_.use_descriptor = false; // it cannot be waited for here
+        if (why != cause::timer && posted_) return; // that one will do
+        take_turn();
+    }
+
+    void take_turn() {
+        const std::shared_ptr<void> alive = session_->lock();
+        if (!alive) return;
+        // Whatever is thrown, memory having run out, what is in flight is not forgotten.
+        struct again {
+            asio_driver* self;
+            ~again() {
+                if (self != nullptr) self->nap(1'000);
+            }
+        } on_exception{this};
+        if (std::exchange(armed_, false)) session_->disarm();
+        bool moved = false;
+        for (int i = 0; i != 16 && session_->progress(); ++i) moved = true;
+        idle_ = moved ? 0 : idle_ + 1;
+        if (idle_ % 64 == 63) session_->check_deadlines();
+        complete_ended();
+        if (waiters_ == nullptr && !session_->busy()) {
+            idle_ = 0;
+            stop_waiting();
+        } else if (!dead_) {
+            idle_ < options_.polls ? schedule() : sleep();
+        }
+        on_exception.self = nullptr;
+    }
+    void complete_ended() {
+        for (driven_waiter** link = &waiters_; *link != nullptr;) {
+            driven_waiter& w = **link;
+            if (!w.done()) {
+                link = &w.next;
+                continue;
+            }
+            *link = w.next;
+            w.complete(); // posts: nothing is called here
+        }
+    }
+    void sleep() {
+        session_->check_deadlines();
+        if (watch()) return nap(std::uint64_t{options_.tick_ms} * 1000);
+        const std::uint64_t more = idle_ - options_.polls;
+        nap(std::min<std::uint64_t>(options_.longest_nap_us, 5 + more));
+    }
+    void nap(std::uint64_t us) {
+        const auto due = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
+        if (dead_ || (timing_ && timer_.expiry() <= due)) return;
+        timing_ = true;
+        timer_.expires_at(due);
+        timer_.async_wait(turn{this->shared_from_this(), cause::timer});
+    }
+    void stop_waiting() noexcept {
+        if (std::exchange(timing_, false)) timer_.cancel();
+#if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
+        boost::system::error_code ignored;
+        if (std::exchange(watching_, false)) descriptor_.cancel(ignored);
+#endif
+    }
+
+    // Waits for the descriptor. False: there is none, or there is something to be done now.
+    bool watch() {
+#if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
+        if (!options_.use_descriptor || !open_descriptor() || !session_->arm()) return false;
+        armed_ = true;
+        if (std::exchange(watching_, true)) return true;
+        descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read,
+                               turn{this->shared_from_this(), cause::descriptor});
+        return true;
+#else
+        return false;
+#endif
+    }
+#if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
+    bool open_descriptor() {
+        if (descriptor_.is_open()) return true;
+        const int theirs = session_->descriptor();
+        const int mine = theirs < 0 ? -1 : ::fcntl(theirs, F_DUPFD_CLOEXEC, 0); // Asio closes its own
+        boost::system::error_code error;
+        if (mine >= 0) descriptor_.assign(mine, error);
+        if (mine >= 0 && error) ::close(mine);
+        return options_.use_descriptor = mine >= 0 && !error;
+    }
+#endif
+
+    // The context ends: handlers are destroyed, not called, and so are those of the operations in flight, which are
+    // given up.
+    void dropped() noexcept {
+        dead_ = true;
+        armed_ = false;
+        const std::shared_ptr<void> alive = session_ ? session_->lock() : nullptr;
+        for (driven_waiter* w = std::exchange(waiters_, nullptr); w != nullptr;) std::exchange(w, w->next)->drop();
+    }
+
+    Executor executor_;
+    executor_options options_;
+    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
+                                      Executor>
+        timer_;
+#if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
+    boost::asio::posix::basic_stream_descriptor<Executor> descriptor_; // a duplicate of the transport's
+#endif
+    std::unique_ptr<driven_session> session_;
+    driven_waiter* waiters_ = nullptr;
+    std::uint64_t idle_ = 0;                                  // turns in a row that found nothing
+    bool posted_ = false, timing_ = false, watching_ = false; // turns under way
+    bool armed_ = false, dead_ = false;
+};
+
+} // namespace bough::detail
+
+#endif

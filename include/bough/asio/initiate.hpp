@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a started operation meets a completion token. For bough/asio/async_*.hpp, and for collectives of your own:
+//
+//   template <class X, class... A>
+//   requires bough::detail::AsyncForm<my_forms, X, A...>
+//   auto async_mine(bough::communicator<X>& comm, A&&... arguments_and_token) {
+//       return bough::detail::async_collective<my_forms>(comm, std::forward<A>(arguments_and_token)...);
+//   }
+// The handler is called by its associated executor, with the associated allocator's memory given back; never inside the
+// initiating function. Its cancellation slot (Boost 1.77 or newer), if it has one, may be emitted with `terminal`: a
+// collective that is given up ends the group, so nothing less does.
+#ifndef BOUGH_ASIO_INITIATE_HPP
+#define BOUGH_ASIO_INITIATE_HPP
+
+#include <bough/asio/detail/driven.hpp>
+#include <bough/asio/error.hpp>
+#include <bough/asio/on_executor.hpp>
+#include <bough/communicator.hpp>
+#include <bough/detail/contiguous.hpp>
+#include <bough/detail/starter.hpp>
+#include <bough/operation.hpp>
+
+#include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/version.hpp>
+
+#include <utility> // before any header of Asio 1.74
+#if BOOST_VERSION >= 107700
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#endif
+
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+
+namespace bough {
+
+namespace detail {
+
+// A handler with its result.
+template <class Handler>
+struct async_completion {
+    using allocator_type = boost::asio::associated_allocator_t<Handler>;
+    Handler handler;
+    boost::system::error_code result;
+    allocator_type get_allocator() const noexcept { return boost::asio::get_associated_allocator(handler); }
+    void operator()() { std::move(handler)(result); }
+};
+
+// The operation is its own (start, then wait), or somebody's who keeps it until the handler is called.
+template <class Handler, class Executor>
+class async_waiter final : public driven_waiter {
+    using handler_executor = boost::asio::associated_executor_t<Handler, Executor>;
+    using allocator = typename std::allocator_traits<
+        boost::asio::associated_allocator_t<Handler>>::template rebind_alloc<async_waiter>;
+
+public:
+    static void make(asio_driver<Executor>& driver, operation own, operation_handle* theirs, Handler&& handler) {
+        allocator memory(boost::asio::get_associated_allocator(handler));
+        struct room {
+            allocator& from;
+            async_waiter* at;
+            ~room() {
+                if (at != nullptr) std::allocator_traits<allocator>::deallocate(from, at, 1);
+            }
+        } place{memory, std::allocator_traits<allocator>::allocate(memory, 1)};
+        auto* made =
+            new (static_cast<void*>(place.at)) async_waiter(driver, std::move(own), theirs, std::move(handler));
+        place.at = nullptr;
+        made->listen(driver);
+        made->done() ? made->complete() : driver.add(*made);
+    }
+
+    bool done() override { return watched_->done(); }
+    void complete() override {
+        status ended;
+        watched_->wait(ended);
+        deaf();
+        Handler handler(std::move(handler_));
+        auto work = std::move(work_);
+        destroy(handler);
+        boost::asio::post(work.get_executor(),
+                          async_completion<Handler>{std::move(handler), make_boost_error_code(ended.code)});
+    }
+    void drop() noexcept override {
+        deaf();
+        Handler handler(std::move(handler_));
+        destroy(handler);
+    }
+
+private:
+    async_waiter(asio_driver<Executor>& driver, operation&& own, operation_handle* theirs, Handler&& handler)
+        : own_(std::move(own)), watched_(theirs != nullptr ? theirs : &own_), handler_(std::move(handler)),
+          work_(boost::asio::get_associated_executor(handler_, driver.get_executor())) {}
+
+    void destroy(const Handler& moved) noexcept {
+        allocator memory(boost::asio::get_associated_allocator(moved));
+        this->~async_waiter();
+        std::allocator_traits<allocator>::deallocate(memory, this, 1);
+    }
+
+#if BOOST_VERSION >= 107700
+    struct canceller {
+        async_waiter* self;
+        asio_driver<Executor>* driver;
+        void operator()(boost::asio::cancellation_type type) const {
+            if ((type & boost::asio::cancellation_type::terminal) == boost::asio::cancellation_type::none) return;
+            self->watched_->cancel();
+            driver->schedule(); // which completes it
+        }
+    };
+    void listen(asio_driver<Executor>& driver) {
+        if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected())
+            slot.template emplace<canceller>(canceller{this, &driver});
+    }
+    void deaf() noexcept {
+        if (auto slot = boost::asio::get_associated_cancellation_slot(handler_); slot.is_connected()) slot.clear();
+    }
+#else
+    void listen(asio_driver<Executor>&) {}
+    void deaf() noexcept {}
+#endif
+
+    operation own_;
+    operation_handle* watched_;
+    Handler handler_;
+    boost::asio::executor_work_guard<handler_executor> work_;
+};
+
+template <class T, class E, class Handler>
+void complete_later(communicator<on_executor<T, E>>& comm, operation own, operation_handle* theirs, Handler&& handler) {
+    asio_driver<E>& driver = comm.transport().driver();
+    if (!driver.attached())
+        driver.attach(std::make_unique<driven_session_of<session<on_executor<T, E>>>>(comm.shared_session()));
+    async_waiter<std::decay_t<Handler>, E>::make(driver, std::move(own), theirs, std::forward<Handler>(handler));
+}
+
+// The initiation of a collective; what a lazy token (deferred, use_awaitable) keeps until it is wanted.
+template <class Forms, class X>
+struct initiate_collective {
+    using executor_type = typename X::executor_type;
+    communicator<X>* comm;
+
+    executor_type get_executor() const noexcept { return comm->transport().get_executor(); }
+    template <class Handler, class... A>
+    void operator()(Handler&& handler, A&&... arguments) const {
+        detail::complete_later(*comm, detail::start<Forms>(*comm, std::forward<A>(arguments)...), nullptr,
+                               std::forward<Handler>(handler));
+    }
+};
+template <class X>
+struct initiate_wait {
+    using executor_type = typename X::executor_type;
+    communicator<X>* comm;
+    operation_handle* watched;
+
+    executor_type get_executor() const noexcept { return comm->transport().get_executor(); }
+    template <class Handler>
+    void operator()(Handler&& handler) const {
+        detail::complete_later(*comm, operation(), watched, std::forward<Handler>(handler));
+    }
+};
+
+template <class Forms, class X, class Arguments, std::size_t... I>
+constexpr bool is_async_form(std::index_sequence<I...>) {
+    return CollectiveForm<Forms, X, std::tuple_element_t<I, Arguments>...>;
+}
+// A...: the arguments of the collective, and a completion token.
+template <class Forms, class X, class... A>
+concept AsyncForm = sizeof...(A) != 0 && detail::is_async_form<Forms, X, std::tuple<A&&...>>(
+                                             std::make_index_sequence<sizeof...(A) - 1>());
+
+template <class Forms, class X, class... A>
+decltype(auto) async_collective(communicator<X>& comm, A&&... arguments_and_token) {
+    static_assert(is_on_executor_v<X>, "bough: an async_ collective needs a communicator over an executor: "
+                                       "communicator comm{on_executor{std::move(transport), io_context}}");
+    return [&]<std::size_t... I>(std::index_sequence<I...>, auto&& all)->decltype(auto) {
+        auto& token = std::get<sizeof...(A) - 1>(all); // an lvalue, as async_initiate takes it
+        using token_type = std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>;
+        // Spans, not the containers: a lazy token copies arguments.
+        return boost::asio::async_initiate<token_type, void(boost::system::error_code)>(
+            initiate_collective<Forms, X>{&comm}, token,
+            detail::as_span(std::get<I>(std::forward<decltype(all)>(all)))...);
+    }
+    (std::make_index_sequence<sizeof...(A) - 1>(), std::forward_as_tuple(std::forward<A>(arguments_and_token)...));
+}
+
+} // namespace detail
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+// on_executor: a transport whose operations go on in an Asio executor, beside the program's other asynchronous work.
+//
+//   boost::asio::io_context io;
+//   bough::communicator comm{bough::on_executor{std::move(transport), io}};     // or an executor: a strand, ...
+//   bough::async_allreduce(comm, x, bough::plus{}, token);                      // bough/asio/async_allreduce.hpp
+//   io.run();
+// All communicators over the transport (duplicate, split) share the executor. While an operation is in flight a handler of
+// the library's own looks after it, and is work that keeps run() from returning; while none is, there is no such handler.
+// Where the transport has a descriptor (DescriptorTransport) it is waited for like a socket; elsewhere it is polled, at
+// first whenever the executor has nothing else to do, then with naps that grow to `longest_nap_us`.
+//
+// The communicator and its operations are used by one thread at a time: call them in the executor's handlers, or while it
+// does not run. If several threads run the io_context, give a strand. Blocking calls work too, and keep that thread.
+#ifndef BOUGH_ASIO_ON_EXECUTOR_HPP
+#define BOUGH_ASIO_ON_EXECUTOR_HPP
+
+#include <bough/asio/detail/driver.hpp>
+#include <bough/asio/options.hpp>
+#include <bough/concepts/transport.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/execution_context.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace bough {
+
+namespace detail {
+template <class C>
+concept AsioContext = std::is_convertible_v<C&, boost::asio::execution_context&>;
+} // namespace detail
+
+template <Transport T, class Executor = boost::asio::any_io_executor>
+class on_executor {
+public:
+    using executor_type = Executor;
+    using inner_type = T;
+
+    on_executor(T inner, const Executor& executor, const executor_options& options = {})
+        : inner_(std::move(inner)), driver_(std::make_shared<detail::asio_driver<Executor>>(executor, options)) {}
+    template <detail::AsioContext C>
+    on_executor(T inner, C& context, const executor_options& options = {})
+        : on_executor(std::move(inner), Executor(context.get_executor()), options) {}
+    on_executor(on_executor&&) noexcept = default;
+    on_executor& operator=(on_executor&&) = delete;
+    ~on_executor() {
+        if (driver_) driver_->close();
+    }
+
+    executor_type get_executor() const noexcept { return driver_->get_executor(); }
+    T& inner() noexcept { return inner_; }
+
+    rank_t rank() const noexcept { return inner_.rank(); }
+    rank_t size() const noexcept { return inner_.size(); }
+    std::uint32_t cores() const noexcept requires requires(const T& t) { t.cores(); }
+    { return inner_.cores(); }
+    bool forked() const noexcept requires requires(const T& t) { t.forked(); }
+    { return inner_.forked(); }
+    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        return inner_.post_send(to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) { return inner_.poll(events); }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return inner_.take(handle, into, id);
+    }
+    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
+    void release(std::uint64_t handle) { inner_.release(handle); }
+    errc cancel(std::uint64_t id) { return inner_.cancel(id); }
+    // Of a blocking call.
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
+        driver_->interrupted();
+        inner_.wait(idle, deadline_ns);
+    }
+
+    // An operation has been started, and has not ended at once.
+    void operation_started() { driver_->schedule(); }
+    detail::asio_driver<Executor>& driver() noexcept { return *driver_; }
+
+private:
+    T inner_;
+    std::shared_ptr<detail::asio_driver<Executor>> driver_;
+};
+
+template <class T, class E>
+requires(!detail::AsioContext<E>) on_executor(T, const E&, const executor_options& = {})
+->on_executor<T, E>;
+template <class T, detail::AsioContext C>
+on_executor(T, C&, const executor_options& = {}) -> on_executor<T, typename C::executor_type>;
+
+template <class T>
+inline constexpr bool is_on_executor_v = false;
+template <class T, class E>
+inline constexpr bool is_on_executor_v<on_executor<T, E>> = true;
+
+} // namespace bough
+
+#endif

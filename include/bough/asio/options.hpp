@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// What can be chosen about bough::on_executor (bough/asio/on_executor.hpp).
+#ifndef BOUGH_ASIO_OPTIONS_HPP
+#define BOUGH_ASIO_OPTIONS_HPP
+
+#include <cstdint>
+
+namespace bough {
+
+struct executor_options {
+    std::uint32_t polls = 32;           // with nothing found, before it sleeps; other handlers run between them
+    std::uint32_t longest_nap_us = 200; // without a descriptor: what a message may wait, about
+    std::uint32_t tick_ms = 20;         // with one: how often deadlines are looked at
+    bool use_descriptor = true;         // if the transport has one
+};
+
+} // namespace bough
+
+#endif

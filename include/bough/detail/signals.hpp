@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSL-1.0
+// What signal_progress is made of: who in a thread is to be told of a signal, and the thread that raises it. Linux.
+#ifndef BOUGH_DETAIL_SIGNALS_HPP
+#define BOUGH_DETAIL_SIGNALS_HPP
+
+#if !defined(__linux__)
+#error "bough: signal_progress needs Linux (tgkill, epoll)"
+#endif
+
+#include <bough/core/contract.hpp>
+#include <bough/os/fd.hpp>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <mutex>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <thread>
+#include <unistd.h>
+
+namespace bough::detail {
+
+// Somebody in this thread who is told of a signal, by its handler.
+class signal_target {
+public:
+    signal_target(const signal_target&) = delete;
+    signal_target& operator=(const signal_target&) = delete;
+
+protected:
+    explicit signal_target(int signal) : signal_(signal) {
+        BOUGH_EXPECTS(signal >= SIGRTMIN && signal <= SIGRTMAX, "signal: must be a real-time signal");
+    }
+    ~signal_target() = default;
+    virtual void taken() noexcept = 0;
+
+    // Now complete: may be told.
+    void listen() {
+        next_ = first;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        first = this;
+        users& all = users_of();
+        const std::scoped_lock lock(all.mutex);
+        if (all.count[static_cast<std::size_t>(signal_)]++ != 0) return;
+        struct sigaction action {};
+        action.sa_sigaction = [](int signal, siginfo_t*, void*) { tell(signal); };
+        action.sa_flags = SA_SIGINFO | SA_RESTART; // not SA_NODEFER: one at a time
+        ::sigaction(signal_, &action, &all.before[static_cast<std::size_t>(signal_)]);
+    }
+    // Nobody raises it any more; what has been raised is taken out of the queue.
+    void deaf() {
+        sigset_t mine, before;
+        ::sigemptyset(&mine);
+        ::sigaddset(&mine, signal_);
+        ::pthread_sigmask(SIG_BLOCK, &mine, &before);
+        for (signal_target** link = &first; *link != nullptr; link = &(*link)->next_)
+            if (*link == this) {
+                *link = next_;
+                break;
+            }
+        const timespec none{};
+        while (::sigtimedwait(&mine, nullptr, &none) > 0 || errno == EINTR) {
+        }
+        users& all = users_of();
+        {
+            const std::scoped_lock lock(all.mutex);
+            if (--all.count[static_cast<std::size_t>(signal_)] == 0)
+                ::sigaction(signal_, &all.before[static_cast<std::size_t>(signal_)], nullptr);
+        }
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
+private:
+    struct users {
+        std::mutex mutex;
+        std::array<int, 65> count{};
+        std::array<struct sigaction, 65> before{};
+    };
+    static users& users_of() {
+        static users all;
+        return all;
+    }
+    static void tell(int signal) noexcept {
+        const int error = errno;
+        for (signal_target* t = first; t != nullptr; t = t->next_)
+            if (t->signal_ == signal) t->taken();
+        errno = error;
+    }
+    static inline constinit thread_local signal_target* first = nullptr;
+
+    int signal_;
+    signal_target* next_ = nullptr;
+};
+
+// A thread that sleeps until a descriptor is readable, and then raises a signal in the thread that made it, once for each
+// arm(). It has all signals blocked.
+class signal_ringer {
+public:
+    signal_ringer(int descriptor, int signal)
+        : queue_(::epoll_create1(EPOLL_CLOEXEC)), descriptor_(descriptor),
+          whom_(static_cast<pid_t>(::syscall(SYS_gettid))), signal_(signal) {
+        int pipe[2] = {-1, -1};
+        (void)!::pipe2(pipe, O_CLOEXEC);
+        end_ = unique_fd(pipe[0]);
+        stop_ = unique_fd(pipe[1]);
+        change(EPOLL_CTL_ADD, end_.get(), EPOLLIN, 1);
+        if (descriptor_ >= 0) change(EPOLL_CTL_ADD, descriptor_, EPOLLONESHOT, 0);
+        sigset_t all, before;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before);
+        thread_ = std::thread([this] { run(); });
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+    signal_ringer(const signal_ringer&) = delete;
+    signal_ringer& operator=(const signal_ringer&) = delete;
+    ~signal_ringer() { stop(); }
+
+    // Async-signal-safe.
+    void arm() noexcept {
+        if (descriptor_ >= 0) change(EPOLL_CTL_MOD, descriptor_, EPOLLIN | EPOLLONESHOT, 0);
+    }
+    void stop() {
+        if (!thread_.joinable()) return;
+        stop_.reset();
+        thread_.join();
+    }
+
+private:
+    void change(int how, int fd, std::uint32_t what, std::uint32_t who) noexcept {
+        epoll_event e{};
+        e.events = what;
+        e.data.u32 = who;
+        ::epoll_ctl(queue_.get(), how, fd, &e);
+    }
+    void run() const noexcept {
+        for (;;) {
+            epoll_event e{};
+            const int found = ::epoll_wait(queue_.get(), &e, 1, -1);
+            if (found < 0 && errno != EINTR) return;
+            if (found != 1) continue;
+            if (e.data.u32 == 1) return;
+            ::syscall(SYS_tgkill, ::getpid(), whom_, signal_);
+        }
+    }
+
+    unique_fd queue_, end_, stop_;
+    int descriptor_;
+    pid_t whom_;
+    int signal_;
+    std::thread thread_; // starts when all else is there
+};
+
+} // namespace bough::detail
+
+#endif

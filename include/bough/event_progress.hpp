@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+// event_progress: operations go on in a loop of your own, which sleeps in poll(), epoll or the like. POSIX.
+//
+//   bough::event_progress events{comm};
+//   while (!over) {
+//       pollfd of[] = {{my_socket, POLLIN, 0}, {events.descriptor(), POLLIN, 0}};
+//       ::poll(of, 2, events.prepare());
+//       events.progress();
+//       ...
+//   }
+// prepare() is called before each sleep, and says how long it may be, in milliseconds; progress() after it, whatever
+// woke it. Between the two nothing of bough is called. While no operation is in flight there are no notifications, and
+// prepare() says -1: for ever. The transport is a DescriptorTransport; where it has no descriptor after all (-1, which poll
+// ignores), prepare() says 1. All communicators over the transport are looked after.
+#ifndef BOUGH_EVENT_PROGRESS_HPP
+#define BOUGH_EVENT_PROGRESS_HPP
+
+#include <bough/communicator.hpp>
+#include <bough/concepts/explain_transport.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace bough {
+
+template <class T>
+class event_progress {
+    static_assert(explain_descriptor_transport<T>());
+
+public:
+    // How often deadlines are looked at while it sleeps, in milliseconds.
+    static constexpr int tick_ms = 20;
+
+    explicit event_progress(communicator<T>& comm) : session_(comm.shared_session()) {}
+    event_progress(event_progress&& other) noexcept
+        : session_(std::move(other.session_)), armed_(std::exchange(other.armed_, false)) {}
+    event_progress& operator=(event_progress&&) = delete;
+    ~event_progress() {
+        if (armed_) session_->transport().disarm();
+    }
+
+    // Always the same; it belongs to the transport.
+    int descriptor() { return session_->transport().descriptor(); }
+    int prepare() {
+        const std::size_t before = session_->outstanding();
+        if (progress() || session_->outstanding() != before) return 0; // an operation may have ended: look at it first
+        if (!busy()) return -1;
+        if (descriptor() < 0) return 1;
+        armed_ = session_->transport().arm();
+        return armed_ ? tick_ms : 0;
+    }
+    // Polls until nothing is found. True if something was.
+    bool progress() {
+        if (std::exchange(armed_, false)) session_->transport().disarm();
+        bool moved = false;
+        for (int polls = 0; polls != 64 && session_->progress(); ++polls) moved = true;
+        session_->check_deadlines();
+        return moved;
+    }
+    // Is an operation in flight, or something still to be sent?
+    bool busy() {
+        if (session_->outstanding() != 0) return true;
+        if constexpr (requires(T & t) { t.unsent(); })
+            return session_->transport().unsent();
+        else
+            return false;
+    }
+
+private:
+    std::shared_ptr<session<T>> session_;
+    bool armed_ = false;
+};
+
+} // namespace bough
+
+#endif
