@@ -122,11 +122,15 @@
 #include <bough/nic/assembled.hpp>
 #include <bough/nic/capabilities.hpp>
 #include <bough/nic/check.hpp>
+#include <bough/nic/choose_target.hpp>
 #include <bough/nic/listing.hpp>
 #include <bough/nic/machine.hpp>
 #include <bough/nic/program.hpp>
 #include <bough/nic/prove.hpp>
+#include <bough/nic/run_host.hpp>
 #include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run_two_level.hpp>
+#include <bough/nic/triggered.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/binned_sum.hpp>

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 using namespace bough;
@@ -19,7 +20,7 @@ using nic::table_fault;
 
 namespace {
 
-nic::program sample() {
+constexpr nic::program sample() {
     return nic::assemble(plan_reduce(fnomial{.degree = 3}, {.size = 9}), 3, test::any_order,
                          nic::capabilities_of<nic::host>, {.banks = 2, .stream = 0x0102'0304})
         .program;
@@ -54,6 +55,39 @@ TEST_CASE("the encoding is little endian, field by field", "[nic]") {
     for (std::size_t i = 0; i != 4; ++i) CHECK(bytes[24 + i] == stream[i]);
     CHECK(bytes[32] == static_cast<std::uint8_t>(p.steps[0].what));
     CHECK(bytes[32 + 10] == p.steps[0].wait);
+}
+
+TEST_CASE("a message is little endian, field by field", "[nic]") {
+    constexpr nic::message m{0x0102'0304, 0x0506'0708, 0x090a, 0x0b0c, 0x0d0e, 0x0f10};
+    constexpr std::array<std::uint8_t, nic::encoded_message_bytes> bytes{4,    3, 2,    1,    8,    7,    6,    5,
+                                                                         0x0a, 9, 0x0c, 0x0b, 0x0e, 0x0d, 0x10, 0x0f};
+    std::array<std::uint8_t, nic::encoded_message_bytes> out{};
+    nic::encode(m, out.data());
+    CHECK(out == bytes);
+    nic::message back;
+    nic::decode(bytes.data(), back);
+    CHECK(back == m);
+}
+
+namespace {
+
+template <nic::limits L>
+concept fixes = requires {
+    typename std::bool_constant<(nic::fix<L>(sample()).head.steps != 0)>;
+};
+
+} // namespace
+
+TEST_CASE("limits that a program does not fit are misuse", "[nic]") {
+    constexpr nic::header h = sample().head;
+    constexpr nic::limits just{h.steps, h.slots, h.counters, h.inlets, 2, h.elements};
+    STATIC_REQUIRE(fixes<just>);
+    STATIC_REQUIRE_FALSE(fixes<nic::limits{h.steps - 1u, h.slots, h.counters, h.inlets, 2, h.elements}>);
+    STATIC_REQUIRE_FALSE(fixes<nic::limits{h.steps, h.slots - 1u, h.counters, h.inlets, 2, h.elements}>);
+    STATIC_REQUIRE_FALSE(fixes<nic::limits{h.steps, h.slots, h.counters - 1u, h.inlets, 2, h.elements}>);
+    STATIC_REQUIRE_FALSE(fixes<nic::limits{h.steps, h.slots, h.counters, h.inlets - 1u, 2, h.elements}>);
+    STATIC_REQUIRE_FALSE(fixes<nic::limits{h.steps, h.slots, h.counters, h.inlets, 1, h.elements}>);
+    STATIC_REQUIRE_FALSE(fixes<nic::limits{h.steps, h.slots, h.counters, h.inlets, 2, h.elements - 1u}>);
 }
 
 TEST_CASE("each damaged byte and each lost one is noticed", "[nic]") {

@@ -7,8 +7,10 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/check.hpp>
+#include <bough/nic/listing.hpp>
 #include <bough/nic/prove.hpp>
 #include <bough/tree/chain.hpp>
+#include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/kary.hpp>
 
@@ -100,5 +102,24 @@ TEST_CASE("a step that does not wait for all that it needs is found by an order 
     REQUIRE(programs[0].steps[1].what == nic::kind::combine);
     programs[0].steps[0].bump = nic::no_index;
     programs[0].steps[1].threshold = programs[0].counters[programs[0].steps[1].wait].increment = 1;
-    CHECK_FALSE(nic::prove_every_order<value>(programs, test::bracket_op{}, brought));
+    const auto proof_of = nic::prove_every_order<value>(programs, test::bracket_op{}, brought);
+    CHECK_FALSE(proof_of);
+    CHECK(proof_of.reason == nic::proof_reason::order);
+    CHECK(proof_of.rank == 0);
+}
+
+TEST_CASE("what was not tried is told apart from what was disproved", "[nic]") {
+    const auto reason_of = [](const std::vector<nic::program>& programs) {
+        return nic::prove_every_order<value>(programs, test::bracket_op{}, brought).reason;
+    };
+    const auto star = [](rank_t p) { return made_of(plan_reduce(flat{}, {.size = p}), kept_apart); };
+    CHECK(reason_of(star(10)) == nic::proof_reason::none);
+    CHECK(reason_of({}) == nic::proof_reason::no_programs);
+    const auto many = nic::prove_every_order<value>(star(20), test::bracket_op{}, brought);
+    CHECK(many.reason == nic::proof_reason::too_many_messages);
+    CHECK(nic::to_string(many) == "rank 0: not tried: a rank has more messages than 16, the bell included");
+    std::vector<nic::program> silent = star(3);
+    for (nic::step& s : silent[1].steps)
+        if (s.what == nic::kind::send) s.what = nic::kind::count;
+    CHECK(reason_of(silent) == nic::proof_reason::not_ended);
 }

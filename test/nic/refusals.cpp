@@ -9,6 +9,9 @@
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/capabilities.hpp>
 #include <bough/nic/listing.hpp>
+#include <bough/op/exact_sum.hpp>
+#include <bough/op/limb_sum.hpp>
+#include <bough/op/soft_ops.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
@@ -85,12 +88,70 @@ TEST_CASE("each reason to refuse", "[nic]") {
     CHECK(why(plan_allreduce(binomial{}, {.size = 16}), sum, nic::capabilities_of<nic::tc>) == reason::none);
 }
 
+TEST_CASE("all ranks are refused, or none", "[nic]") {
+    // Leaves would fit; the root's 99 messages do not, so no rank may start its NIC.
+    const auto plan = plan_reduce(flat{}, {.size = 100});
+    const auto few = with([](auto& c) { c.inlets = 64; });
+    for (const rank_t rank : {0u, 5u, 99u}) {
+        const auto made = nic::assemble(plan, rank, sum, few, {.credits = false});
+        CHECK_FALSE(made);
+        CHECK(made.why == nic::refusal{reason::inlets, 0, 100, 64});
+    }
+    // What only an inner rank does concerns the leaves too.
+    CHECK(nic::assemble(sixteen, 15, nic::needs_of<multiplies, long>, nic::portals4::limits).why.reason == reason::op);
+    CHECK(nic::assemble(sixteen, 15, sum, nic::host::limits).program ==
+          nic::assemble_all(sixteen, sum, nic::host::limits).programs[15]);
+}
+
+TEST_CASE("the kernel's records are what is compiled for it", "[nic]") {
+    using word = std::uint64_t;
+    constexpr nic::needs add = nic::needs_of<plus, word>;
+    const auto all_in_one = plan_reduce(flat{}, {.size = 16});
+    for (const nic::capabilities* target : {&nic::xdp::limits, &nic::tc::limits}) {
+        INFO(target->name);
+        const auto no = [&](const auto& plan, const nic::needs& op, std::uint32_t elements) {
+            return why(plan, op, *target, {.elements = elements, .credits = false});
+        };
+        CHECK(no(all_in_one, add, 64) == reason::none); // 16 x 64 elements: the whole bank
+        CHECK(no(all_in_one, add, 65) == reason::bank);
+        CHECK(no(all_in_one, add, 68) == reason::bank);
+        CHECK(no(sixteen, add, 68) == reason::none);
+        CHECK(no(sixteen, add, 69) == reason::message);
+        CHECK(no(plan_reduce(binomial{}, {.size = 17}), add, 1) == reason::ranks);
+        CHECK(no(sixteen, nic::needs_of<plus, std::int64_t>, 8) == reason::none);
+        CHECK(no(sixteen, nic::needs_of<plus, std::int32_t>, 1) == reason::element_size);
+        CHECK(no(sixteen, nic::moves_of<char>, 1) == reason::element_size);
+        CHECK(no(sixteen, nic::moves_of<char>, 0) == reason::none);
+        CHECK(no(sixteen, nic::needs_of<min, word>, 1) == reason::op);
+        CHECK(no(sixteen, nic::needs_of<soft_plus<f64_bits>, double>, 1) == reason::none);
+        CHECK(no(sixteen, nic::needs_of<soft_min<f64_bits>, double>, 1) == reason::op);
+        CHECK(no(sixteen, nic::needs_of<soft_plus<f64_bits>, word>, 1) ==
+              reason::op); // bits of doubles are no integers
+        CHECK(no(sixteen, nic::needs_of<plus, double>, 1) == reason::floating_point);
+    }
+}
+
+TEST_CASE("what an op that lifts its values asks of a NIC is what its states ask", "[nic]") {
+    using exact = state_of<exact_sum, double>;
+    using limbs = state_of<limb_sum, double>;
+    STATIC_REQUIRE(nic::needs_of<exact_sum, double> == nic::needs_of<exact_sum, exact>);
+    STATIC_REQUIRE(nic::needs_of<exact_sum, double> == nic::needs{.element = nic::element::opaque,
+                                                                  .element_bytes = sizeof(exact),
+                                                                  .op = nic::native::own,
+                                                                  .commutative = true,
+                                                                  .exact = true,
+                                                                  .integer_only = true});
+    STATIC_REQUIRE(nic::needs_of<limb_sum, double>.element_bytes == sizeof(limbs));
+    CHECK(why(sixteen, nic::needs_of<exact_sum, double>, nic::riscv::limits, {.accumulate = true}) == reason::none);
+    CHECK(why(sixteen, nic::needs_of<exact_sum, double>, nic::portals4::limits) == reason::element);
+}
+
 TEST_CASE("a refusal says how much was asked and how much there is", "[nic]") {
     const auto no = nic::assemble(sixteen, 0, sum, with([](auto& c) { c.steps = 8; }));
     CHECK_FALSE(no);
     CHECK(no.program == nic::program{});
     CHECK(nic::to_string(no.why) == "rank 0: more steps than the target has room for (9, and 8 is the most)");
-    CHECK(nic::to_string(nic::assemble(sixteen, 0, sum, nic::host::limits, {.banks = 3}).why) ==
+    CHECK(nic::to_string(nic::assemble(sixteen, 7, sum, nic::host::limits, {.banks = 3}).why) ==
           "the number of banks is no power of two, or more than the target has");
 }
 

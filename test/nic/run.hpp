@@ -80,20 +80,22 @@ struct hosts {
     }
 };
 
-// The whole vector of every rank after the plan, by the plan's own steps on one value per element. Pre: elements per
-// block are all 1, or the plan has one block: then elements do not mix and each is played by itself.
+// The whole vector of every rank after the plan, by the plan's own steps on one value per block at a time: elements of a block
+// do not mix, so the i-th of every block are played by themselves.
 template <class Op>
 std::vector<std::vector<value>> played(const std::vector<std::vector<bough::step>>& steps, std::uint32_t instance,
                                        std::uint32_t elements, std::uint32_t blocks, const Op& op) {
+    const bough::nic::detail::element_offsets offsets(elements, blocks);
     std::vector<std::vector<value>> out(steps.size(), std::vector<value>(elements));
-    const std::uint32_t layers = blocks == 1 ? elements : 1;
-    for (std::uint32_t layer = 0; layer != layers; ++layer) {
+    for (std::uint32_t layer = 0; layer < offsets.in(0, 1); ++layer) { // the first block is a longest one
         std::vector<std::vector<value>> in(steps.size());
         for (bough::rank_t r = 0; r != steps.size(); ++r)
-            for (std::uint32_t b = 0; b != blocks; ++b) in[r].push_back(input_value(instance, r, layer + b));
+            for (std::uint32_t b = 0; b != blocks; ++b)
+                in[r].push_back(input_value(instance, r, offsets.of(b) + layer));
         const auto one = play(steps, in, op);
         for (std::size_t r = 0; r != steps.size(); ++r)
-            for (std::uint32_t b = 0; b != blocks; ++b) out[r][layer + b] = one[r][b];
+            for (std::uint32_t b = 0; b != blocks; ++b)
+                if (layer < offsets.in(b, b + 1)) out[r][offsets.of(b) + layer] = one[r][b];
     }
     return out;
 }

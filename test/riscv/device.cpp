@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A bare machine without floating point: no operating system, no C library, no start-up code but this. It prints digests
 // that must be those of the host, and instructions counted by the processor (qemu's virt machine, -icount shift=0).
+#include "nic/conformance.hpp"
 #include "riscv/work.hpp"
 #include "tables.hpp" // written by host.cpp
 
@@ -161,13 +162,13 @@ void measure_machine() {
     const auto soft = [](u64 a, u64 b) { return add<bough::f64_bits>(a, b); };
     bool good = true;
     for (u32 r = 0; r != 16; ++r) scalar.values[r][0] = moderate(r);
-    good &= scalar.run(programs_1, plus, "i64");
+    good &= scalar.run(programs_1[0], plus, "i64");
     value("allreduce", "i64", scalar.digest_of_results());
-    good &= scalar.run(programs_1, soft, "f64");
+    good &= scalar.run(programs_1[0], soft, "f64");
     value("allreduce", "f64", scalar.digest_of_results());
     for (u32 r = 0; r != 16; ++r)
         for (u32 k = 0; k != 8; ++k) eight.values[r][k] = moderate(16 * k + r);
-    good &= eight.run(programs_8, soft, "f64x8");
+    good &= eight.run(programs_8[0], soft, "f64x8");
     value("allreduce", "f64x8", eight.digest_of_results());
     // The exact sum: the programs add integers, the host at the end rounds.
     using state = bough::limb_state<bough::f64_bits>;
@@ -175,7 +176,7 @@ void measure_machine() {
         const state s = state::of(moderate(r));
         for (u32 k = 0; k != state::size; ++k) limbs.values[r][k] = s.word[k];
     }
-    good &= limbs.run(programs_68, plus, "exact");
+    good &= limbs.run(programs_68[0], plus, "exact");
     state sum;
     for (u32 r = 0; r != 16; ++r) {
         for (u32 k = 0; k != state::size; ++k) good &= limbs.net.result[r][k] == limbs.net.result[0][k];
@@ -183,6 +184,21 @@ void measure_machine() {
     for (u32 k = 0; k != state::size; ++k) sum.word[k] = limbs.net.result[0][k];
     value("allreduce", "exact", sum.rounded());
     if (!good) put("fault: a message was not taken, or ranks differ\n");
+}
+
+bough::nic::fixed_state<room_conformance, u64> conformance_states[conformance::most_ranks];
+
+void run_conformance() {
+    for (u32 i = 0; i != conformance::case_count; ++i) {
+        const conformance::one_case& c = conformance::cases[i];
+        conformance::network net;
+        const auto op = [&](u64 a, u64 b) {
+            return c.numbers == conformance::numbers::doubles ? add<bough::f64_bits>(a, b) : a + b;
+        };
+        if (!net.play(c, programs_conformance[i], conformance_states, op)) put("fault: "), put(c.name), put("\n");
+        value("conformance", "results", net.found.results);
+        value("conformance", "messages", net.found.messages);
+    }
 }
 
 } // namespace
@@ -207,6 +223,7 @@ void* memset(void* to, int byte, __SIZE_TYPE__ n) {
     measure_format<bough::bf16_bits>("bf16");
     measure_limbs();
     measure_machine();
+    run_conformance();
     *reinterpret_cast<volatile u32*>(0x10'0000) = 0x5555; // power off
     for (;;) {
     }

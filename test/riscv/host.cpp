@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The host's side of test/riscv: prints what the device must print, computed with the floating-point unit; or, with the
 // argument `tables`, the NIC programs as constants for the device, which has no heap to assemble them in.
+#include "nic/conformance_programs.hpp"
 #include "op/soft_oracle.hpp"
 #include "riscv/work.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
@@ -10,6 +11,7 @@
 #include <bough/op/min_max.hpp>
 #include <bough/tree/fnomial.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cinttypes>
@@ -85,38 +87,66 @@ void allreduce(const char* name, const auto& op, auto&& lift) {
     print("allreduce", name, d.value);
 }
 
-void print_tables(u32 elements) {
-    const auto programs = programs_of(elements);
+nic::limits room_of(const std::vector<std::vector<nic::program>>& sets) {
+    nic::limits l;
+    for (const auto& programs : sets) {
+        const nic::limits one = nic::limits_of(programs);
+        l = {std::max(l.steps, one.steps),   std::max(l.slots, one.slots), std::max(l.counters, one.counters),
+             std::max(l.inlets, one.inlets), std::max(l.banks, one.banks), std::max(l.elements, one.elements)};
+    }
     // Powers of two: the machine's bounds cost least then.
-    nic::limits l = nic::limits_of(programs);
     for (u32* n : {&l.steps, &l.slots, &l.counters, &l.inlets, &l.elements}) *n = std::bit_ceil(*n);
-    std::printf("inline constexpr bough::nic::limits room_%u{%u, %u, %u, %u, %u, %u};\n", elements, l.steps, l.slots,
+    return l;
+}
+
+void print_tables(const char* name, const std::vector<std::vector<nic::program>>& sets) {
+    const nic::limits l = room_of(sets);
+    std::printf("inline constexpr bough::nic::limits room_%s{%u, %u, %u, %u, %u, %u};\n", name, l.steps, l.slots,
                 l.counters, l.inlets, l.banks, l.elements);
-    std::printf("inline constexpr bough::nic::fixed_program<room_%u> programs_%u[] = {\n", elements, elements);
-    for (const auto& p : programs) {
-        const auto& h = p.head;
-        std::printf("{{%uu, %u, %u, %u, %u, %u, %u, %u, %u, %u, %uu, %uu, %uu},\n {{", h.magic, h.version, h.bank_bits,
-                    h.flags, h.rank, h.ranks, h.steps, h.slots, h.counters, h.inlets, h.elements, h.stream, h.checksum);
-        for (const auto& s : p.steps)
-            std::printf("{static_cast<bough::nic::kind>(%u), %u, %u, %u, %u, %u, %u, %u, %u}, ",
-                        static_cast<unsigned>(s.what), s.flags, s.peer, s.a, s.b, s.out, s.wait, s.threshold, s.bump);
-        std::printf("}},\n {{");
-        for (const auto& s : p.slots) std::printf("{%u, %u}, ", s.first, s.count);
-        std::printf("}},\n {{");
-        for (const auto& c : p.counters)
-            std::printf("{%u, %u, %u, %u}, ", c.increment, c.primed, c.first_step, c.steps);
-        std::printf("}},\n {{");
-        for (const auto& i : p.inlets) std::printf("{%u, %u, %u, %u}, ", i.from, i.slot, i.counter, i.flags);
-        std::printf("}}},\n");
+    std::printf("inline constexpr bough::nic::fixed_program<room_%s> programs_%s[][16] = {\n", name, name);
+    for (const auto& programs : sets) {
+        std::printf("{\n");
+        for (const auto& p : programs) {
+            const auto& h = p.head;
+            std::printf("{{%uu, %u, %u, %u, %u, %u, %u, %u, %u, %u, %uu, %uu, %uu},\n {{", h.magic, h.version,
+                        h.bank_bits, h.flags, h.rank, h.ranks, h.steps, h.slots, h.counters, h.inlets, h.elements,
+                        h.stream, h.checksum);
+            for (const auto& s : p.steps)
+                std::printf("{static_cast<bough::nic::kind>(%u), %u, %u, %u, %u, %u, %u, %u, %u}, ",
+                            static_cast<unsigned>(s.what), s.flags, s.peer, s.a, s.b, s.out, s.wait, s.threshold,
+                            s.bump);
+            std::printf("}},\n {{");
+            for (const auto& s : p.slots) std::printf("{%u, %u}, ", s.first, s.count);
+            std::printf("}},\n {{");
+            for (const auto& c : p.counters)
+                std::printf("{%u, %u, %u, %u}, ", c.increment, c.primed, c.first_step, c.steps);
+            std::printf("}},\n {{");
+            for (const auto& i : p.inlets) std::printf("{%u, %u, %u, %u}, ", i.from, i.slot, i.counter, i.flags);
+            std::printf("}}},\n");
+        }
+        std::printf("},\n");
     }
     std::printf("};\n");
+}
+
+void print_all_tables() {
+    print_tables("1", {programs_of(1)});
+    print_tables("8", {programs_of(8)});
+    print_tables("68", {programs_of(68)});
+    std::vector<std::vector<nic::program>> sets;
+    for (const auto& c : conformance::cases) {
+        const auto made = conformance::programs_of(c, nic::capabilities_of<nic::riscv>);
+        if (!made) std::printf("refused: %s\n", nic::describe(made.why.reason));
+        sets.push_back(made.programs);
+    }
+    print_tables("conformance", sets);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == "tables") {
-        for (const u32 elements : {1u, 8u, 68u}) print_tables(elements);
+        print_all_tables();
         return 0;
     }
     digests<bough::f64_bits, of_unit<double, bough::f64_bits>>("f64", true);
@@ -136,4 +166,8 @@ int main(int argc, char** argv) {
     for (u32 r = 0; r != 16; ++r) sixteen.push_back(numbers(r, 0));
     print("allreduce", "exact",
           std::bit_cast<u64>(bough::exact_sum{}.lower(bough::exact_sum{}.lift(std::span<const double>(sixteen)))));
+    for (const conformance::one_case& c : conformance::cases) {
+        print("conformance", "results", c.results);
+        print("conformance", "messages", c.messages);
+    }
 }

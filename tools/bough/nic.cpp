@@ -3,9 +3,12 @@
 #include "catalogue.hpp"
 #include "commands.hpp"
 #include "parse.hpp"
+#include "simulation.hpp"
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/check.hpp>
+#include <bough/nic/choose_target.hpp>
 #include <bough/nic/listing.hpp>
+#include <bough/tree/flat.hpp>
 
 #include <array>
 #include <cstdint>
@@ -85,10 +88,47 @@ void print_hex(std::ostream& out, const nics::program& p) {
     if (column % 32 != 0) out << '\n';
 }
 
+// L,r,c,C.
+bough::model::lrc costs_of(const char* argument, const std::string& text) {
+    std::array<double, 4> ns{};
+    std::size_t first = 0;
+    for (std::size_t i = 0; i != ns.size(); ++i) {
+        const std::size_t comma = text.find(',', first);
+        if ((comma == std::string::npos) != (i + 1 == ns.size()))
+            throw usage_error(argument, "needs four times: L,r,c,C");
+        ns[i] = parse_time(argument, text.substr(first, comma == std::string::npos ? comma : comma - first));
+        first = comma + 1;
+    }
+    return {.message_latency_ns = ns[0], .receive = {ns[1], 0}, .combine = {ns[2], 0}, .startup_ns = ns[3], .copy = {}};
+}
+
+// Says where a reduction should run, and what else it might.
+int choose(const nic_arguments& typed) {
+    if (typed.plan.ranks.empty()) throw usage_error("--choose", "needs --ranks");
+    const bough::rank_t ranks = parse_ranks(typed.plan.ranks);
+    if (ranks > 4096) throw usage_error("--ranks", "4096 are the most that a choice walks");
+    const element_type& type = find("--type", types, typed.type, [](const auto& t) { return t.name; });
+    const auto elements = typed.elements.empty() ? 1 : parse_number("--elements", typed.elements, 1, 65535);
+    const nics::target_costs costs{.host = costs_of("--host-costs", typed.host_costs),
+                                   .nic = costs_of("--nic-costs", typed.nic_costs)};
+    const auto per_node = static_cast<bough::rank_t>(parse_number("--per-node", typed.per_node, 1, 1024));
+    double before_ns = 0;
+    if (per_node != 1) {
+        const bough::model::lrc node = costs_of("--node-costs", typed.node_costs);
+        before_ns =
+            nics::priced_ns(bough::plan_reduce(bough::flat{}, {.size = per_node}), node, 1, elements * type.bytes);
+        std::cout << per_node << " processes of a node among themselves: " << bough::time_text(before_ns)
+                  << ", which is in the times below\n";
+    }
+    std::cout << nics::to_string(nics::choose_target(ranks, elements * type.bytes, costs, 8, before_ns));
+    return 0;
+}
+
 } // namespace
 
 int nic(const nic_arguments& typed) {
     if (typed.targets) return print_targets();
+    if (typed.choose) return choose(typed);
     if (typed.plan.collective.empty() || typed.plan.algorithm.empty() || typed.plan.ranks.empty())
         throw usage_error("COLLECTIVE", "say which, an ALGORITHM, and --ranks; or --targets");
     const auto& target = *find("--target", targets, typed.target, [](auto* t) { return std::string_view(t->name); });

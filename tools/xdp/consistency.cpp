@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 #include <netinet/in.h>
 #include <new>
 #include <numeric>
@@ -199,7 +200,7 @@ std::vector<double> on_nics(nic& on, unsigned samples) {
         }
         wait_until([&] {
             for (rank_t r = 0; r != most_ranks; ++r)
-                if (on.completion_of(r).told != e + 1) return false;
+                if (on.told(r) != e + 1) return false;
             return true;
         });
         expect(std::bit_cast<double>(word{on.completion_of(0).result[e & 3][0]}));
@@ -243,7 +244,19 @@ spread spread_of(std::span<const double> sorted) {
     return {mean, std::sqrt(squares / (n - 1))};
 }
 
-void print(const char* what, const char* cores, std::vector<double> us) {
+// How many samples lie in each twentieth of a decade: `lower` is where a bin begins.
+void write_bins(std::FILE* out, const char* what, const char* cores, std::span<const double> sorted) {
+    for (std::size_t i = 0; i != sorted.size();) {
+        const double bin = std::floor(20 * std::log10(std::max(sorted[i], 1e-3)));
+        std::size_t end = i;
+        while (end != sorted.size() && std::floor(20 * std::log10(std::max(sorted[end], 1e-3))) == bin) ++end;
+        std::fprintf(out, "%s, %s,%.4g,%.6f\n", what, cores, std::pow(10.0, bin / 20),
+                     static_cast<double>(end - i) / static_cast<double>(sorted.size()));
+        i = end;
+    }
+}
+
+void print(std::FILE* csv, const char* what, const char* cores, std::vector<double> us) {
     std::sort(us.begin(), us.end());
     const std::span<const double> all(us);
     const spread whole = spread_of(all), trimmed = spread_of(all.first(us.size() * 99 / 100));
@@ -251,11 +264,16 @@ void print(const char* what, const char* cores, std::vector<double> us) {
     std::printf("%-24s %-5s %9.1f %9.2f | %9.1f %9.2f %9.1f %9.1f %9.1f\n", what, cores, trimmed.mean,
                 trimmed.deviation, whole.mean, whole.deviation, at(50), at(99), us.back());
     std::fflush(stdout);
+    if (csv != nullptr) write_bins(csv, what, cores, all);
 }
 
 } // namespace
 
-void print_consistency(const std::string& object, const network& net, unsigned samples) {
+void print_consistency(const std::string& object, const network& net, unsigned samples, const std::string& csv) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> bins(csv.empty() ? nullptr : std::fopen(csv.c_str(), "w"),
+                                                               std::fclose);
+    if (!csv.empty() && !bins) throw std::system_error(errno, std::generic_category(), csv);
+    if (bins) std::fputs("series,us,share\n", bins.get());
     std::printf("16 ranks, 4-nomial tree, one double, %u reductions; us\n%-24s %-5s %9s %9s | %9s %9s %9s %9s %9s\n",
                 samples, "", "cores", "mean 99%", "sd 99%", "mean", "sd", "p50", "p99", "max");
     for (const bool busy : {false, true}) {
@@ -268,10 +286,10 @@ void print_consistency(const std::string& object, const network& net, unsigned s
         const char* load = busy ? "busy" : "idle";
         {
             nic on(object, "nic_xdp_f64x1", net);
-            print("NICs (XDP)", load, on_nics(on, samples));
+            print(bins.get(), "NICs (XDP)", load, on_nics(on, samples));
         }
-        print("processes (UDP)", load, on_processes(false, samples));
-        print("processes, real time", load, on_processes(true, samples));
+        print(bins.get(), "processes (UDP)", load, on_processes(false, samples));
+        print(bins.get(), "processes, real time", load, on_processes(true, samples));
     }
 }
 

@@ -11,7 +11,8 @@
 namespace xdp {
 
 // Prints a table: 16 ranks, a 4-nomial tree, one double; from before the last host enters until the root has the result.
-void print_consistency(const std::string& object, const network& net, unsigned samples);
+// `csv`, if not empty: a file for the distributions, one line per kind and load and bin of a twentieth of a decade.
+void print_consistency(const std::string& object, const network& net, unsigned samples, const std::string& csv = {});
 
 } // namespace xdp
 

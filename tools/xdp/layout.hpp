@@ -14,7 +14,7 @@ static_assert(sizeof(word) == 8);
 inline constexpr unsigned most_ranks = 16;
 inline constexpr unsigned most_elements = 68; // of one message: a double as an exact sum
 
-// nic::capabilities_of<nic::xdp> promises this much.
+// nic::capabilities_of<nic::xdp> and tc say the same (nic.cpp asserts it).
 inline constexpr bough::nic::limits room{64, 64, 64, 64, 4, 1024};
 
 // A frame on the wire. Its length depends on the program that runs, not on what it carries: so any frame that comes can
@@ -43,7 +43,7 @@ struct device {
 
 // What the host reads, without asking the kernel: its result, and how often it was told.
 struct completion {
-    word told;    // instances; written last
+    word told;    // instances; written last, atomically
     word dropped; // frames that the program set free and that could not be sent
     word answers[8];
     word stamp_ns[4];              // of an instance, by its last two bits: when, by CLOCK_MONOTONIC

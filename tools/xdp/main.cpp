@@ -3,13 +3,17 @@
 // tables from nic::assemble run in the machine of bough/nic/machine.hpp, compiled to BPF (nic.bpf.cpp). Hosts only ring.
 //
 //   bough-xdp            checks every kind of program, prints what the verifier and the clock say; exit 77: not possible here
-//   bough-xdp --consistency [SAMPLES]      times reductions on NICs and on processes, with idle and with busy cores
+//   bough-xdp --consistency [SAMPLES] [--csv FILE]    times reductions on NICs and on processes, with idle and with busy cores
+//   bough-xdp --fit [SAMPLES]              the costs of these NICs from serial reductions; times and predictions by degree
 //   ... --object FILE                      takes the compiled nic.bpf.cpp from there
 //
 // Each result is compared bit for bit with nic::run_simulated, which adds in the processor's floating-point unit, and with
 // a plain sum; each count of messages with that of the simulation. Needs root, clang when it is built, libbpf, iproute2.
 #include "consistency.hpp"
+#include "faults.hpp"
+#include "fit.hpp"
 #include "nic.hpp"
+#include "nic/conformance_programs.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/model/lrc.hpp>
@@ -92,7 +96,7 @@ struct hosts {
 // Waits for a host to be told of `count` instances.
 void wait_for(const xdp::nic& on, rank_t rank, std::uint64_t count) {
     const auto deadline = steady_clock::now() + std::chrono::seconds(5);
-    for (unsigned spin = 0; on.completion_of(rank).told < count; ++spin) {
+    for (unsigned spin = 0; on.told(rank) < count; ++spin) {
         if (spin % 64 != 63) continue;
         if (steady_clock::now() > deadline) fail("rank " + std::to_string(rank) + " was not told");
         sched_yield();
@@ -249,6 +253,44 @@ totals check_all(xdp::nic& on, kind what) {
     return sum;
 }
 
+// The cases of test/nic/conformance.hpp that this kind of NIC can run: the results and messages of all other targets.
+unsigned check_conformance(const std::string& object, const xdp::network& net, bool in_driver) {
+    unsigned run = 0;
+    for (const conformance::one_case& c : conformance::cases) {
+        if (in_driver && !conformance::sends_once(c)) continue;
+        const std::string program = std::string(in_driver ? "nic_xdp_" : "nic_tc_") +
+                                    (c.numbers == conformance::numbers::doubles ? "f64x" : "i64x") +
+                                    (c.elements == 8 ? "8" : "1");
+        xdp::nic on(object, program, net, true);
+        const auto made =
+            conformance::programs_of(c, in_driver ? nic::capabilities_of<nic::xdp> : nic::capabilities_of<nic::tc>);
+        if (!made) fail(std::string(c.name) + ": refused: " + nic::to_string(made.why));
+        on.install(made.programs);
+        word results = 0;
+        for (std::uint32_t e = 0; e != conformance::instances; ++e) {
+            for (rank_t r = 0; r != c.ranks; ++r) {
+                std::array<word, conformance::most_elements> mine{};
+                for (std::uint32_t k = 0; k != c.elements; ++k) mine[k] = conformance::input(c, e, r, k);
+                on.ring(r, e, std::span(mine).first(c.elements));
+            }
+            for (rank_t r = 0; r != c.ranks; ++r) {
+                wait_for(on, r, e + 1);
+                std::uint32_t count = 0;
+                for (const nic::step& s : made.programs[r].steps)
+                    if (s.what == nic::kind::notify && s.a != nic::no_index) count = made.programs[r].slots[s.a].count;
+                const volatile xdp::completion& at = on.completion_of(r);
+                results += conformance::of_result(e, r, count, [&](std::uint32_t k) { return at.result[e & 3][k]; });
+            }
+        }
+        const auto deadline = steady_clock::now() + std::chrono::seconds(2); // the last credits may be on their way
+        while (on.tapped() != c.messages && steady_clock::now() < deadline) sched_yield();
+        if (results != c.results) fail(std::string(c.name) + ": " + program + " has other results than other targets");
+        if (on.tapped() != c.messages) fail(std::string(c.name) + ": " + program + " sends other messages");
+        ++run;
+    }
+    return run;
+}
+
 struct cost {
     double nic_ns = 0, switch_ns = 0;
     std::uint64_t packets = 0;
@@ -282,7 +324,13 @@ int skip(const std::string& why) {
     return 77;
 }
 
-int run_all(const std::string& object, unsigned samples) {
+// What to do besides checking, and how often.
+struct wishes {
+    unsigned consistency = 0, fit = 0;
+    std::string csv;
+};
+
+int run_all(const std::string& object, const wishes& wanted) {
     if (geteuid() != 0) return skip("this makes network namespaces and loads BPF: it needs root");
     if (std::system("ip -V > /dev/null 2>&1") != 0) return skip("ip is not installed (Debian package iproute2)");
     libbpf_set_print(listen);
@@ -295,8 +343,12 @@ int run_all(const std::string& object, unsigned samples) {
             if (e.code().value() == denied) return skip(e.what());
         throw;
     }
-    if (samples != 0) {
-        xdp::print_consistency(object, *net, samples);
+    if (wanted.consistency != 0) {
+        xdp::print_consistency(object, *net, wanted.consistency, wanted.csv);
+        return 0;
+    }
+    if (wanted.fit != 0) {
+        xdp::print_fit(object, *net, wanted.fit);
         return 0;
     }
     const int statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -314,6 +366,11 @@ int run_all(const std::string& object, unsigned samples) {
         std::fflush(stdout);
     }
     if (statistics >= 0) close(statistics);
+    for (const bool in_driver : {true, false})
+        std::printf("%u cases of conformance by %s: results and messages as on every target\n",
+                    check_conformance(object, *net, in_driver), in_driver ? "XDP" : "tc");
+    xdp::check_faults(object, *net);
+    std::puts("frames that lie about their sender are dropped, tables that do not fit refused, failures undone");
     std::puts("every value as in the simulation with the processor's floating-point unit, every message accounted for");
     return 0;
 }
@@ -322,22 +379,26 @@ int run_all(const std::string& object, unsigned samples) {
 
 int main(int argc, char** argv) {
     std::string object = BOUGH_XDP_OBJECT;
-    unsigned samples = 0;
+    wishes wanted;
     for (int i = 1; i < argc; ++i) {
         const std::string_view option = argv[i];
         if (option == "--object" && i + 1 < argc) {
             object = argv[++i];
-        } else if (option == "--consistency") {
-            samples = 1000;
+        } else if (option == "--csv" && i + 1 < argc) {
+            wanted.csv = argv[++i];
+        } else if (option == "--consistency" || option == "--fit") {
+            unsigned& samples = option == "--fit" ? wanted.fit : wanted.consistency;
+            samples = option == "--fit" ? 301 : 1000;
             if (i + 1 < argc && argv[i + 1][0] != '-') samples = static_cast<unsigned>(std::atoi(argv[++i]));
             if (samples < 100) samples = 100;
         } else {
-            std::fputs("usage: bough-xdp [--consistency [SAMPLES]] [--object FILE]\n", stderr);
+            std::fputs("usage: bough-xdp [--consistency [SAMPLES] [--csv FILE] | --fit [SAMPLES]] [--object FILE]\n",
+                       stderr);
             return 2;
         }
     }
     try {
-        return run_all(object, samples);
+        return run_all(object, wanted);
     } catch (const std::exception& e) {
         std::fflush(stdout);
         std::fprintf(stderr, "bough-xdp: %s\n%s", e.what(), kernel_said.c_str());

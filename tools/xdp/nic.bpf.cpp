@@ -4,11 +4,13 @@
 //
 //   nic_xdp_*    XDP, in the driver, before there is a packet: the frame that came leaves as the one that it set free
 //   nic_tc_*     traffic control at ingress: clones leave, as many as the program sends
-//   fabric       the switch: by the last byte of the address, or to all others
+//   fabric       the switch: by the last byte of the address, or to all others; what lies about its sender is dropped
+//   fabric_tap*  the same, and sums up all messages of NICs for test/nic/conformance.hpp
 //
 // A rank's frames come in on one queue, one at a time, so there is no lock. Doubles are added by integers (soft_float.hpp).
 #include "kernel.hpp"
 #include "layout.hpp"
+#include "nic/conformance.hpp"
 #include <bough/op/soft_float.hpp>
 
 namespace nic = bough::nic;
@@ -36,9 +38,17 @@ struct port_maps {
     int (*key_size)[sizeof(u32)];
     int (*value_size)[sizeof(u32)];
 };
+struct tap_maps {
+    int (*type)[kernel::array_map];
+    int (*max_entries)[1];
+    int (*key_size)[sizeof(u32)];
+    int (*value_size)[sizeof(word)];
+    int (*map_flags)[kernel::mappable];
+};
 BPF_SECTION(".maps") device_maps devices;
 BPF_SECTION(".maps") completion_maps completions;
 BPF_SECTION(".maps") port_maps ports;
+BPF_SECTION(".maps") tap_maps tapped;
 
 BPF_SECTION("license") char license_text[] = "Boost Software License 1.0";
 
@@ -50,6 +60,9 @@ namespace {
 
 struct add_i64 {
     [[gnu::always_inline]] word operator()(word a, word b) const { return a + b; }
+};
+struct take_lower { // no op: what messages alone cost
+    [[gnu::always_inline]] word operator()(word a, word) const { return a; }
 };
 struct soft_add_f64 {
     [[gnu::always_inline]] word operator()(word a, word b) const { return add_f64(a, b); }
@@ -64,8 +77,10 @@ struct host_port {
         if (count != 0)
             for (u32 k = 0; k != Elements; ++k) done->result[epoch & 3][k] = result[k];
         done->stamp_ns[epoch & 3] = kernel::monotonic_ns();
-        asm volatile("" : : : "memory");
-        *const_cast<volatile word*>(&done->told) = done->told + 1;
+        // In BPF an atomic operation that gives a value is ordered with all others, on every processor: who sees this sees
+        // the result. One whose value nobody uses is not.
+        const word before = __sync_fetch_and_add(&done->told, 1);
+        asm volatile("" : : "r"(before));
     }
 };
 
@@ -188,6 +203,31 @@ template <u32 Elements, class Op>
     return int(kernel::tc_action::drop);
 }
 
+template <u32 Elements, bool Taps>
+[[gnu::always_inline]] inline int in_switch(kernel::xdp_context* context) {
+    auto* begin = reinterpret_cast<unsigned char*>(static_cast<unsigned long>(context->data));
+    auto* end = reinterpret_cast<unsigned char*>(static_cast<unsigned long>(context->data_end));
+    if (begin + sizeof(xdp::frame) + Elements * sizeof(word) > end) return int(kernel::xdp_action::drop);
+    auto* f = reinterpret_cast<xdp::frame*>(begin);
+    if (!is_ours(*f)) return int(kernel::xdp_action::drop);
+    // Inlets trust what a frame says of its sender, so the port does not: nobody rings another's bell.
+    if (f->head.from != context->ingress_ifindex - xdp::first_interface - xdp::most_ranks)
+        return int(kernel::xdp_action::drop);
+    if constexpr (Taps) {
+        const u32 first = 0;
+        auto* sum = static_cast<word*>(kernel::map_lookup(&tapped, &first));
+        if (sum != nullptr && f->head.inlet != nic::bell_inlet) {
+            word h = conformance::of_head(f->head);
+            if (f->head.count != 0)
+                for (u32 k = 0; k != Elements; ++k) h = conformance::mixed(h ^ reinterpret_cast<const word*>(f + 1)[k]);
+            __sync_fetch_and_add(sum, h); // frames come in on several processors
+        }
+    }
+    if ((f->to[0] & 1) != 0)
+        return static_cast<int>(kernel::redirect_map(&ports, 0, kernel::broadcast | kernel::exclude_ingress));
+    return static_cast<int>(kernel::redirect_map(&ports, f->to[5], 0));
+}
+
 } // namespace
 
 extern "C" {
@@ -198,22 +238,20 @@ BPF_SECTION("xdp") int nic_xdp_exact(kernel::xdp_context* context) { return in_d
 BPF_SECTION("xdp") int nic_xdp_f64x1(kernel::xdp_context* context) { return in_driver<1, soft_add_f64>(context); }
 BPF_SECTION("xdp") int nic_xdp_f64x8(kernel::xdp_context* context) { return in_driver<8, soft_add_f64>(context); }
 
+BPF_SECTION("xdp") int nic_xdp_i64x2(kernel::xdp_context* context) { return in_driver<2, add_i64>(context); }
+BPF_SECTION("xdp") int nic_xdp_f64x2(kernel::xdp_context* context) { return in_driver<2, soft_add_f64>(context); }
+BPF_SECTION("xdp") int nic_xdp_nopx1(kernel::xdp_context* context) { return in_driver<1, take_lower>(context); }
+BPF_SECTION("xdp") int nic_xdp_nopx2(kernel::xdp_context* context) { return in_driver<2, take_lower>(context); }
+
 BPF_SECTION("tc") int nic_tc_i64x1(kernel::packet_context* context) { return at_ingress<1, add_i64>(context); }
 BPF_SECTION("tc") int nic_tc_i64x8(kernel::packet_context* context) { return at_ingress<8, add_i64>(context); }
 BPF_SECTION("tc") int nic_tc_exact(kernel::packet_context* context) { return at_ingress<68, add_i64>(context); }
 BPF_SECTION("tc") int nic_tc_f64x1(kernel::packet_context* context) { return at_ingress<1, soft_add_f64>(context); }
 BPF_SECTION("tc") int nic_tc_f64x8(kernel::packet_context* context) { return at_ingress<8, soft_add_f64>(context); }
 
-BPF_SECTION("xdp") int fabric(kernel::xdp_context* context) {
-    auto* begin = reinterpret_cast<unsigned char*>(static_cast<unsigned long>(context->data));
-    auto* end = reinterpret_cast<unsigned char*>(static_cast<unsigned long>(context->data_end));
-    if (begin + sizeof(xdp::frame) > end) return int(kernel::xdp_action::drop);
-    auto* f = reinterpret_cast<xdp::frame*>(begin);
-    if (!is_ours(*f)) return int(kernel::xdp_action::drop);
-    if ((f->to[0] & 1) != 0)
-        return static_cast<int>(kernel::redirect_map(&ports, 0, kernel::broadcast | kernel::exclude_ingress));
-    return static_cast<int>(kernel::redirect_map(&ports, f->to[5], 0));
-}
+BPF_SECTION("xdp") int fabric(kernel::xdp_context* context) { return in_switch<0, false>(context); }
+BPF_SECTION("xdp") int fabric_tap_x1(kernel::xdp_context* context) { return in_switch<1, true>(context); }
+BPF_SECTION("xdp") int fabric_tap_x8(kernel::xdp_context* context) { return in_switch<8, true>(context); }
 
 // An interface takes redirected frames only if it has a program itself; where tc does the work, this is it.
 BPF_SECTION("xdp") int pass([[maybe_unused]] kernel::xdp_context* context) { return int(kernel::xdp_action::pass); }

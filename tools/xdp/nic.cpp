@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "nic.hpp"
 
+#include <bough/nic/capabilities.hpp>
 #include <bough/nic/machine.hpp>
+#include <bough/nic/wire.hpp>
 
+#include <atomic>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <cerrno>
@@ -15,6 +18,16 @@
 namespace xdp {
 
 namespace {
+
+// What assemble believes of these NICs is what they are.
+constexpr bool is_told_of(const bough::nic::capabilities& c) {
+    return c.ranks == most_ranks && c.steps == room.steps && c.slots == room.slots && c.counters == room.counters &&
+           c.inlets == room.inlets && c.banks == room.banks && c.elements_per_bank == room.elements &&
+           c.element_bytes == sizeof(word) && c.message_bytes == most_elements * sizeof(word) &&
+           c.memory_bytes == room.banks * room.elements * sizeof(word);
+}
+static_assert(is_told_of(bough::nic::xdp::limits), "nic::xdp is another NIC than the one in layout.hpp");
+static_assert(is_told_of(bough::nic::tc::limits), "nic::tc is another NIC than the one in layout.hpp");
 
 int checked(int result, const char* what) {
     if (result < 0) throw std::system_error(-result, std::generic_category(), what);
@@ -48,18 +61,19 @@ bpf_tc_hook ingress_of(int interface) {
 
 unsigned elements_of(const std::string& program) {
     if (program.ends_with("x1")) return 1;
+    if (program.ends_with("x2")) return 2;
     if (program.ends_with("x8")) return 8;
     return most_elements;
 }
 
 } // namespace
 
-nic::nic(const std::string& object, const std::string& program, const network& net)
+nic::nic(const std::string& object, const std::string& program, const network& net, bool taps)
     : net_(net), object_(bpf_object__open(object.c_str()), bpf_object__close), elements_(elements_of(program)),
       is_xdp_(program.starts_with("nic_xdp")) {
     if (!object_) throw std::system_error(errno, std::generic_category(), object);
     main_ = find(object_.get(), program);
-    fabric_ = find(object_.get(), "fabric");
+    fabric_ = find(object_.get(), !taps ? "fabric" : elements_ == 1 ? "fabric_tap_x1" : "fabric_tap_x8");
     pass_ = find(object_.get(), "pass");
     bpf_program* each = nullptr;
     bpf_object__for_each_program(each, object_.get())
@@ -74,35 +88,40 @@ nic::nic(const std::string& object, const std::string& program, const network& n
     void* mapped = mmap(nullptr, most_ranks * sizeof(completion), PROT_READ | PROT_WRITE, MAP_SHARED,
                         map_fd(object_.get(), "completions"), 0);
     if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
-    completions_ = static_cast<completion*>(mapped);
+    completions_.reset(static_cast<completion*>(mapped));
     attach();
 }
 
-nic::~nic() {
-    munmap(completions_, most_ranks * sizeof(completion));
-    for (unsigned r = 0; r != net_.ranks(); ++r) {
-        bpf_xdp_detach(network::switch_interface(r), XDP_FLAGS_DRV_MODE, nullptr);
-        net_.in_rank(r, [&] {
-            bpf_xdp_detach(network::rank_interface(r), XDP_FLAGS_DRV_MODE, nullptr);
-            if (is_xdp_) return;
-            bpf_tc_hook hook = ingress_of(network::rank_interface(r));
-            hook.attach_point = static_cast<bpf_tc_attach_point>(BPF_TC_INGRESS | BPF_TC_EGRESS);
-            bpf_tc_hook_destroy(&hook); // and what is attached to it
-        });
-    }
+void nic::unmap::operator()(completion* all) const noexcept { munmap(all, most_ranks * sizeof(completion)); }
+
+std::uint64_t nic::told(unsigned rank) const noexcept {
+    return std::atomic_ref<word>(completions_.get()[rank].told).load(std::memory_order_acquire);
 }
 
+// Whatever fails, what was attached until then is taken off by attached_.
 void nic::attach() {
+    constexpr unsigned flags = XDP_FLAGS_DRV_MODE | XDP_FLAGS_UPDATE_IF_NOEXIST;
+    const auto in_driver = [&](int interface, const bpf_program* program, const char* what) {
+        checked(bpf_xdp_attach(interface, bpf_program__fd(program), flags, nullptr), what);
+    };
     for (unsigned r = 0; r != net_.ranks(); ++r) {
-        checked(bpf_xdp_attach(network::switch_interface(r), bpf_program__fd(fabric_), XDP_FLAGS_DRV_MODE, nullptr),
-                "the switch's program");
+        const int port = network::switch_interface(r), interface = network::rank_interface(r);
+        in_driver(port, fabric_, "the switch's program");
+        attached_.add([port] { bpf_xdp_detach(port, XDP_FLAGS_DRV_MODE, nullptr); });
+        const auto take_off_in_rank = [&](void (*f)(int)) {
+            attached_.add([this, r, f] { net_.in_rank(r, [&] { f(network::rank_interface(r)); }); });
+        };
         net_.in_rank(r, [&] {
-            const int interface = network::rank_interface(r);
-            checked(bpf_xdp_attach(interface, bpf_program__fd(is_xdp_ ? main_ : pass_), XDP_FLAGS_DRV_MODE, nullptr),
-                    "a program in the driver");
+            in_driver(interface, is_xdp_ ? main_ : pass_, "a program in the driver");
+            take_off_in_rank([](int at) { bpf_xdp_detach(at, XDP_FLAGS_DRV_MODE, nullptr); });
             if (is_xdp_) return;
             bpf_tc_hook hook = ingress_of(interface);
             checked(bpf_tc_hook_create(&hook), "a hook of traffic control");
+            take_off_in_rank([](int at) {
+                bpf_tc_hook made = ingress_of(at);
+                made.attach_point = static_cast<bpf_tc_attach_point>(BPF_TC_INGRESS | BPF_TC_EGRESS);
+                bpf_tc_hook_destroy(&made); // and what is attached to it
+            });
             bpf_tc_opts options{};
             options.sz = sizeof options;
             options.prog_fd = bpf_program__fd(main_);
@@ -114,10 +133,17 @@ void nic::attach() {
 void nic::install(std::span<const bough::nic::program> programs) {
     const int devices = map_fd(object_.get(), "devices"), ports = map_fd(object_.get(), "ports");
     programs_.assign(programs.begin(), programs.end());
-    for (const bough::nic::program& p : programs)
-        if (p.head.elements > room.elements || p.head.steps > room.steps || p.head.inlets > room.inlets)
+    for (const bough::nic::program& p : programs) {
+        if (programs.size() > net_.ranks() || !bough::nic::fits(p.head, room))
             throw std::system_error(E2BIG, std::generic_category(), "a table");
-    std::memset(static_cast<void*>(completions_), 0, most_ranks * sizeof(completion));
+        for (const bough::nic::slot& s : p.slots)
+            if (s.count != 0 && s.count != elements_)
+                throw std::system_error(EINVAL, std::generic_category(), "a slot of another length");
+    }
+    std::memset(static_cast<void*>(completions_.get()), 0, most_ranks * sizeof(completion));
+    const std::uint32_t first = 0;
+    const std::uint64_t none = 0;
+    checked(bpf_map_update_elem(map_fd(object_.get(), "tapped"), &first, &none, BPF_ANY), "the tap");
     for (std::uint32_t r = 0; r != net_.ranks(); ++r) {
         bpf_map_delete_elem(ports, &r); // a multicast goes to the ranks that take part
         if (r >= programs.size()) continue;
@@ -142,6 +168,13 @@ void nic::ring(unsigned rank, std::uint32_t epoch, std::span<const word> input) 
     f.head.head = {h.stream, epoch, h.rank, h.rank, bough::nic::bell_inlet, static_cast<std::uint16_t>(input.size())};
     std::memcpy(f.payload, input.data(), input.size_bytes());
     net_.send(rank, std::as_bytes(std::span(&f, 1)).first(sizeof(frame) + elements_ * sizeof(word)));
+}
+
+std::uint64_t nic::tapped() const {
+    const std::uint32_t first = 0;
+    std::uint64_t sum = 0;
+    checked(bpf_map_lookup_elem(map_fd(object_.get(), "tapped"), &first, &sum), "the tap");
+    return sum;
 }
 
 program_time nic::time_of(const bpf_program* program) {

@@ -15,9 +15,11 @@
 #include <bough/nic/assembled.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct bpf_object;
@@ -36,10 +38,25 @@ struct program_time {
     std::uint64_t ns = 0, runs = 0;
 };
 
+// Takes off what was attached, last first.
+class attachments {
+public:
+    attachments() = default;
+    attachments(const attachments&) = delete;
+    attachments& operator=(const attachments&) = delete;
+    ~attachments() {
+        for (; !undo_.empty(); undo_.pop_back()) undo_.back()();
+    }
+    void add(std::function<void()> undo) { undo_.push_back(std::move(undo)); }
+
+private:
+    std::vector<std::function<void()>> undo_{};
+};
+
 class nic {
 public:
-    nic(const std::string& object, const std::string& program, const network& net);
-    ~nic();
+    // The network's interfaces have no programs: one nic at a time. `taps`: the switch sums up messages (test/nic/conformance.hpp).
+    nic(const std::string& object, const std::string& program, const network& net, bool taps = false);
     nic(const nic&) = delete;
     nic& operator=(const nic&) = delete;
 
@@ -48,9 +65,14 @@ public:
     unsigned elements() const noexcept { return elements_; }
     bool is_xdp() const noexcept { return is_xdp_; }
 
+    // Pre: tables that fit xdp::room, in which every slot has elements() elements, or none.
     void install(std::span<const bough::nic::program> programs);
     void ring(unsigned rank, std::uint32_t epoch, std::span<const word> input) const;
-    const volatile completion& completion_of(unsigned rank) const noexcept { return completions_[rank]; }
+    // Of how many instances a host was told. What it was given of them can be read.
+    std::uint64_t told(unsigned rank) const noexcept;
+    const volatile completion& completion_of(unsigned rank) const noexcept { return completions_.get()[rank]; }
+    // The sum of what conformance::of_message says of every message since install.
+    std::uint64_t tapped() const;
     // So far, while statistics are on.
     program_time time() const { return time_of(main_); }
     program_time switch_time() const { return time_of(fabric_); }
@@ -65,8 +87,12 @@ private:
     unsigned elements_ = 0;
     bool is_xdp_ = false;
     program_report report_{};
-    completion* completions_ = nullptr;
+    struct unmap {
+        void operator()(completion* all) const noexcept;
+    };
+    std::unique_ptr<completion, unmap> completions_{}; // of all ranks
     std::vector<bough::nic::program> programs_{};
+    attachments attached_{};
 };
 
 } // namespace xdp

@@ -7,7 +7,8 @@
 //
 // Any plan: what follows from its steps and their dependence is all that is used. A message becomes an inlet with a slot of
 // its own; a combine or copy a step; what a step must wait for, a counter. A rank's program depends on the whole plan, since
-// a message names an inlet of its receiver; so assemble_all gives all programs for the price of one.
+// a message names an inlet of its receiver, and all ranks must agree whether the target refuses; so assemble_all gives all
+// programs for the price of one.
 //
 // *Ordered* (default): every message has its own slot, operands are those of the plan: the same bits as on the host.
 // *Accumulate*: messages that are folded into one another anyway share a slot and are combined as they land; the fewest
@@ -18,8 +19,9 @@
 //
 // A message of the plan in several parts is several messages here. The bell brings the rank's whole input, in elements; the
 // vector is cut into blocks as everywhere, the first (elements mod blocks) being longer by one.
-// *Errors*   what the target cannot run is refused, with the reason and the figures; the plan is taken as verified
-// *Time*     O(steps x ranks / 64) for all ranks together, and O(steps of one rank squared / 64) per rank
+// *Errors*   what the target cannot run is refused, with the reason and the figures, to all ranks alike; the plan is taken as
+//            verified
+// *Time*     O(steps x ranks / 64), and O(steps of one rank squared / 64) for each rank
 #ifndef BOUGH_NIC_ASSEMBLE_HPP
 #define BOUGH_NIC_ASSEMBLE_HPP
 
@@ -88,6 +90,8 @@ constexpr refusal refuse_plan(const P& plan, const needs& op, const capabilities
         if (!target.multicast) return no(reason::multicast);
         if (!std::same_as<goal_type, goal::reduce>) return no(reason::multicast_plan);
     }
+    if (options.elements != 0 && target.element_bytes != 0 && op.element_bytes != target.element_bytes)
+        return {reason::element_size, no_rank, op.element_bytes, target.element_bytes};
     if (options.accumulate && (!target.accumulates || !op.commutative || !op.exact)) return no(reason::accumulate);
     if constexpr (goal_type::combines && !allows_repeats_v<goal_type> && requires { plan.algorithm(), plan.at(); }) {
         const claims said = claims_of(plan.algorithm(), plan.at());
@@ -115,10 +119,20 @@ public:
         if (options_.credits) network_.add_credits();
         for (const rank_nodes& r : network_.ranks) inlets_.push_back(inlets_of(r, options_.multicast));
     }
-    constexpr const refusal& why() const noexcept { return why_; }
+    // Of all ranks, so that all of them are told the same: a rank alone cannot know that another's program is refused.
+    constexpr assembled_all run() {
+        assembled_all all;
+        for (rank_t r = 0; r != plan_.size() && !why_; ++r) all.programs.push_back(program_of(r));
+        if (why_) all.programs.clear();
+        all.why = why_;
+        return all;
+    }
 
-    constexpr assembled program_of(rank_t rank) const {
-        if (why_) return {{}, why_};
+private:
+    using goal_type = std::remove_cvref_t<decltype(std::declval<const P&>().goal())>;
+    static constexpr bool in_place = goal_type::in_place;
+
+    constexpr program program_of(rank_t rank) {
         const rank_nodes& r = network_.ranks[rank];
         std::vector<std::uint32_t> remote;
         for (const node& n : r.nodes) {
@@ -132,22 +146,20 @@ public:
         head.ranks = static_cast<u16>(plan_.size());
         head.stream = options_.stream;
         emitter emit(r, in_place, options_.multicast, offsets_);
-        assembled made{emit.run(head, remote), {}};
-        made.why = refuse(rank, emit);
-        if (made.why) return {{}, made.why};
-        made.program.head.checksum = checksum_of(made.program);
+        program made = emit.run(head, remote);
+        why_ = refuse(rank, emit);
+        made.head.checksum =
+            why_ ? 0 : checksum_of(made); // what is refused may not be of the sizes that its header says
         return made;
     }
-
-private:
-    using goal_type = std::remove_cvref_t<decltype(std::declval<const P&>().goal())>;
-    static constexpr bool in_place = goal_type::in_place;
 
     constexpr void add_rank(rank_t rank) {
         const dimensions at{plan_.size(), plan_.root(), plan_.blocks()};
         schedule steps;
         plan_.emit(rank, steps);
-        if (options_.multicast && plan_.size() > 1) {
+        const bool multicasts = options_.multicast && plan_.size() > 1;
+        const auto last = static_cast<std::uint32_t>(steps.steps.size()); // the multicast, if there is one
+        if (multicasts) {
             if (rank == plan_.root())
                 steps.send(no_rank, {output, 0, at.blocks});
             else
@@ -170,9 +182,7 @@ private:
             x.arrival = x.s.verb == verb::receive;
             x.lands_with = r.lands_with[i];
             x.before = std::move(r.before[i]);
-            x.multicast = options_.multicast && x.s.communicates() &&
-                          x.s.peer == (rank == plan_.root() ? no_rank : plan_.root()) &&
-                          x.arrival != (rank == plan_.root());
+            x.multicast = multicasts && r.source[i] == last;
             x.notice = i + 1 == n;
             if (x.notice) { // the host is told when its result is there; or, if it gets none, when all is done
                 x.before.push_back(0);
@@ -197,6 +207,7 @@ private:
               over(reason::inlets, e.inlets, at_most_16_bits(target_.inlets)),
               over(reason::elements, e.longest, 0xffff),
               over(reason::message, e.longest * op_.element_bytes, target_.message_bytes),
+              over(reason::bank, e.elements, target_.elements_per_bank),
               over(reason::memory, e.elements * op_.element_bytes * options_.banks, target_.memory_bytes),
               over(reason::sends, e.most_sends, target_.sends_per_arrival)})
             if (no) return no;
@@ -223,24 +234,17 @@ private:
 template <Plan P>
 constexpr assembled_all assemble_all(const P& plan, const needs& op, const capabilities& target,
                                      const assemble_options& options = {}) {
-    const detail::assembler<P> by(plan, op, target, options);
-    assembled_all all;
-    all.why = by.why();
-    for (rank_t r = 0; r != plan.size() && !all.why; ++r) {
-        assembled one = by.program_of(r);
-        all.why = one.why;
-        all.programs.push_back(std::move(one.program));
-    }
-    if (all.why) all.programs.clear();
-    return all;
+    return detail::assembler<P>(plan, op, target, options).run();
 }
 
-// The program of one rank. Pre: rank < plan.size().
+// The program of one rank; refused if that of any rank is, so that every rank falls back or none. Pre: rank < plan.size().
 template <Plan P>
 constexpr assembled assemble(const P& plan, rank_t rank, const needs& op, const capabilities& target,
                              const assemble_options& options = {}) {
     BOUGH_EXPECTS(rank < plan.size(), "rank: not a rank of the plan");
-    return detail::assembler<P>(plan, op, target, options).program_of(rank);
+    assembled_all all = assemble_all(plan, op, target, options);
+    if (!all) return {{}, all.why};
+    return {std::move(all.programs[rank]), {}};
 }
 
 } // namespace bough::nic

@@ -95,12 +95,13 @@ constexpr limits limits_of(std::span<const program> programs) {
     return l;
 }
 
-// Pre: p fits L.
+// Pre: p fits L, and its tables have the sizes that its header says.
 template <limits L>
 constexpr fixed_program<L> fix(const program& p) {
-    BOUGH_EXPECTS(p.steps.size() <= L.steps && p.slots.size() <= L.slots && p.counters.size() <= L.counters &&
-                      p.inlets.size() <= L.inlets,
-                  "limits: the program does not fit them");
+    BOUGH_EXPECTS(fits(p.head, L), "limits: the program does not fit them");
+    BOUGH_EXPECTS(p.steps.size() == p.head.steps && p.slots.size() == p.head.slots &&
+                      p.counters.size() == p.head.counters && p.inlets.size() == p.head.inlets,
+                  "program: its tables are not of the sizes that its header says");
     fixed_program<L> f;
     f.head = p.head;
     for (u32 i = 0; i != p.head.steps; ++i) f.steps[i] = p.steps[i];

@@ -13,7 +13,9 @@
 #include <bough/nic/machine.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/bitwise.hpp>
+#include <bough/op/lift.hpp>
 #include <bough/op/min_max.hpp>
+#include <bough/op/soft_ops.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -49,13 +51,15 @@ struct capabilities {
     std::uint32_t counters = 0xfffe;
     std::uint32_t inlets = 0xfffe;
     std::uint32_t banks = 256;
+    std::uint32_t element_bytes = 0; // of every element; 0: any
     std::uint32_t message_bytes = 0xffff'ffffu;
+    std::uint32_t elements_per_bank = 0xffff'ffffu;
     std::uint32_t memory_bytes = 0xffff'ffffu; // of all banks
     std::uint32_t sends_per_arrival = 0xffff'ffffu;
     bool multicast = true;
-    bool accumulates = true;    // can it combine a message with a slot as it lands?
-    bool floating_point = true; // else: only ops that need none
-    set_of<element> elements = all_of<element>;
+    bool accumulates = true;                    // can it combine a message with a slot as it lands?
+    bool floating_point = true;                 // else: only ops that need none
+    set_of<element> elements = all_of<element>; // that it can combine
     set_of<native> ops = all_of<native>;
     friend constexpr bool operator==(const capabilities&, const capabilities&) = default;
 };
@@ -87,7 +91,7 @@ constexpr element element_of() noexcept {
 }
 } // namespace detail
 
-// The name of an op in atomic units; specialise it for ops that are one of them bit for bit.
+// The name of an op in atomic units; specialise it for ops that are one of them bit for bit, on any type.
 template <class O>
 inline constexpr native native_of = native::own;
 template <>
@@ -103,14 +107,33 @@ inline constexpr native native_of<bough::bit_or> = native::bit_or;
 template <>
 inline constexpr native native_of<bough::bit_xor> = native::bit_xor;
 
-// Atomic units differ from IEEE 754-2019 in the minimum and maximum of NaN and signed zeros, so those are ops of their own.
+namespace detail {
+// Of O on T. Atomic units differ from IEEE 754-2019 in the minimum and maximum of NaN and signed zeros, so those are ops of
+// their own.
 template <class O, class T>
-inline constexpr needs needs_of{detail::element_of<T>(),
-                                sizeof(T),
-                                std::is_floating_point_v<T>&& native_of<O> != native::sum ? native::own : native_of<O>,
-                                is_commutative_v<O>,
-                                is_exact_v<O, T>,
-                                is_integer_only_v<O, T>};
+inline constexpr native native_on =
+    std::is_floating_point_v<T>&& native_of<O> != native::sum ? native::own : native_of<O>;
+// Sums by integers are the sum of what their format describes; on bare words that hold a float they are not.
+template <class T>
+inline constexpr native native_on<soft_plus<f64_bits>, T> = std::is_same_v<T, double> ? native::sum : native::own;
+template <class T>
+inline constexpr native native_on<soft_plus<f32_bits>, T> = std::is_same_v<T, float> ? native::sum : native::own;
+
+template <class O, class T>
+constexpr needs find_needs() noexcept {
+    if constexpr (Op<O, T>) {
+        return {element_of<T>(),     sizeof(T),        native_on<O, T>,
+                is_commutative_v<O>, is_exact_v<O, T>, is_integer_only_v<O, T>};
+    } else {
+        static_assert(LiftedOp<O, T>, "bough: needs_of<O, T>: O combines no values of T, and lifts none into states");
+        return find_needs<O, typename O::template state_type<T>>();
+    }
+}
+} // namespace detail
+
+// For an op that lifts T into states (exact_sum, limb_sum): what its states ask, since those are what the NIC combines.
+template <class O, class T>
+inline constexpr needs needs_of = detail::find_needs<O, T>();
 // Of a collective that combines nothing.
 template <class T>
 inline constexpr needs moves_of{detail::element_of<T>(), sizeof(T), native::own, true, true, true};
@@ -126,7 +149,9 @@ enum class reason : std::uint8_t {
     inlets,
     banks,          // not a power of two, or more than there may be
     message,        // a message is longer than one frame
+    bank,           // a bank has more elements than the target has room for
     memory,         // the banks are larger than the target's memory
+    element_size,   // the target's elements are of another size
     sends,          // one arrival sets more sends free than the target can emit
     element,        // a type that the target cannot combine
     op,             // the target knows a few ops by name, and this is none of them
@@ -161,6 +186,8 @@ constexpr const char* describe(reason why) noexcept {
     case reason::inlets: return "more incoming messages than the target can tell apart";
     case reason::banks: return "the number of banks is no power of two, or more than the target has";
     case reason::message: return "a message is longer than the target can take: cut the vector into more blocks";
+    case reason::bank: return "a bank needs more elements than the target has room for in one";
+    case reason::element_size: return "the target has elements of one size, and these are of another";
     case reason::memory: return "the banks need more memory than the target has";
     case reason::sends: return "one arrival sets more messages free than the target can send at once";
     case reason::element: return "the target cannot combine elements of this type";
@@ -188,75 +215,65 @@ struct host {
 struct simulated {
     static constexpr capabilities limits{.name = "simulated", .shown = true};
 };
-// Linux, in the driver's receive path: a frame in, at most one frame out. No floating point in the kernel. Its memory and
-// tables are those of tools/xdp/layout.hpp.
+namespace detail {
+// What tools/xdp compiles for the Linux kernel, both ways: its tables and maps, and sums of 64-bit words, as integers or as
+// doubles by integers. There is no floating point in the kernel.
+constexpr capabilities in_kernel(const char* name, std::uint32_t sends_per_arrival) noexcept {
+    return {.name = name,
+            .shown = true,
+            .ranks = 16,
+            .steps = 64,
+            .slots = 64,
+            .counters = 64,
+            .inlets = 64,
+            .banks = 4,
+            .element_bytes = 8,
+            .message_bytes = 68 * 8,
+            .elements_per_bank = 1024,
+            .memory_bytes = 4 * 1024 * 8,
+            .sends_per_arrival = sends_per_arrival,
+            .floating_point = false,
+            .elements = set(element::int64, element::uint64, element::float64),
+            .ops = set(native::sum)};
+}
+} // namespace detail
+// In the driver's receive path: a frame in, at most one frame out.
 struct xdp {
-    static constexpr capabilities limits{.name = "xdp",
-                                         .shown = true,
-                                         .ranks = 4096,
-                                         .steps = 64,
-                                         .slots = 64,
-                                         .counters = 64,
-                                         .inlets = 64,
-                                         .banks = 4,
-                                         .message_bytes = 1400,
-                                         .memory_bytes = 32768,
-                                         .sends_per_arrival = 1,
-                                         .floating_point = false};
+    static constexpr capabilities limits = detail::in_kernel("xdp", 1);
 };
-// Linux, traffic control at ingress: clones of the frame carry as many messages as steps send.
+// Traffic control at ingress: clones of the frame carry as many messages as steps send.
 struct tc {
-    static constexpr capabilities limits{.name = "tc",
-                                         .shown = true,
-                                         .ranks = 4096,
-                                         .steps = 64,
-                                         .slots = 64,
-                                         .counters = 64,
-                                         .inlets = 64,
-                                         .banks = 4,
-                                         .message_bytes = 1400,
-                                         .memory_bytes = 32768,
-                                         .sends_per_arrival = 64,
-                                         .floating_point = false};
+    static constexpr capabilities limits = detail::in_kernel("tc", 64);
 };
 // A core like those of programmable NICs: rv64imac or rv32imac, no FPU, a few hundred KiB of scratchpad.
 struct riscv {
     static constexpr capabilities limits{
         .name = "riscv", .shown = true, .message_bytes = 4096, .memory_bytes = 262144, .floating_point = false};
 };
-// libfabric deferred work: triggered writes and atomics. A combine is an atomic on the own memory.
+namespace detail {
+// Triggered writes and atomics. A combine is an atomic on the own memory; there is no "store the first, then add".
+constexpr capabilities triggers(const char* name, std::uint32_t pending) noexcept {
+    return {.name = name,
+            .steps = pending,
+            .message_bytes = 4096,
+            .multicast = false,
+            .accumulates = false,
+            .elements = set(element::int32, element::uint32, element::int64, element::uint64, element::float32,
+                            element::float64),
+            .ops = set(native::sum, native::min, native::max, native::bit_and, native::bit_or, native::bit_xor)};
+}
+} // namespace detail
+// libfabric deferred work.
 struct libfabric_deferred {
-    static constexpr capabilities limits{
-        .name = "libfabric_deferred",
-        .message_bytes = 4096,
-        .multicast = false,
-        .accumulates = false, // there is no "store the first, then add"
-        .elements =
-            set(element::int32, element::uint32, element::int64, element::uint64, element::float32, element::float64),
-        .ops = set(native::sum, native::min, native::max, native::bit_and, native::bit_or, native::bit_xor)};
+    static constexpr capabilities limits = detail::triggers("libfabric_deferred", 0xfffe);
 };
 // The same on Slingshot: as many pending ones as the provider's default pool leaves, 512 less 8 reserved.
 struct cxi {
-    static constexpr capabilities limits{
-        .name = "cxi",
-        .steps = 504,
-        .message_bytes = 4096,
-        .multicast = false,
-        .accumulates = false,
-        .elements =
-            set(element::int32, element::uint32, element::int64, element::uint64, element::float32, element::float64),
-        .ops = set(native::sum, native::min, native::max, native::bit_and, native::bit_or, native::bit_xor)};
+    static constexpr capabilities limits = detail::triggers("cxi", 504);
 };
-// Portals 4: triggered puts and atomics. An atomic on the own memory is a combine.
+// Portals 4: triggered puts and atomics.
 struct portals4 {
-    static constexpr capabilities limits{
-        .name = "portals4",
-        .message_bytes = 4096,
-        .multicast = false,
-        .accumulates = false,
-        .elements =
-            set(element::int32, element::uint32, element::int64, element::uint64, element::float32, element::float64),
-        .ops = set(native::sum, native::min, native::max, native::bit_and, native::bit_or, native::bit_xor)};
+    static constexpr capabilities limits = detail::triggers("portals4", 0xfffe);
 };
 // BlueField-3's data-path accelerator: event handlers on RISC-V threads. Whether they may use floating point is not known
 // to us, so it is refused.

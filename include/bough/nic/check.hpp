@@ -7,10 +7,12 @@
 // It looks at the tables only, not at the plan, so it is a second derivation of what nic::assemble takes care of:
 //   one counter, one condition   a step waits for all bumps that its counter gets in an instance, not for some of them
 //   forward                      a bump serves later steps only, and steps of one counter stand side by side
+//   one notice                   every host is told once per instance
 //   one sender                   every inlet gets one message per instance, of its length, from the rank that it names
 //   no race                      two that touch the same elements, one of them writing, are ordered by counters
-//   the host's                   nothing writes what the host was given before it rings again
-//   progress                     no rank waits for itself round a corner
+//   the host's                   nothing writes what the host was given before it rings again, and no message lands there
+//   progress                     no rank waits for itself round a corner; none of its steps but counts has all it waits for
+//                                before anything comes, since no arrival would ever run it
 //   room                         no message can come before its slot and its counter have served the turn before: there is a
 //                                credit, or what follows from the steps of all ranks (bough/nic/detail/network.hpp)
 // Time: O(steps x ranks / 64 + steps of a rank squared).
@@ -41,9 +43,10 @@ enum class program_fault : std::uint8_t {
     no_sender,      // nobody sends to an inlet
     two_senders,    // or more than one
     unheard,        // nothing waits for an inlet: an instance could end without it
+    notice,         // a host is told more than once in an instance, or never
     race,           // two steps, or a message and a step, touch the same elements in no certain order
-    host_race,      // a step may write the host's result before it rings again
-    stuck,          // a step waits for ever
+    host_race,      // a step or a message may write the host's result before it rings again
+    stuck,          // a step waits for ever, or for credits alone
     no_room,        // a message may come before its slot or counter is free
 };
 
@@ -62,6 +65,7 @@ constexpr const char* describe(program_fault f) noexcept {
     case program_fault::no_sender: return "nobody sends to an inlet";
     case program_fault::two_senders: return "an inlet gets more than one message in an instance";
     case program_fault::unheard: return "nothing waits for an inlet";
+    case program_fault::notice: return "a host is told more than once in an instance, or never";
     case program_fault::race: return "two touch the same elements in no certain order";
     case program_fault::host_race: return "the host's result may be overwritten before it rings again";
     case program_fault::stuck: return "a step waits for ever";
@@ -178,7 +182,28 @@ private:
                 return fault(program_fault::first_step, r, first[c]);
         for (std::uint32_t s = 0; s != p.steps.size(); ++s)
             if (s - first[p.steps[s].wait] >= waiting[p.steps[s].wait]) return fault(program_fault::first_step, r, s);
+        return starts(r) && tells_once(r);
+    }
+    // Credits that are there from the start run counts, and those others; but nothing else, which would wait for ever.
+    constexpr bool starts(rank_t r) {
+        const program& p = all_[r];
+        std::vector<std::uint32_t> bumped;
+        bumped.reserve(p.counters.size());
+        for (const counter& c : p.counters) bumped.push_back(c.primed);
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s) {
+            const step& x = p.steps[s];
+            if (bumped[x.wait] != p.counters[x.wait].increment) continue;
+            if (x.what != kind::count) return fault(program_fault::stuck, r, s);
+            ++bumped[x.bump];
+        }
         return true;
+    }
+    constexpr bool tells_once(rank_t r) {
+        const std::vector<step>& steps = all_[r].steps;
+        std::uint32_t notices = 0;
+        for (std::uint32_t s = 0; s != steps.size(); ++s)
+            if (steps[s].what == kind::notify && ++notices == 2) return fault(program_fault::notice, r, s);
+        return notices == 1 || fault(program_fault::notice, r);
     }
     // Must node a of rank r be over before step s begins?
     constexpr bool precedes(rank_t r, std::size_t a, std::size_t s) const {
@@ -249,6 +274,10 @@ private:
                     return fault(program_fault::host_race, r, s);
             }
         }
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s) // a message may come, one turn early, while the host reads
+            for (std::uint32_t i = bell_inlet + 1; i < p.inlets.size() && p.steps[s].what == kind::notify; ++i)
+                if (used(p, i) && overlap(p, p.steps[s].a, p.inlets[i].slot))
+                    return fault(program_fault::host_race, r, s, i);
         for (std::uint32_t i = 0; i != p.inlets.size(); ++i)
             for (std::uint32_t j = i + 1; j < p.inlets.size(); ++j) {
                 const inlet &x = p.inlets[i], &y = p.inlets[j];
@@ -266,13 +295,10 @@ private:
             base_.push_back(count);
             count += static_cast<std::uint32_t>(p.inlets.size() + p.steps.size());
         }
-        ran_ = bit_rows(count, all_.size());
-        runs_ = bit_rows(count, all_.size());
         std::vector<std::vector<std::uint32_t>> after;
-        std::vector<std::uint32_t> left;
         after.resize(count);
-        left.resize(count, 0);
-        const auto edge = [&](std::uint32_t a, std::uint32_t b) { after[a].push_back(b), ++left[b]; };
+        std::vector<rank_t> does;
+        does.resize(count, rank_t{no_rank});
         for (rank_t r = 0; r != all_.size(); ++r) {
             const program& p = all_[r];
             std::vector<std::vector<std::uint32_t>> waiting;
@@ -280,31 +306,22 @@ private:
             for (std::uint32_t s = 0; s != p.steps.size(); ++s) waiting[p.steps[s].wait].push_back(step_node(r, s));
             for (std::uint32_t i = 0; i != p.inlets.size(); ++i) {
                 if (!used(p, i)) continue;
-                for (const std::uint32_t w : waiting[p.inlets[i].counter]) edge(base_[r] + i, w);
+                after[base_[r] + i] = waiting[p.inlets[i].counter];
                 // A credit comes from the instance before.
                 if (i != bell_inlet && !is_credit(p.inlets[i]))
-                    edge(step_node(senders_[r][i].rank, senders_[r][i].step), base_[r] + i);
-                if (i == bell_inlet) ran_.set(base_[r], r), runs_.set(base_[r], r);
+                    after[step_node(senders_[r][i].rank, senders_[r][i].step)].push_back(base_[r] + i);
             }
+            does[base_[r] + bell_inlet] = r;
             for (std::uint32_t s = 0; s != p.steps.size(); ++s) {
-                ran_.set(step_node(r, s), r), runs_.set(step_node(r, s), r);
+                does[step_node(r, s)] = r;
                 if (p.steps[s].bump == no_index) continue;
-                for (const std::uint32_t w : waiting[p.steps[s].bump]) edge(step_node(r, s), w);
+                for (const std::uint32_t w : waiting[p.steps[s].bump]) after[step_node(r, s)].push_back(w);
             }
         }
-        std::vector<std::uint32_t> sorted;
-        for (std::uint32_t g = 0; g != count; ++g)
-            if (left[g] == 0) sorted.push_back(g);
-        for (std::size_t i = 0; i != sorted.size(); ++i)
-            for (const std::uint32_t a : after[sorted[i]]) {
-                ran_.merge(a, sorted[i]);
-                if (--left[a] == 0) sorted.push_back(a);
-            }
+        reach_ = reach_of(after, does, all_.size());
         for (rank_t r = 0; r != all_.size(); ++r)
             for (std::uint32_t s = 0; s != all_[r].steps.size(); ++s)
-                if (left[step_node(r, s)] != 0) return fault(program_fault::stuck, r, s);
-        for (std::size_t i = sorted.size(); i-- != 0;)
-            for (const std::uint32_t a : after[sorted[i]]) runs_.merge(sorted[i], a);
+                if (reach_.left[step_node(r, s)] != 0) return fault(program_fault::stuck, r, s);
         return true;
     }
     constexpr std::uint32_t step_node(rank_t r, std::uint32_t s) const {
@@ -320,9 +337,10 @@ private:
             for (std::uint32_t s = 0; s != p.steps.size(); ++s) {
                 const bool user = p.steps[s].wait == in.counter || touches(p, p.steps[s], in.slot);
                 if (!user) continue;
-                const bool safe = is_credit(in) ? answered(r, s, from)
-                                                : ran_.meet(step_node(from.rank, from.step), runs_, step_node(r, s)) ||
-                                                      credited(r, s, from);
+                const bool safe =
+                    is_credit(in) ? answered(r, s, from)
+                                  : reach_.ran.meet(step_node(from.rank, from.step), reach_.runs, step_node(r, s)) ||
+                                        credited(r, s, from);
                 if (!safe) return fault(program_fault::no_room, r, s, i);
             }
         }
@@ -355,7 +373,7 @@ private:
     std::vector<std::vector<sender>> senders_{};
     std::vector<bit_rows> before_{};
     std::vector<std::uint32_t> base_{};
-    bit_rows ran_{}, runs_{};
+    reach reach_{};
 };
 
 } // namespace detail

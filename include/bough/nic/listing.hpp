@@ -18,6 +18,7 @@
 #include <bough/nic/assembled.hpp>
 #include <bough/nic/capabilities.hpp>
 #include <bough/nic/check.hpp>
+#include <bough/nic/prove.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -114,6 +115,11 @@ inline std::string to_string(const program_verdict& v) {
     if (v.inlet != 0xffff'ffffu) text += ", inlet " + std::to_string(v.inlet);
     if (!text.empty()) text += ": ";
     return text + (v.fault == program_fault::table ? describe(v.table) : describe(v.fault));
+}
+
+// As "rank 0: not tried: a rank has more messages than 16, the bell included".
+inline std::string to_string(const order_proof& proof) {
+    return (proof.rank == no_rank ? "" : "rank " + std::to_string(proof.rank) + ": ") + describe(proof.reason);
 }
 
 } // namespace bough::nic

@@ -6,206 +6,34 @@
 //   nic::fixed_program<limits> copy;
 //   if (nic::decode(bytes, copy) != nic::table_fault::none) ...
 //
-// header 32 bytes | steps, 16 each | slots, 8 | counters, 8 | inlets, 8; the fields in the order of their declaration in
-// bough/nic/machine.hpp. The checksum is FNV-1a, 32 bits, of all bytes with the checksum itself as zeros: it finds damage,
-// it is no defence against malice. What decode accepts, the machine can run without touching memory that is not its own.
+// Spans over bough/nic/wire.hpp, which says what the bytes are, and which a NIC without any library includes.
 #ifndef BOUGH_NIC_PROGRAM_HPP
 #define BOUGH_NIC_PROGRAM_HPP
 
 #include <bough/core/contract.hpp>
-#include <bough/nic/machine.hpp>
+#include <bough/nic/wire.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 namespace bough::nic {
-
-// What is wrong with one table, whatever the others are.
-enum class table_fault : std::uint8_t {
-    none,
-    length,   // not as long as its header says
-    magic,    // no program
-    version,  // of another version
-    checksum, // damaged
-    room,     // larger than the memory it is to be read into
-    header,   // a rank beyond the ranks, too many banks, reserved bits
-    step,     // an index out of range, or an unknown kind
-    slot,     // beyond the bank's memory
-    counter,  // an increment of 0, more primed than that, or steps out of range
-    inlet,    // an index out of range
-    bell,     // inlet 0 is not that of the own rank
-};
-
-constexpr const char* describe(table_fault f) noexcept {
-    switch (f) {
-    case table_fault::none: return "the table is sound";
-    case table_fault::length: return "the table is not as long as its header says";
-    case table_fault::magic: return "this is no NIC program";
-    case table_fault::version: return "the program is of another version";
-    case table_fault::checksum: return "the checksum does not match: the table was damaged";
-    case table_fault::room: return "the program is larger than the memory it is to be read into";
-    case table_fault::header: return "the header names a rank that is not there, too many banks, or sets reserved bits";
-    case table_fault::step: return "a step is of an unknown kind, or names a slot or counter that is not there";
-    case table_fault::slot: return "a slot reaches beyond the memory of a bank";
-    case table_fault::counter:
-        return "a counter needs no bump, begins with more than it needs, or names steps that are not there";
-    case table_fault::inlet: return "an inlet names a slot, counter or rank that is not there";
-    case table_fault::bell: return "the first inlet is not the bell";
-    }
-    return "";
-}
-
-inline constexpr std::size_t header_bytes = 32;
-inline constexpr std::uint8_t most_bank_bits = 8;
-
-constexpr std::size_t encoded_bytes(const header& h) noexcept {
-    return header_bytes + std::size_t{h.steps} * 16 +
-           (std::size_t{h.slots} + std::size_t{h.counters} + std::size_t{h.inlets}) * 8;
-}
-
-// Is every index of a table in range?
-template <class Program>
-constexpr table_fault sound(const Program& p) noexcept {
-    const header& h = p.head;
-    if (h.magic != program_magic) return table_fault::magic;
-    if (h.version != program_version) return table_fault::version;
-    if (h.rank >= h.ranks || h.ranks == no_index || h.bank_bits > most_bank_bits || h.flags != 0)
-        return table_fault::header;
-    const auto is_slot = [&](u16 i) { return i < h.slots; };
-    const auto is_counter = [&](u16 i) { return i < h.counters; };
-    for (u32 i = 0; i != h.slots; ++i)
-        if (p.slots[i].first > h.elements || p.slots[i].count > h.elements - p.slots[i].first) return table_fault::slot;
-    for (u32 i = 0; i != h.counters; ++i) {
-        const counter& c = p.counters[i];
-        if (c.increment == 0 || c.primed > c.increment || c.first_step > h.steps || c.steps > h.steps - c.first_step)
-            return table_fault::counter;
-    }
-    for (u32 i = 0; i != h.inlets; ++i) {
-        const inlet& in = p.inlets[i];
-        if (in.from == no_index && i != bell_inlet) continue; // nobody may send here
-        if (in.from >= h.ranks || (in.slot != no_index && !is_slot(in.slot)) || !is_counter(in.counter) ||
-            in.flags > (inlet_accumulates | inlet_credit))
-            return table_fault::inlet;
-        if (in.slot != no_index && (in.flags & inlet_credit) != 0) return table_fault::inlet;
-    }
-    if (h.inlets == 0 || p.inlets[bell_inlet].from != h.rank || p.inlets[bell_inlet].flags != 0)
-        return table_fault::bell;
-    if (h.steps == 0) return table_fault::step;
-    for (u32 i = 0; i != h.steps; ++i) {
-        const step& s = p.steps[i];
-        if (!is_counter(s.wait) || (s.bump != no_index && !is_counter(s.bump)) || s.flags != 0)
-            return table_fault::step;
-        const bool has_a = is_slot(s.a), has_b = is_slot(s.b), has_out = is_slot(s.out);
-        const bool no_a = s.a == no_index, no_b = s.b == no_index, no_out = s.out == no_index,
-                   no_peer = s.peer == no_index;
-        bool good = false;
-        switch (s.what) {
-        case kind::combine:
-            good = has_a && has_b && has_out && no_peer && p.slots[s.a].count == p.slots[s.b].count &&
-                   p.slots[s.a].count == p.slots[s.out].count;
-            break;
-        case kind::copy:
-            good = has_a && no_b && has_out && no_peer && p.slots[s.a].count == p.slots[s.out].count;
-            break;
-        case kind::send: good = (has_a || no_a) && no_b && (s.peer < h.ranks || s.peer == everyone); break;
-        case kind::count: good = no_a && no_b && no_out && no_peer && s.bump != no_index; break;
-        case kind::notify: good = (has_a || no_a) && no_b && no_out && no_peer; break;
-        case kind::unused: break;
-        }
-        if (!good) return table_fault::step;
-    }
-    return table_fault::none;
-}
-
-namespace detail {
-
-// Visits every field in the order of the encoding: f(field). Pre: the arrays have the sizes that the header says.
-constexpr void visit(auto& h, auto&& f) requires requires { h.magic; }
-{
-    f(h.magic), f(h.version), f(h.bank_bits), f(h.flags), f(h.rank), f(h.ranks), f(h.steps), f(h.slots), f(h.counters);
-    f(h.inlets), f(h.elements), f(h.stream), f(h.checksum);
-}
-constexpr void visit_tables(auto& p, auto&& f) {
-    for (u32 i = 0; i != p.head.steps; ++i) {
-        auto& s = p.steps[i];
-        f(s.what), f(s.flags), f(s.peer), f(s.a), f(s.b), f(s.out), f(s.wait), f(s.threshold), f(s.bump);
-    }
-    for (u32 i = 0; i != p.head.slots; ++i) f(p.slots[i].first), f(p.slots[i].count);
-    for (u32 i = 0; i != p.head.counters; ++i) {
-        auto& c = p.counters[i];
-        f(c.increment), f(c.primed), f(c.first_step), f(c.steps);
-    }
-    for (u32 i = 0; i != p.head.inlets; ++i) {
-        auto& in = p.inlets[i];
-        f(in.from), f(in.slot), f(in.counter), f(in.flags);
-    }
-}
-
-struct byte_hash {
-    std::uint32_t value = 0x811c'9dc5u;
-    constexpr void add(std::uint8_t byte) noexcept { value = (value ^ byte) * 0x0100'0193u; }
-    template <class Field>
-    constexpr void operator()(const Field& field) noexcept {
-        const auto bits = static_cast<std::uint32_t>(field);
-        for (std::size_t i = 0; i != sizeof(Field); ++i) add(static_cast<std::uint8_t>(bits >> (8 * i)));
-    }
-};
-
-} // namespace detail
-
-// What the checksum of a program must be.
-template <class Program>
-constexpr std::uint32_t checksum_of(const Program& p) noexcept {
-    detail::byte_hash hash;
-    header h = p.head;
-    h.checksum = 0;
-    detail::visit(h, hash);
-    detail::visit_tables(p, hash);
-    return hash.value;
-}
 
 // Pre: bytes.size() == encoded_bytes(p.head).
 template <class Program>
 constexpr void encode(const Program& p, std::span<std::uint8_t> bytes) {
     BOUGH_EXPECTS(bytes.size() == encoded_bytes(p.head), "bytes: encoded_bytes(program.head) of them are needed");
-    std::size_t at = 0;
-    const auto put = [&](const auto& field) {
-        const auto bits = static_cast<std::uint32_t>(field);
-        for (std::size_t i = 0; i != sizeof(field); ++i) bytes[at++] = static_cast<std::uint8_t>(bits >> (8 * i));
-    };
-    detail::visit(p.head, put);
-    detail::visit_tables(p, put);
+    encode(p, bytes.data());
 }
 
 // Reads a program whose arrays `make_room(head)` has sized; it returns false if it cannot. `p` is of use only if the answer
 // is none.
 template <class Program, class MakeRoom>
 constexpr table_fault decode(std::span<const std::uint8_t> bytes, Program& p, MakeRoom&& make_room) {
-    if (bytes.size() < header_bytes) return table_fault::length;
-    std::size_t at = 0;
-    const auto get = [&](auto& field) {
-        std::uint32_t bits = 0;
-        for (std::size_t i = 0; i != sizeof(field); ++i) bits |= std::uint32_t{bytes[at++]} << (8 * i);
-        field = static_cast<std::remove_reference_t<decltype(field)>>(bits);
-    };
-    detail::visit(p.head, get);
-    if (p.head.magic != program_magic) return table_fault::magic;
-    if (p.head.version != program_version) return table_fault::version;
-    if (bytes.size() != encoded_bytes(p.head)) return table_fault::length;
-    if (!make_room(p.head)) return table_fault::room;
-    detail::visit_tables(p, get);
-    if (checksum_of(p) != p.head.checksum) return table_fault::checksum;
-    return sound(p);
+    return decode(bytes.data(), bytes.size(), p, make_room);
 }
-
 template <limits L>
 constexpr table_fault decode(std::span<const std::uint8_t> bytes, fixed_program<L>& p) {
-    return decode(bytes, p, [](const header& h) {
-        return h.steps <= L.steps && h.slots <= L.slots && h.counters <= L.counters && h.inlets <= L.inlets &&
-               h.elements <= L.elements && h.bank_bits < 32 && (std::uint32_t{1} << h.bank_bits) <= L.banks;
-    });
+    return decode(bytes.data(), bytes.size(), p);
 }
 
 } // namespace bough::nic

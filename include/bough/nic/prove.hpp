@@ -27,9 +27,30 @@
 
 namespace bough::nic {
 
+// Why there is no proof.
+enum class proof_reason : std::uint8_t {
+    none,              // there is one
+    no_programs,       // of which nothing could be proved
+    not_ended,         // run once, in some order, a host was not told, or more than once
+    too_many_messages, // not tried: nothing is known
+    order,             // disproved: in some order a message is refused, or something else is sent or told
+};
+
+constexpr const char* describe(proof_reason why) noexcept {
+    switch (why) {
+    case proof_reason::none: return "proved: no result depends on the order of messages";
+    case proof_reason::no_programs: return "there are no programs";
+    case proof_reason::not_ended: return "a host is not told once";
+    case proof_reason::too_many_messages: return "not tried: a rank has more messages than 16, the bell included";
+    case proof_reason::order: return "disproved: what a rank sends or tells depends on the order of messages";
+    }
+    return "";
+}
+
 struct order_proof {
     bool holds = false;
-    rank_t rank = no_rank;        // whose messages or result depend on the order; or who does not end
+    proof_reason reason = proof_reason::no_programs;
+    rank_t rank = no_rank;        // of which the reason is true
     std::uint64_t orders = 0;     // that are proved equal, of all ranks together; at most 2^64 - 1
     std::uint64_t deliveries = 0; // that were run
     constexpr explicit operator bool() const noexcept { return holds; }
@@ -125,7 +146,8 @@ public:
         }
         for (rank_t r = 0; r != size; ++r) {
             proof_.rank = r;
-            if (expected_[r].told != 1 || inbox_[r].size() > most_messages_proved) return proof_;
+            if (expected_[r].told != 1) return not_proved(proof_reason::not_ended);
+            if (inbox_[r].size() > most_messages_proved) return not_proved(proof_reason::too_many_messages);
             const bool holds = [&] {
                 if constexpr (fixed) {
                     const fixed_program<L> p = fix<L>(programs_[r]);
@@ -136,17 +158,23 @@ public:
                     return every_set(programs_[r], r, make_state<T>(programs_[r]));
                 }
             }();
-            if (!holds) return proof_;
+            if (!holds) return not_proved(proof_reason::order);
             std::uint64_t orders = 1;
             for (std::uint64_t n = 2; n <= inbox_[r].size(); ++n) orders *= n; // 16! < 2^64
             proof_.orders += orders;
         }
+        if (size == 0) return not_proved(proof_reason::no_programs);
         proof_.rank = no_rank;
-        proof_.holds = size != 0; // of no programs there is nothing to prove
+        proof_.reason = proof_reason::none;
+        proof_.holds = true;
         return proof_;
     }
 
 private:
+    constexpr order_proof not_proved(proof_reason why) {
+        proof_.reason = why;
+        return proof_;
+    }
     constexpr void forward(const letter<T>& l, rank_t from, std::vector<letter<T>>& under_way) {
         const auto to = [&](u16 peer) {
             if ((programs_[peer].inlets[l.head.inlet].flags & inlet_credit) != 0) return; // of the next instance

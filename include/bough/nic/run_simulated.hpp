@@ -14,6 +14,9 @@
 // before the first; of credits, receive_ns is the cost as of any message. On full f-nomial trees the root's time is that of
 // Moody's formula (bough/model/lrc_formula.hpp).
 //
+// {.enter_ns = times} says when each host enters its first instance; its NIC serves others before. {.cores = n} lets NICs
+// share n processors, rank r on that of r mod n: so it is where the kernel of a small machine plays all of them.
+//
 // With {.shuffle = true} there is no time: what happens next, of all messages under way and all hosts that may ring, is
 // drawn by `seed`. So are duplicates. Results may not depend on it.
 #ifndef BOUGH_NIC_RUN_SIMULATED_HPP
@@ -43,6 +46,8 @@ struct run_options {
     std::uint32_t duplicates_percent = 0; // of deliveries, if shuffled, are of a message that came before
     std::uint32_t first_epoch = 0;        // may be close to 2^32: epochs wrap
     std::uint32_t first_turn = 0;         // and so may counters
+    std::span<const double> enter_ns{};   // of each rank; empty: 0. Of no use if shuffled
+    std::uint32_t cores = 0;              // 0: each NIC has its own
 };
 
 struct run_result {
@@ -68,8 +73,11 @@ public:
           random_(how.seed, 0x6e69'63, 0) {
         for (const program& p : all) {
             BOUGH_EXPECTS(p.head.ranks == all.size(), "programs: one per rank is needed, in their order");
-            nics_.push_back({make_state<T>(p, how.first_epoch, how.first_turn), 0, 0, costs.start_ns()});
+            nics_.push_back(
+                {make_state<T>(p, how.first_epoch, how.first_turn), 0, 0, how.enter_ns.empty() || how.shuffle});
         }
+        BOUGH_EXPECTS(how.enter_ns.empty() || how.enter_ns.size() == all.size(), "enter_ns: one per rank is needed");
+        clocks_.resize(how.cores == 0 ? all.size() : how.cores, costs.start_ns());
         result_.finish_ns.resize(all.size(), 0);
     }
 
@@ -89,7 +97,7 @@ private:
         state<T> memory;
         std::uint32_t rung; // instances
         std::uint32_t told;
-        double clock_ns;
+        bool entered; // the first
     };
     struct letter {
         message head;
@@ -108,17 +116,18 @@ private:
         void notify(u32 epoch, const T* result, u32 count) { network.told(rank, epoch, {result, count}); }
         void combined(u32 count) {
             ++network.result_.combines;
-            network.nics_[rank].clock_ns += network.model_.combine_ns(rank, bytes(count));
+            network.clock_of(rank) += network.model_.combine_ns(rank, bytes(count));
         }
-        void copied(u32 count) { network.nics_[rank].clock_ns += network.model_.copy_ns(rank, bytes(count)); }
+        void copied(u32 count) { network.clock_of(rank) += network.model_.copy_ns(rank, bytes(count)); }
     };
+    double& clock_of(rank_t rank) { return clocks_[rank % clocks_.size()]; }
     static constexpr std::uint64_t bytes(u32 count) noexcept { return std::uint64_t{count} * sizeof(T); }
 
     void sent(rank_t from, const message& m, const T* payload) {
         if constexpr (requires { hosts_.sent(m, std::span<const T>(payload, m.count)); })
             hosts_.sent(m, std::span<const T>(payload, m.count));
         const auto post = [&](rank_t to) {
-            double& clock_ns = nics_[from].clock_ns;
+            double& clock_ns = clock_of(from);
             clock_ns += model_.send_ns(from, to, bytes(m.count));
             const double at_ns = clock_ns + model_.latency_ns(from, to, bytes(m.count));
             under_way_.push_back({m, to, at_ns, letters_++, std::vector<T>(payload, payload + m.count)});
@@ -133,7 +142,7 @@ private:
     void told(rank_t rank, u32 epoch, std::span<const T> result) {
         hosts_.complete(rank, epoch - options_.first_epoch, result);
         ++nics_[rank].told;
-        result_.finish_ns[rank] = nics_[rank].clock_ns;
+        result_.finish_ns[rank] = clock_of(rank);
     }
 
     bool may_ring(rank_t rank) const {
@@ -141,7 +150,7 @@ private:
         const u32 epoch = options_.first_epoch + n.rung;
         const u32 banks = u32{1} << programs_[rank].head.bank_bits;
         const auto& b = n.memory.banks[epoch & (banks - 1)];
-        return n.rung != options_.instances && b.epoch == epoch;
+        return n.entered && n.rung != options_.instances && b.epoch == epoch;
     }
     void ring_host(rank_t rank) {
         device& n = nics_[rank];
@@ -183,14 +192,27 @@ private:
         const auto ring_all = [&](rank_t rank) {
             while (may_ring(rank)) ring_host(rank);
         };
-        for (rank_t r = 0; r != nics_.size(); ++r) ring_all(r);
+        for (rank_t r = 0; r != nics_.size(); ++r) {
+            if (options_.enter_ns.empty()) {
+                ring_all(r);
+                continue;
+            }
+            const message bell{0, 0, 0, 0, bell_inlet, 0}; // the host's, not yet what it brings
+            under_way_.push_back({bell, r, model_.start_ns() + options_.enter_ns[r], letters_++, {}});
+            std::push_heap(under_way_.begin(), under_way_.end());
+        }
         while (!under_way_.empty()) {
             std::pop_heap(under_way_.begin(), under_way_.end());
             const letter l = std::move(under_way_.back());
             under_way_.pop_back();
-            double& clock_ns = nics_[l.to].clock_ns;
-            clock_ns = std::max(clock_ns, l.at_ns) + model_.receive_ns(l.head.from, l.to, bytes(l.head.count));
-            take(l);
+            double& clock_ns = clock_of(l.to);
+            clock_ns = std::max(clock_ns, l.at_ns);
+            if (l.head.inlet == bell_inlet) {
+                nics_[l.to].entered = true;
+            } else {
+                clock_ns += model_.receive_ns(l.head.from, l.to, bytes(l.head.count));
+                take(l);
+            }
             ring_all(l.to);
         }
     }
@@ -230,6 +252,7 @@ private:
     run_options options_;
     random_sequence random_;
     std::vector<device> nics_;
+    std::vector<double> clocks_; // of the processors
     std::vector<letter> under_way_;
     std::uint64_t letters_ = 0;
     run_result result_;

@@ -83,9 +83,7 @@ private:
     static constexpr u16 narrow(std::uint64_t n) noexcept { return static_cast<u16>(n); }
     constexpr std::size_t place(buffer b) const noexcept { return in_place_ ? storage_of(b) : b.index; }
     constexpr slice landing_of(std::uint32_t i) const {
-        if (i == 0) return r_.bell;
-        const slice& own = r_.nodes[i].s.out;
-        return {r_.nodes[r_.nodes[i].lands_with].s.out.buffer, own.first, own.count};
+        return i == 0 ? r_.bell : r_.nodes[r_.nodes[i].lands_with].s.out;
     }
 
     // Memory: for each buffer the range of blocks that is touched.

@@ -50,6 +50,38 @@ private:
     std::vector<std::uint64_t> bits_{};
 };
 
+// Which ranks must do something before each node of a graph, and after; a rank's own node counts.
+struct reach {
+    bit_rows ran{}, runs{};
+    std::vector<std::uint32_t> left{}; // what each node still waits for; other than 0: it is in a cycle, or behind one
+    bool ends = false;                 // no cycle
+};
+// `after[g]`: the nodes that wait for node g. `does[g]`: the rank of which g is a deed; no_rank: it is none.
+constexpr reach reach_of(const std::vector<std::vector<std::uint32_t>>& after, const std::vector<rank_t>& does,
+                         std::size_t ranks) {
+    const std::size_t all = after.size();
+    reach r{bit_rows(all, ranks), bit_rows(all, ranks), {}, false};
+    r.left.resize(all, 0);
+    for (const auto& nodes : after)
+        for (const std::uint32_t a : nodes) ++r.left[a];
+    std::vector<std::uint32_t> sorted;
+    sorted.reserve(all);
+    for (std::uint32_t g = 0; g != all; ++g)
+        if (r.left[g] == 0) sorted.push_back(g);
+    for (std::size_t i = 0; i != sorted.size(); ++i) {
+        const std::uint32_t g = sorted[i];
+        if (does[g] != no_rank) r.ran.set(g, does[g]), r.runs.set(g, does[g]);
+        for (const std::uint32_t a : after[g]) {
+            r.ran.merge(a, g);
+            if (--r.left[a] == 0) sorted.push_back(a);
+        }
+    }
+    r.ends = sorted.size() == all;
+    for (std::size_t i = sorted.size(); i-- != 0;)
+        for (const std::uint32_t a : after[sorted[i]]) r.runs.merge(sorted[i], a);
+    return r;
+}
+
 // One thing that happens on a rank: a message comes (the bell is one), or a step runs.
 struct node {
     bough::step s{};
@@ -57,7 +89,7 @@ struct node {
     bool credit = false; // a message without payload
     bool notice = false;
     bool multicast = false;
-    std::uint32_t lands_with = no_step;  // of an arrival: the node whose slot it shares
+    std::uint32_t lands_with = no_step;  // of an arrival: the node whose slot it shares; of one without company, itself
     std::uint32_t partner = no_step;     // of a message: the node at the other end. Of a multicast: none
     std::vector<std::uint32_t> before{}; // nodes of the same rank
 };
@@ -131,7 +163,7 @@ private:
     }
 
 public:
-    // Computes ran and runs. False: the ranks wait for each other.
+    // Finds out who must do what before whom. False: the ranks wait for each other.
     constexpr bool order() {
         first_.clear();
         std::uint32_t all = 0;
@@ -143,30 +175,16 @@ public:
         rank_of_.reserve(all);
         for (rank_t r = 0; r != ranks.size(); ++r)
             for (std::size_t i = 0; i != ranks[r].nodes.size(); ++i) rank_of_.push_back(r);
-        ran_ = bit_rows(all, ranks.size());
-        runs_ = bit_rows(all, ranks.size());
         std::vector<std::vector<std::uint32_t>> after;
-        std::vector<std::uint32_t> left;
         after.resize(all);
-        left.resize(all, 0);
-        for (std::uint32_t g = 0; g != all; ++g)
-            for_each_before(g, [&](std::uint32_t b) { after[b].push_back(g), ++left[g]; });
-        std::vector<std::uint32_t> sorted;
-        sorted.reserve(all);
-        for (std::uint32_t g = 0; g != all; ++g)
-            if (left[g] == 0) sorted.push_back(g);
-        for (std::size_t i = 0; i != sorted.size(); ++i) {
-            const std::uint32_t g = sorted[i];
-            if (is_step(g)) ran_.set(g, rank_of_[g]), runs_.set(g, rank_of_[g]);
-            for (const std::uint32_t a : after[g]) {
-                ran_.merge(a, g);
-                if (--left[a] == 0) sorted.push_back(a);
-            }
+        std::vector<rank_t> does;
+        does.reserve(all);
+        for (std::uint32_t g = 0; g != all; ++g) {
+            does.push_back(is_step(g) ? rank_of_[g] : no_rank);
+            for_each_before(g, [&](std::uint32_t b) { after[b].push_back(g); });
         }
-        if (sorted.size() != all) return false;
-        for (std::size_t i = all; i-- != 0;)
-            for (const std::uint32_t a : after[sorted[i]]) runs_.merge(sorted[i], a);
-        return true;
+        reach_ = reach_of(after, does, ranks.size());
+        return reach_.ends;
     }
 
     // Adds a credit for each pair of ranks with a message that needs one. It is sent with the notice, if that comes after all
@@ -189,7 +207,7 @@ public:
                 if (!n.arrival) continue;
                 bool needed = false;
                 for (const std::uint32_t reader : readers[i])
-                    needed |= !ran_.meet(first_[n.s.peer] + n.partner, runs_, first_[r] + reader);
+                    needed |= !reach_.ran.meet(first_[n.s.peer] + n.partner, reach_.runs, first_[r] + reader);
                 if (!needed) continue;
                 std::size_t at = own;
                 while (at != all.size() && all[at].sender != n.s.peer) ++at;
@@ -237,7 +255,7 @@ private:
 
     std::vector<std::uint32_t> first_{};
     std::vector<rank_t> rank_of_{};
-    bit_rows ran_{}, runs_{};
+    reach reach_{};
 };
 
 } // namespace bough::nic::detail

@@ -51,7 +51,9 @@ constexpr block_range results_of(const Goal& goal, const dimensions& at, rank_t 
 struct renamed {
     std::vector<bough::step> steps{};
     std::vector<std::vector<std::uint32_t>> before{}; // of each step, the steps that it waits for; of receives, none
-    std::vector<std::uint32_t> lands_with{};          // of a receive: the first of those that accumulate in one place
+    std::vector<std::uint32_t> lands_with{}; // of a receive: the one whose place it shares, for all of a place the same
+    std::vector<std::uint32_t>
+        source{}; // the step of the schedule that it is; of the bell, the notice and copies, none
 };
 
 class renamer {
@@ -66,14 +68,15 @@ public:
         landing_ = static_cast<std::uint32_t>(extent.storages) - 1;
         vector_ = {input, 0, at.blocks};
         copied_.resize(steps.size(), 0);
-        walk(false);
+        walk();
         for (block_t b = result.first; b != result.last(); ++b) {
             const std::uint32_t by = writer_[place(output) * blocks_ + b];
             if (by != no_step) copied_[by] = 1;
         }
-        walk(true);
+        walk();
     }
     constexpr std::vector<bough::step>&& take() { return std::move(made_); }
+    constexpr std::vector<std::uint32_t>&& take_sources() { return std::move(source_); }
     // The first plane that messages land in.
     constexpr std::uint32_t landing() const noexcept { return landing_; }
 
@@ -100,14 +103,15 @@ private:
     constexpr void wrote(const slice& s, std::uint32_t by) {
         for (block_t b = s.first; b != s.last(); ++b) writer_[place(s.buffer) * blocks_ + b] = by;
     }
-    constexpr void walk(bool emit) {
+    constexpr void walk() {
         writer_.clear();
         writer_.resize((std::size_t{landing_} + 2) * blocks_, std::uint32_t{no_step});
         plane_of_.clear();
         plane_of_.resize(from_.size(), std::uint32_t{no_step});
         std::uint32_t plane = landing_;
         made_.clear();
-        made_.push_back(receive_step(rank_, vector_));
+        source_.clear();
+        put(receive_step(rank_, vector_), no_step);
         for (std::uint32_t i = 0; i != from_.size(); ++i) {
             bough::step s = from_[i];
             if (copies_itself(s)) continue;
@@ -118,16 +122,19 @@ private:
                 plane_of_[i] = plane++;
                 const slice target = s.out;
                 s.out.buffer = scratch(plane_of_[i]);
-                made_.push_back(s);
-                if (copied_[i] != 0) made_.push_back(copy_step(s.out, target));
+                put(s, i);
+                if (copied_[i] != 0) put(copy_step(s.out, target), no_step);
                 wrote(target, i);
                 continue;
             }
             if (s.writes()) wrote(s.out, no_step);
-            made_.push_back(s);
+            put(s, i);
         }
-        made_.push_back(send_step(rank_, result_));
-        if (!emit) made_.clear();
+        put(send_step(rank_, result_), no_step);
+    }
+    constexpr void put(const bough::step& s, std::uint32_t source) {
+        made_.push_back(s);
+        source_.push_back(source);
     }
 
     std::span<const bough::step> from_;
@@ -137,7 +144,7 @@ private:
     slice vector_{};
     std::size_t blocks_ = 0;
     std::uint32_t landing_ = 0;
-    std::vector<std::uint32_t> writer_{}, plane_of_{};
+    std::vector<std::uint32_t> writer_{}, plane_of_{}, source_{};
     std::vector<std::uint8_t> copied_{};
     std::vector<bough::step> made_{};
 };
@@ -221,6 +228,7 @@ constexpr renamed rename(std::span<const bough::step> steps, const dimensions& a
     renamer by(steps, at, rank, in_place, result);
     renamed r;
     r.steps = by.take();
+    r.source = by.take_sources();
     const dependences waits = infer_dependences(r.steps);
     const auto n = static_cast<std::uint32_t>(r.steps.size());
     for (std::uint32_t i = 0; i != n; ++i) {
@@ -232,11 +240,13 @@ constexpr renamed rename(std::span<const bough::step> steps, const dimensions& a
     std::vector<std::uint8_t> dropped;
     if (!accumulate || !accumulator(r, by.landing(), in_place).run(dropped)) return r;
     renamed kept;
-    std::vector<std::uint32_t> number;
+    std::vector<std::uint32_t> number; // a message may land with one that comes later in the schedule
+    std::uint32_t next = 0;
+    for (std::uint32_t i = 0; i != n; ++i) number.push_back(dropped[i] != 0 ? no_step : next++);
     for (std::uint32_t i = 0; i != n; ++i) {
-        number.push_back(static_cast<std::uint32_t>(kept.steps.size()));
         if (dropped[i] != 0) continue;
         kept.steps.push_back(r.steps[i]);
+        kept.source.push_back(r.source[i]);
         kept.before.emplace_back();
         for (const std::uint32_t b : r.before[i])
             if (dropped[b] == 0) kept.before.back().push_back(number[b]);

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSL-1.0
+// choose_target: where a reduction should run, host, NIC, or some levels of the tree here and some there; and of what degree.
+//
+//   auto fit = nic::fit_serial([&](const model::reduction_sample& run) { return measured_ns(run); });    a target's L, r, c, C
+//   auto best = nic::choose_target(64, 8, {.host = host.model, .nic = fit.model});
+//   std::cout << to_string(best);
+//
+// Prices are those of the programs: nic::assemble makes them, nic::run_simulated runs them under the model of their target,
+// which is never above Moody's formula and equal to it for full trees. A *hybrid* has two tiers: groups of consecutive ranks
+// reduce to the first of each on one target, which then enters the upper tree on the other. Groups are subtrees of a
+// full f-nomial tree, so the tiers are the tree's lower and upper levels. What it costs to enter a target and to be told is
+// that target's C (startup_ns), paid by each tier.
+//
+// priced_ns gives the price of any plan as programs: of a vector that is split, for instance.
+// *Source* Moody et al. 2003, sections 5.1 (fit), 5.2 (degree); a choice of levels is their future work (section 8).
+#ifndef BOUGH_NIC_CHOOSE_TARGET_HPP
+#define BOUGH_NIC_CHOOSE_TARGET_HPP
+
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/concepts/cost_model.hpp>
+#include <bough/concepts/plan.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/model/fit.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/nic/assemble.hpp>
+#include <bough/nic/run_simulated.hpp>
+#include <bough/schedule/goal.hpp>
+#include <bough/select/print_decision.hpp>
+#include <bough/tree/fnomial.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough::nic {
+
+namespace detail {
+
+// A model in which an element of one byte weighs so many.
+template <CostModel M>
+struct weighed {
+    const M& model;
+    std::uint64_t bytes = 1; // of an element
+    double start_ns() const { return model.start_ns(); }
+    double send_ns(rank_t a, rank_t b, std::uint64_t n) const { return model.send_ns(a, b, n * bytes); }
+    double latency_ns(rank_t a, rank_t b, std::uint64_t n) const { return model.latency_ns(a, b, n * bytes); }
+    double receive_ns(rank_t a, rank_t b, std::uint64_t n) const { return model.receive_ns(a, b, n * bytes); }
+    double combine_ns(rank_t r, std::uint64_t n) const { return model.combine_ns(r, n * bytes); }
+    double copy_ns(rank_t r, std::uint64_t n) const { return model.copy_ns(r, n * bytes); }
+};
+
+using weight = std::uint8_t;
+struct any_value {
+    constexpr weight operator()(weight a, weight) const noexcept { return a; }
+};
+struct silent_hosts {
+    void input(rank_t, std::uint32_t, std::span<weight>) const noexcept {}
+    void complete(rank_t, std::uint32_t, std::span<const weight>) const noexcept {}
+};
+inline constexpr needs any_weight{.element = element::opaque, .commutative = true, .exact = true, .integer_only = true};
+
+} // namespace detail
+
+// What programs take under a model, until all hosts have been told; of a reduce, the root. `elements` of `element_bytes` each.
+// Pre: the programs are one set. T is of no matter: nothing is computed.
+template <CostModel M>
+double priced_ns(std::span<const program> programs, rank_t root, bool all, const M& model, std::uint64_t element_bytes,
+                 const run_options& options = {}) {
+    const run_result run = run_simulated<detail::weight>(
+        programs, detail::any_value{}, detail::weighed<M>{model, element_bytes}, detail::silent_hosts{}, options);
+    BOUGH_EXPECTS(run.finished, "programs: they do not end");
+    return all ? run.makespan_ns : run.finish_ns[root];
+}
+// Of a plan, once: without credits, which are for the next. Pre: as programs it has no more than 65534 steps a rank (nic::assemble_all for the host refuses it else).
+template <Plan P, CostModel M>
+double priced_ns(const P& plan, const M& model, std::uint32_t elements, std::uint64_t element_bytes,
+                 const run_options& options = {}) {
+    const auto made =
+        assemble_all(plan, detail::any_weight, capabilities_of<simulated>, {.elements = elements, .credits = false});
+    BOUGH_EXPECTS(static_cast<bool>(made), "plan: no program can be made of it");
+    constexpr bool all = !std::is_same_v<std::remove_cvref_t<decltype(plan.goal())>, goal::reduce>;
+    return priced_ns(std::span<const program>(made.programs), plan.root(), all, model, element_bytes, options);
+}
+
+struct serial_options {
+    rank_t most_ranks = 13;                     // reductions of 1, 2, ... so many
+    std::vector<std::uint64_t> bytes = {8, 16}; // of a message
+};
+// The model of a target from serial reductions, in which all others send to rank 0: time(sample) says what the run with
+// sample.ranks, sample.bytes and sample.with_op took, in ns. `samples`, if given, keeps them.
+template <class Time>
+model::lrc_fit fit_serial(Time&& time, const serial_options& options = {},
+                          std::vector<model::reduction_sample>* samples = nullptr) {
+    std::vector<model::reduction_sample> all;
+    for (const std::uint64_t bytes : options.bytes)
+        for (const bool with_op : {false, true})
+            for (rank_t p = 1; p <= options.most_ranks; ++p) {
+                all.push_back({p, bytes, with_op, 0});
+                all.back().ns = time(std::as_const(all.back()));
+            }
+    model::lrc_fit fit = model::fit_lrc(all);
+    if (samples != nullptr) *samples = std::move(all);
+    return fit;
+}
+
+// What a message and a combine cost on each of the two; C is what it costs a host to enter and to be told.
+struct target_costs {
+    model::lrc host{};
+    model::lrc nic{};
+};
+
+// A way to run a reduction. `group` 1: one tree on `upper`.
+struct placement {
+    bool lower_on_nic = false, upper_on_nic = false;
+    rank_t group = 1; // ranks that `lower` reduces to one
+    rank_t lower_degree = 0, upper_degree = 2;
+    double predicted_ns = 0;
+    constexpr bool is_hybrid() const noexcept { return group != 1; }
+    friend constexpr bool operator==(const placement&, const placement&) = default;
+};
+
+struct target_choice {
+    rank_t size = 1;
+    std::uint64_t bytes = 0;
+    std::vector<placement> tried{}; // the fastest first; equal ones: the simpler first
+    const placement& winner() const noexcept { return tried.front(); }
+    // The fastest that is on one target only.
+    const placement& best_on(bool nic) const noexcept {
+        return *std::find_if(tried.begin(), tried.end(),
+                             [nic](const placement& p) { return !p.is_hybrid() && p.upper_on_nic == nic; });
+    }
+};
+
+namespace detail {
+
+// Prices of f-nomial reductions, each walked once.
+class tier_prices {
+public:
+    tier_prices(const target_costs& costs, std::uint64_t bytes) : costs_(costs), bytes_(bytes) {}
+    // From when the first enters, all at once, until the root has the result.
+    double alike_ns(bool on_nic, rank_t size, rank_t degree) {
+        const auto [at, is_new] = known_.try_emplace({on_nic, size, degree}, 0.0);
+        if (is_new) at->second = ns(on_nic, size, degree, {});
+        return at->second;
+    }
+    double ns(bool on_nic, rank_t size, rank_t degree, std::span<const double> enter_ns) {
+        auto& programs = programs_[{size, degree}];
+        if (programs.empty())
+            programs = assemble_all(plan_reduce(fnomial{.degree = degree}, {.size = size}), any_weight,
+                                    capabilities_of<simulated>, {.credits = false})
+                           .programs;
+        return priced_ns(std::span<const program>(programs), 0, false, on_nic ? costs_.nic : costs_.host, bytes_,
+                         run_options{.enter_ns = enter_ns});
+    }
+
+private:
+    struct key {
+        bool on_nic;
+        rank_t size, degree;
+        friend auto operator<=>(const key&, const key&) = default;
+    };
+    target_costs costs_;
+    std::uint64_t bytes_;
+    std::map<key, double> known_;
+    std::map<std::pair<rank_t, rank_t>, std::vector<program>> programs_;
+};
+
+} // namespace detail
+
+// `before_ns`: what ranks do before they enter, all alike: the processes of a node among themselves, for instance.
+// Pre: size >= 1, most_degree >= 2. *Time* the walk of some hundred programs of up to `size` ranks.
+inline target_choice choose_target(rank_t size, std::uint64_t bytes, const target_costs& costs, rank_t most_degree = 8,
+                                   double before_ns = 0) {
+    BOUGH_EXPECTS(size >= 1 && most_degree >= 2, "choose_target: a rank, and a degree of 2, are the least");
+    detail::tier_prices prices(costs, bytes);
+    target_choice made{size, bytes, {}};
+    for (const bool on_nic : {false, true})
+        for (rank_t f = 2; f <= most_degree; ++f)
+            made.tried.push_back({on_nic, on_nic, 1, 0, f, prices.alike_ns(on_nic, size, f)});
+    for (rank_t f = 2; f <= most_degree; ++f)
+        for (std::uint64_t group = f; group < size; group *= f) {
+            const rank_t leaders = static_cast<rank_t>((size + group - 1) / group);
+            const rank_t last = static_cast<rank_t>(size - (leaders - 1) * group);
+            for (const bool lower : {false, true}) {
+                std::vector<double> enter_ns(leaders, prices.alike_ns(lower, static_cast<rank_t>(group), f));
+                if (last == 1) // has nobody to wait for
+                    enter_ns.back() = 0;
+                else
+                    enter_ns.back() = prices.alike_ns(lower, last, f);
+                for (rank_t upper = 2; upper <= most_degree && upper <= std::max<rank_t>(leaders, 2); ++upper)
+                    made.tried.push_back({lower, !lower, static_cast<rank_t>(group), f, upper,
+                                          prices.ns(!lower, leaders, upper, enter_ns)});
+            }
+        }
+    for (placement& p : made.tried) p.predicted_ns += before_ns;
+    std::stable_sort(made.tried.begin(), made.tried.end(),
+                     [](const placement& a, const placement& b) { return a.predicted_ns < b.predicted_ns; });
+    return made;
+}
+
+// "groups of 8 on hosts, degree 8; then NICs, degree 4".
+inline std::string to_string(const placement& p) {
+    const auto on = [](bool nic) { return std::string(nic ? "NICs" : "hosts"); };
+    const auto degree = [](rank_t f) { return ", degree " + std::to_string(f); };
+    if (!p.is_hybrid()) return "all on " + on(p.upper_on_nic) + degree(p.upper_degree);
+    return "groups of " + std::to_string(p.group) + " on " + on(p.lower_on_nic) + degree(p.lower_degree) + "; then " +
+           on(p.upper_on_nic) + degree(p.upper_degree);
+}
+
+//   reduce over 64 ranks, 8 bytes: groups of 4 on hosts, degree 4; then NICs, degree 4: 21.5 us
+//     all on NICs, degree 4                          32.8 us   1.52 times as long
+//     all on hosts, degree 2                         40.1 us   1.87 times as long
+// The fastest of each kind, and how much longer it is expected to take.
+inline std::string to_string(const target_choice& c) {
+    std::string text = "reduce over " + std::to_string(c.size) + (c.size == 1 ? " rank, " : " ranks, ") +
+                       std::to_string(c.bytes) + " bytes: " + to_string(c.winner()) + ": " +
+                       time_text(c.winner().predicted_ns) + "\n";
+    const auto kind = [](const placement& p) {
+        return p.is_hybrid() ? 2 + (p.lower_on_nic ? 1 : 0) : (p.upper_on_nic ? 1 : 0);
+    };
+    std::vector<const placement*> others;
+    for (const placement& p : c.tried)
+        if (kind(p) != kind(c.winner()) &&
+            std::none_of(others.begin(), others.end(), [&](const placement* o) { return kind(*o) == kind(p); }))
+            others.push_back(&p);
+    std::size_t width = 0;
+    for (const placement* p : others) width = std::max(width, to_string(*p).size());
+    for (const placement* p : others) {
+        std::string what = to_string(*p);
+        what.append(width - what.size() + 3, ' ');
+        text += "  " + what + time_text(p->predicted_ns) + "   " +
+                factor_text(p->predicted_ns / c.winner().predicted_ns) + " times as long\n";
+    }
+    return text;
+}
+
+} // namespace bough::nic
+
+#endif
