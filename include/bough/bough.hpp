@@ -51,6 +51,7 @@
 #include <bough/allreduce.hpp>
 #include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>
+#include <bough/batch.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
 #include <bough/concepts/copyable.hpp>

@@ -3,6 +3,7 @@
 //
 //   start_allreduce(comm, data, op [, choice])              in place
 //   start_allreduce(comm, in, out, op [, choice])
+//   start_allreduce(comm, batch [, choice])                 many at once: bough/batch.hpp
 // Arguments and rules are those of bough/allreduce.hpp. Each returns a bough::operation (bough/operation.hpp) at once; bind_ instead
 // of start_ makes a persistent_operation, to be started as often as you like.
 #ifndef BOUGH_START_ALLREDUCE_HPP
@@ -19,6 +20,8 @@
 
 namespace bough {
 
+class batch; // bough/batch.hpp
+
 namespace detail {
 
 struct allreduce_forms {
@@ -30,6 +33,10 @@ struct allreduce_forms {
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
         return detail::run_allreduce<T>(on, in, out, op, choice);
+    }
+    template <class On, class Choice = automatic>
+    static status call(On& on, const batch& all, const Choice& choice = {}) {
+        return run_allreduce(on, all, choice);
     }
 };
 

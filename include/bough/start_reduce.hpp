@@ -3,6 +3,7 @@
 //
 //   start_reduce(comm, data, op, root{r} [, choice])        in place at the root
 //   start_reduce(comm, in, out, op, root{r} [, choice])
+//   start_reduce(comm, batch, root{r} [, choice])           many at once: bough/batch.hpp
 // Arguments and rules are those of bough/reduce.hpp. Each returns a bough::operation (bough/operation.hpp) at once; bind_ instead
 // of start_ makes a persistent_operation, to be started as often as you like.
 #ifndef BOUGH_START_REDUCE_HPP
@@ -19,6 +20,8 @@
 
 namespace bough {
 
+class batch; // bough/batch.hpp
+
 namespace detail {
 
 struct reduce_forms {
@@ -31,6 +34,10 @@ struct reduce_forms {
     static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, root to,
                        const Choice& choice = {}) {
         return detail::run_reduce<T>(on, in, out, op, to, choice);
+    }
+    template <class On, class Choice = automatic>
+    static status call(On& on, const batch& all, root to, const Choice& choice = {}) {
+        return run_reduce(on, all, to, choice);
     }
 };
 

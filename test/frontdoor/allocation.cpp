@@ -7,10 +7,12 @@
 #include <bough/allreduce.hpp>
 #include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>
+#include <bough/batch.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/exscan.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/exact_sum.hpp>
+#include <bough/op/min_max.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/scan.hpp>
@@ -161,6 +163,12 @@ TEST_CASE("persistent operations allocate nothing from their second start on, st
             auto a = bind_allreduce(comm, in, z, plus{});
             auto b = bind_allgatherv(comm, in, y, counts);
             auto c = bind_allreduce(comm, d, exact_sum{});
+            std::array<double, 3> mine{};
+            std::uint32_t most = 0;
+            batch all, more;
+            all.add(mine, plus{}).add(most, bough::max{}).add(in, z, plus{});
+            more.add(mine, exact_sum{}).add(most, bough::max{});
+            auto h = bind_allreduce(comm, all);
             const auto early = [&] { return static_cast<std::size_t>(comm.shared_session()->early_allocations()); };
             const auto round = [&] {
                 a.start(), b.start(), c.start();
@@ -168,6 +176,8 @@ TEST_CASE("persistent operations allocate nothing from their second start on, st
                 b.wait(ec), wrong += ec ? 1 : 0;
                 a.wait(ec), wrong += ec || z[0] != 4 ? 1 : 0;
                 d.assign(count, 0.5);
+                mine = {1, 2, 3};
+                h.start(), h.wait(ec), wrong += ec || mine[2] != 12 || z[0] != 4 ? 1 : 0;
                 barrier(comm, ec);
             };
             round();
@@ -184,6 +194,16 @@ TEST_CASE("persistent operations allocate nothing from their second start on, st
             for (int i = 0; i != 5; ++i) again();
             before = allocations - early();
             for (int i = 0; i != 50; ++i) again();
+            of_started += allocations - early() - before;
+            const auto batched = [&] {
+                operation k = start_allreduce(comm, more);
+                k.wait(ec);
+                allreduce(comm, more, ec);
+                barrier(comm, ec);
+            };
+            for (int i = 0; i != 5; ++i) batched();
+            before = allocations - early();
+            for (int i = 0; i != 50; ++i) batched();
             of_started += allocations - early() - before;
         });
         CAPTURE(count);

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+// batch: many small reductions of any types and ops in one collective: one message per edge for all of them.
+//
+//   bough::batch all;
+//   all.add(energy, bough::plus{}).add(low, bough::min{});    // a double, a std::array<float, 3>: in place
+//   all.add(in, out, op);                                    // in.size() == out.size(), no partial overlap
+//   allreduce(comm, all [, choice]);                         // also reduce(comm, all, root{r} [, choice]), and with an ec
+//   operation done = start_allreduce(comm, all);             // and bind_, start_reduce, bind_reduce: include their headers
+// What the results are: those of the calls one by one, in the same bits if the plan is one that does not cut vectors (trees,
+// recursive_doubling), or the ops are exact: a batch is one element, so a plan with blocks has it all in the first.
+// A batch refers to data, and keeps copies of ops. It may be used again: add once, call often; nothing is allocated then. Until
+// a call of it has ended it is neither changed nor used in another. Copies of a batch are the same batch.
+// Every rank adds the same types, lengths and ops in the same order; one that does not is told so (call_mismatch), as are the
+// others. Errors are those of the calls one by one; the largest batch is 4 GiB - 1 on the wire (size_overflow).
+#ifndef BOUGH_BATCH_HPP
+#define BOUGH_BATCH_HPP
+
+#include <bough/allreduce.hpp>
+#include <bough/detail/batch_list.hpp>
+#include <bough/detail/contiguous.hpp>
+#include <bough/detail/whole_call.hpp>
+#include <bough/reduce.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace bough {
+
+class batch {
+public:
+    batch() : list_(std::make_shared<detail::batch_list>()) {}
+
+    // A vector in place, or one value.
+    template <class R, class O>
+    batch& add(R& data, const O& op) {
+        if constexpr (detail::is_span_v<R>) {
+            return add_as<typename R::element_type>(data, data, op);
+        } else if constexpr (detail::SpanLike<R&>) {
+            const auto whole = detail::as_span(data);
+            return add_as<typename decltype(whole)::element_type>(whole, whole, op);
+        } else {
+            return add_as<R>(std::span<R>(std::addressof(data), 1), std::span<R>(std::addressof(data), 1), op);
+        }
+    }
+    template <class T, std::size_t N, class O>
+    batch& add(const std::span<T, N>& data, const O& op) {
+        return add_as<T>(data, data, op);
+    }
+    template <class U, class R, class O>
+    requires((detail::SpanLike<U> || detail::is_span_v<std::remove_cvref_t<U>>)&&(
+        detail::SpanLike<R> || detail::is_span_v<std::remove_cvref_t<R>>)) batch& add(U&& in, R&& out, const O& op) {
+        const auto from = detail::as_span(std::forward<U>(in));
+        const auto to = detail::as_span(std::forward<R>(out));
+        return add_as<typename decltype(to)::element_type>(from, to, op);
+    }
+
+    // Forgets what was added, and keeps the memory.
+    void clear() noexcept { list_->clear(); }
+    std::size_t size() const noexcept { return list_->size(); } // how often something was added
+    bool empty() const noexcept { return list_->empty(); }
+
+    // For front doors.
+    detail::batch_list& list() const noexcept { return *list_; }
+
+private:
+    template <class T, class O>
+    batch& add_as(std::span<const T> in, std::span<T> out, const O& op) {
+        using kept = std::decay_t<O>; // a function: its address
+        if constexpr (!LiftedOp<kept, T>)
+            static_assert(detail::explain_written<T>() && explain_wire<T>() && explain_op<kept, T>());
+        list_->add<T, kept>(in.data(), in.size(), out.data(), out.size(), op);
+        return *this;
+    }
+
+    std::shared_ptr<detail::batch_list> list_;
+};
+
+namespace detail {
+
+// `writes`: this rank gets the results.
+template <class Goal, class Comm, class Choice, class Wrap>
+status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writes, const Choice& choice, Wrap wrap) {
+    return guard_call(comm, [&]() -> status {
+        static_assert(explain_choice<Goal, Choice, true>());
+        batch_list& list = comm.hold(given).list();
+        if (const status bad = list.check(writes)) return comm.refuse(bad);
+        list.lay_out();
+        if (const status bad = comm.before([&list] { return list.pack(); })) return comm.refuse(bad);
+        typed_call<std::byte> bytes{at,
+                                    list.message(),
+                                    writes ? list.message() : nullptr,
+                                    list.bytes(),
+                                    {&batch_list::combine, &list, list.bytes()},
+                                    list.commutative(),
+                                    list.signature(at.root)};
+        bytes.exact = list.exact();
+        whole_call<Comm> whole(comm);
+        const auto run = [&] {
+            if constexpr (std::same_as<Choice, automatic>)
+                return run_automatic<Goal>(whole, bytes, choice);
+            else
+                return run_choice<Goal>(whole, bytes, choice, wrap);
+        };
+        return comm.then(run(), [&list, writes] {
+            if (writes) list.unpack();
+        });
+    });
+}
+
+template <class Comm, class Choice>
+status run_allreduce(Comm& comm, const batch& all, const Choice& choice) {
+    return run_batch<goal::allreduce>(comm, all, {.size = comm.size()}, true, choice, []<class C>(const C& c) {
+        if constexpr (TreeSource<C>)
+            return tree_allreduce<C>{c};
+        else
+            return c;
+    });
+}
+template <class Comm, class Choice>
+status run_reduce(Comm& comm, const batch& all, root to, const Choice& choice) {
+    if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    const dimensions at{.size = comm.size(), .root = to.rank};
+    return run_batch<goal::reduce>(comm, all, at, comm.rank() == to.rank, choice, []<class C>(const C& c) {
+        if constexpr (TreeSource<C>)
+            return tree_reduce<C>{c};
+        else
+            return c;
+    });
+}
+
+} // namespace detail
+
+template <class X, class Choice = automatic>
+void allreduce(communicator<X>& comm, const batch& all, const Choice& choice = {}) {
+    detail::throw_if(detail::run_allreduce(comm, all, choice));
+}
+template <class X, ErrorResult E>
+void allreduce(communicator<X>& comm, const batch& all, E& ec) {
+    detail::report(detail::run_allreduce(comm, all, automatic{}), ec);
+}
+template <class X, class Choice, ErrorResult E>
+void allreduce(communicator<X>& comm, const batch& all, const Choice& choice, E& ec) {
+    detail::report(detail::run_allreduce(comm, all, choice), ec);
+}
+
+template <class X, class Choice = automatic>
+void reduce(communicator<X>& comm, const batch& all, root to, const Choice& choice = {}) {
+    detail::throw_if(detail::run_reduce(comm, all, to, choice));
+}
+template <class X, ErrorResult E>
+void reduce(communicator<X>& comm, const batch& all, root to, E& ec) {
+    detail::report(detail::run_reduce(comm, all, to, automatic{}), ec);
+}
+template <class X, class Choice, ErrorResult E>
+void reduce(communicator<X>& comm, const batch& all, root to, const Choice& choice, E& ec) {
+    detail::report(detail::run_reduce(comm, all, to, choice), ec);
+}
+
+} // namespace bough
+
+#endif
