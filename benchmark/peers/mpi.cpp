@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// An MPI in the comparison, under its own launcher.  mpi  |  mpi fact op|root|death
+#include "measured.hpp"
+
+#include <csignal>
+#include <mpi.h>
+#include <string_view>
+
+namespace {
+
+class group_of_mpi {
+public:
+    group_of_mpi() {
+        int r = 0, n = 0;
+        MPI_Comm_rank(MPI_COMM_WORLD, &r);
+        MPI_Comm_size(MPI_COMM_WORLD, &n);
+        rank_ = static_cast<unsigned>(r), size_ = static_cast<unsigned>(n);
+    }
+    unsigned rank() const { return rank_; }
+    unsigned size() const { return size_; }
+    void allreduce(const std::vector<double>& in, std::vector<double>& out) {
+        MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    struct located { // MPI_DOUBLE_INT
+        double value = 0;
+        int location = 0;
+    };
+    void locate(const std::vector<located>& in, std::vector<located>& out) {
+        MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE_INT, MPI_MINLOC, MPI_COMM_WORLD);
+    }
+    void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
+    void broadcast_from_0(int& x) { MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD); }
+
+private:
+    unsigned rank_ = 0, size_ = 0;
+};
+
+void one_fact(const group_of_mpi& group, std::string_view what) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double x = group.rank() + 1.0;
+    double sum = 0;
+    int code = 0;
+    if (what == "death" && group.rank() == 1) std::raise(SIGKILL);
+    if (what == "root")
+        code = MPI_Reduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, group.rank() == 1 ? 1 : 0, MPI_COMM_WORLD);
+    else
+        code = MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, what == "op" && group.rank() == 1 ? MPI_MAX : MPI_SUM,
+                             MPI_COMM_WORLD);
+    if (group.rank() == 0) std::printf(code == MPI_SUCCESS ? "success, rank 0 has %g\n" : "an error\n", sum);
+    std::fflush(stdout);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    group_of_mpi group;
+    if (argc == 3 && std::string_view(argv[1]) == "fact") {
+        one_fact(group, argv[2]);
+    } else {
+        peers::pin(group.rank(), group.size());
+        peers::measure(group);
+    }
+    MPI_Finalize();
+}
