@@ -47,7 +47,7 @@ private:
         const rank_t few = std::min(p, walked);
         const auto plan = plan_reduce(binomial{}, {.size = few});
         const double ns = comm.options().costs.price_ns(plan_ref(plan),
-                                                        {.bytes = bytes, .cores = detail::cores_of(comm.transport())});
+                                                        {.bytes = bytes, .cores = cores_of(comm.transport())});
         const auto depth = [](rank_t ranks) { return static_cast<double>(std::bit_width(ranks - 1)); };
         return static_cast<std::uint64_t>(2 * ns * (p > few ? depth(p) / depth(few) : 1));
     }

@@ -69,7 +69,7 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
 template <class T, class Comm, class Choice>
 status run_multicast(Comm& comm, std::span<T> data, std::span<const rank_t> members, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_wire<T>());
+        static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::multicast, Choice, true>());
         if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
         const participants who(members, from.rank);
         const bool takes_part = who.place(comm.rank()) != no_rank;

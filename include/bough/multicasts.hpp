@@ -78,6 +78,12 @@ void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const mul
     detail::report(detail::run_multicasts<T>(comm, data, wanted, choice), ec);
 }
 
+// Data in a vector, an array or the like, and wishes too: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void multicasts(communicator<X>& comm, A&&... arguments) {
+    multicasts(comm, detail::as_span(std::forward<A>(arguments))...);
+}
+
 } // namespace bough
 
 #endif

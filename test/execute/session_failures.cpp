@@ -7,6 +7,7 @@
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/execute/session.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
@@ -167,6 +168,66 @@ TEST_CASE("session: wait ends by the deadline, alone or not") {
     group[0].start(doubling(2), 1);
     group[0].session.wait(group[0].operation()); // the clock of a loop_group is moved by its polls
     CHECK(group[0].result().code == errc::deadline);
+}
+
+TEST_CASE("session: no deadline is one, too") {
+    test::ranks group(2);
+    group.fill(1);
+    group[0].timeout_ns = forever;
+    group[0].start(doubling(2), 1);
+    for (int i = 0; i != 3; ++i) {
+        group.group.advance_ns(40'000'000'000);
+        group[0].session.check_deadlines();
+    }
+    CHECK_FALSE(group[0].done());
+    group[1].start(doubling(2), 1);
+    REQUIRE(group.run());
+    CHECK(group[0].result() == status{});
+}
+
+TEST_CASE("session: the clock of an operation can begin before anybody looks, and its timeout be changed") {
+    test::ranks group(2);
+    group.fill(1);
+    group[0].start(doubling(2), 1); // 1 ms
+    group[0].session.start_clock(group[0].operation());
+    group.group.advance_ns(2'000'000);
+    SECTION("it was on") {
+        group[0].session.check_deadlines(); // the first time
+        CHECK(group[0].result().code == errc::deadline);
+    }
+    SECTION("more time from now on") {
+        group[0].session.set_timeout_ns(group[0].operation(), 5'000'000);
+        group.group.advance_ns(4'000'000);
+        group[0].session.check_deadlines();
+        CHECK_FALSE(group[0].done());
+        group.group.advance_ns(2'000'000);
+        group[0].session.check_deadlines();
+        CHECK(group[0].result().code == errc::deadline);
+    }
+}
+
+TEST_CASE("session: an operation that has ended cannot be abandoned, and harms nobody") {
+    test::ranks group(2);
+    group.fill(1);
+    const auto up = plan_reduce(chain{}, {.size = 2});
+    group[1].start(up, 1);
+    REQUIRE(group[1].done());
+    group[1].session.abandon(group[1].operation());
+    CHECK(group[1].result() == status{});
+    CHECK_FALSE(group[1].session.poison());
+    group[0].start(up, 1);
+    REQUIRE(group.run());
+    group[0].session.abandon(group[0].operation());
+    CHECK(group[0].result() == status{});
+    group.start_all(doubling(2), 2);
+    REQUIRE(group.run());
+    CHECK(group[0].result() == status{});
+    // One that has not: the group breaks.
+    group[0].start(doubling(2), 3);
+    group[0].session.abandon(group[0].operation());
+    CHECK(group[0].done());
+    CHECK(group[0].result().code == errc::no_resources);
+    CHECK(group[0].session.outstanding() == 0);
 }
 
 TEST_CASE("session: an abort reaches ranks that would wait for others only") {

@@ -20,6 +20,7 @@
 #include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
+#include <bough/transport/simulated.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -37,7 +39,12 @@ namespace {
 thread_local std::size_t allocations = 0;
 // How many more succeed before one fails; negative: all do.
 thread_local long until_failure = -1;
-bool fails_now() noexcept { return until_failure >= 0 && until_failure-- == 0; }
+// And all that follow.
+thread_local bool fail_for_good = false;
+bool fails_now() noexcept {
+    if (until_failure == 0 && fail_for_good) return true;
+    return until_failure >= 0 && until_failure-- == 0;
+}
 
 void* allocate(std::size_t bytes) {
     ++allocations;
@@ -219,6 +226,94 @@ TEST_CASE("front doors: nor over self, and the counter counts") {
     const std::size_t before = allocations;
     std::vector<int> x(100);
     CHECK(allocations == before + 1);
+}
+
+// In split phase: nothing is thrown but by what says so, each handle ends, and no result is wrong, whether one allocation
+// fails or all from one on. Rank 1 has little memory, and is sent early messages of ten operations.
+TEST_CASE("memory runs out while operations are in flight: poll and wait do not throw, and what ended well is right") {
+    for (const bool all_from_then : {false, true}) {
+        bool ran_through = false;
+        std::size_t failures = 0;
+        for (long n = 0; !ran_through && n < 3'000; n += 1 + n / 24) {
+            std::atomic<int> wrong{0};
+            simulated world(2);
+            std::optional<communicator<simulated::endpoint>> a(world.connect(0)), b(world.connect(1));
+            std::vector<std::vector<std::uint64_t>> x(22, std::vector<std::uint64_t>(1, 1));
+            std::vector<operation> ops(22);
+            const auto turn = [&](auto&& poll) {
+                for (int i = 0; i != 300; ++i) {
+                    world.advance();
+                    poll();
+                }
+            };
+            // Early for rank 1, of which it only polls.
+            for (std::size_t i = 0; i != 10; ++i) ops[i] = start_allreduce(*a, x[i], plus{}, recursive_doubling{});
+            until_failure = n;
+            fail_for_good = all_from_then;
+            try {
+                turn([&] { b->progress(); });
+                for (std::size_t i = 0; i != 10; ++i) {
+                    ops[11 + i] = start_allreduce(*b, x[11 + i], plus{}, recursive_doubling{});
+                    turn([&] { ops[11].poll(); });
+                }
+                for (std::size_t i = 0; i != 10; ++i) (void)ops[11 + i].wait_for_ns(1'000);
+                ops[11].cancel();
+            } catch (...) {
+                ++wrong;
+            }
+            ran_through = until_failure > 0;
+            until_failure = -1;
+            fail_for_good = false;
+            turn([&] { a->progress(), b->progress(); });
+            for (std::size_t i = 0; i != 21; ++i) {
+                if (!ops[i].done()) ++wrong;
+                if (ops[i].result())
+                    ++failures;
+                else if (i != 10 && x[i][0] != 2)
+                    ++wrong;
+            }
+            CAPTURE(n, all_from_then);
+            REQUIRE(wrong == 0);
+            ops.clear();
+            REQUIRE(world.violations() == 0);
+        }
+        CHECK(ran_through);
+        CHECK(failures > 10);
+    }
+}
+
+TEST_CASE("memory runs out while a persistent operation is bound: no call has been made, and its starts are refused") {
+    bool ran_through = false;
+    int refused = 0;
+    for (long n = 0; !ran_through && n < 1'000; ++n) {
+        simulated world(2);
+        std::vector<communicator<simulated::endpoint>> comm;
+        for (rank_t r = 0; r != 2; ++r) comm.emplace_back(world.connect(r));
+        std::vector<std::uint64_t> x(2, 1), y(2, 1);
+        const auto settle = [&] {
+            for (int i = 0; i != 300; ++i) comm[0].progress(), comm[1].progress(), world.advance();
+        };
+        until_failure = n;
+        auto bound = bind_allreduce(comm[0], x, plus{}, recursive_doubling{});
+        ran_through = until_failure >= 0;
+        until_failure = -1;
+        CAPTURE(n);
+        operation one = start_allreduce(comm[0], x, plus{}), two = start_allreduce(comm[1], y, plus{});
+        settle();
+        REQUIRE((one.done() && two.done()));
+        REQUIRE((!one.result() && !two.result())); // still in step
+        bound.start();
+        two = start_allreduce(comm[1], y, plus{}, recursive_doubling{});
+        settle();
+        REQUIRE((bound.done() && two.done()));
+        REQUIRE(bool(bound.result()) == !ran_through);
+        if (ran_through) continue;
+        ++refused;
+        REQUIRE(bound.result().code == errc::no_resources);
+        REQUIRE(two.result().code != errc::ok);
+    }
+    CHECK(ran_through);
+    CHECK(refused >= 2);
 }
 
 TEST_CASE("memory runs out at any one allocation: the call ends, on every rank, and never with a wrong answer") {

@@ -8,6 +8,7 @@
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
 #include <bough/multicast.hpp>
+#include <bough/multicasts.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
@@ -157,5 +158,14 @@ TEST_CASE("contiguous: every front door") {
         one[0] = me;
         multicast(comm, one, std::vector<rank_t>{2}, root{0});
         check(one[0] == (me == 1 ? 1 : 0), "multicast");
+        std::vector<multicast_request> wanted{{.root = 0, .members = {2}}, {.root = 1, .members = {0}}};
+        all = {me, me, me}; // the first two are of the one, the last of the other
+        multicasts(comm, all, wanted);
+        check(all == (me == 0   ? std::vector{0, 0, 1}
+                      : me == 1 ? std::vector{1, 1, 1}
+                                : std::vector{0, 0, 2}),
+              "multicasts");
+        multicasts(comm, std::span(all), wanted, s);
+        check(!s && all[2] == (me == 2 ? 2 : 1), "multicasts: data in a span");
     });
 }

@@ -9,6 +9,7 @@
 #include <bough/op/exact_sum.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/start_barrier.hpp>
+#include <bough/start_broadcast.hpp>
 #include <bough/start_reduce.hpp>
 #include <bough/start_reduce_scatter.hpp>
 #include <bough/transport/in_process.hpp>
@@ -18,10 +19,12 @@
 #include <bough/tree/fnomial.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -361,6 +364,87 @@ TEST_CASE("start: a rank that is far ahead does not stop one that waits for the 
                 if (v[count - 1] != 2) throw std::runtime_error("a wrong sum");
         });
     }
+}
+
+TEST_CASE("start: a long message of a newer operation does not stop the older one, which others still wait for") {
+    // A ring: many messages on each edge. The root sends its broadcast as soon as that is started, while the next rank,
+    // which has not started it, needs the ring's messages from the same peer.
+    constexpr rank_t p = 9;
+    std::atomic<int> wrong{0};
+    in_process{p, {.slots = 4}}.run([&](auto transport) {
+        communicator comm{std::move(transport), {.timeout_ns = 20'000'000'000}};
+        std::vector<long> x(p * 4, 1), y(150'000, static_cast<long>(comm.rank()));
+        operation first = start_allreduce(comm, x, plus{}, ring{});
+        status s, t;
+        if (comm.rank() == 1) first.wait(s);
+        operation second = start_broadcast(comm, y, root{0}, chain{});
+        first.wait(s);
+        second.wait(t);
+        wrong += s || t || x[1] != 9 || y.back() != 0;
+    });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("operation: waits for as long as std::chrono says, for ever too") {
+    using namespace std::chrono_literals;
+    in_process{2}.run([](auto transport) {
+        communicator comm{std::move(transport), {.timeout_ns = forever}};
+        std::vector<int> x(3, 1);
+        if (comm.rank() == 1) {
+            std::this_thread::sleep_for(20ms);
+            start_allreduce(comm, x, plus{}).wait();
+            std::this_thread::sleep_for(20ms);
+            comm.set_timeout(std::chrono::hours::max());
+            allreduce(comm, x, plus{});
+        } else {
+            operation op = start_allreduce(comm, x, plus{});
+            if (op.wait_for(-1s)) throw std::runtime_error("not yet");
+            if (op.wait_for(2ms)) throw std::runtime_error("not yet");
+            if (!op.wait_for_ns(forever)) throw std::runtime_error("gave up");
+            op.wait();
+            allreduce(comm, x, plus{});
+        }
+        if (x[0] != 4) throw std::runtime_error("a wrong sum");
+    });
+}
+
+TEST_CASE("operation: its time counts from its start, and can be changed") {
+    for (const bool more : {false, true}) {
+        ranks all(2);
+        all.comm[0].set_timeout(std::chrono::milliseconds(1));
+        std::vector<int> x(4), y(4);
+        operation op = start_allreduce(all.comm[0], x, plus{});
+        if (more) op.set_timeout(std::chrono::milliseconds(10));
+        all.world.advance_to(all.world.now_ns() + 2'000'000); // nobody polls
+        operation other;
+        for (int i = 0; i != 200; ++i) op.poll();
+        CHECK(op.done() == !more);
+        if (more) {
+            other = start_allreduce(all.comm[1], y, plus{});
+            all.settle();
+        }
+        REQUIRE(op.done());
+        CHECK(op.result().code == (more ? errc::ok : errc::deadline));
+    }
+}
+
+TEST_CASE("start: barriers keep every rank back until the last has come") {
+    for (const rank_t p : {2u, 3u, 5u, 8u})
+        for (rank_t last = 0; last != p; ++last) {
+            ranks all(p);
+            std::vector<operation> ops(p);
+            for (rank_t r = 0; r != p; ++r)
+                if (r != last) ops[r] = start_barrier(all.comm[r]);
+            all.settle();
+            CAPTURE(p, last);
+            for (rank_t r = 0; r != p; ++r) CHECK(ops[r].done() == (r == last));
+            ops[last] = start_barrier(all.comm[last]);
+            all.settle();
+            for (operation& op : ops) {
+                REQUIRE(op.done());
+                CHECK(op.result() == status{});
+            }
+        }
 }
 
 TEST_CASE("start: the same plan in flight many times is bound as often, and kept within the limit") {

@@ -6,6 +6,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/detail/plan_cache.hpp>
+#include <bough/detail/unbound_call.hpp>
 #include <bough/execute/session.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/select/any_costs.hpp>
@@ -83,6 +84,7 @@ public:
     status refuse(const status& why) {
         if (is_stale()) return stale();
         session_->refuse(next_tag(), members_);
+        ring();
         return why;
     }
     // Starts a call under a number of its own. If memory runs out, the number is refused, or the operation abandoned: the
@@ -141,6 +143,7 @@ public:
     communicator_options options;
     plan_cache plans;
     std::vector<std::unique_ptr<spare_frame>> spare_frames;
+    unbound_call<communicator_core> unbound;
 
 private:
     struct made_choice {
@@ -148,6 +151,13 @@ private:
         std::shared_ptr<const void> plan;
     };
 
+    // Wakes whoever drives the session besides its callers, if there is anything to do.
+    void ring() {
+        if constexpr (requires { session_->transport().operation_started(); })
+            session_->with_lock([this] {
+                if (session_->busy()) session_->transport().operation_started();
+            });
+    }
     status start_tagged(session_operation& op, prepared& work, const call& c, const call_signature& signature,
                         envelope& tag) {
         tag.plan = work.bound().plan_id;
@@ -164,10 +174,7 @@ private:
         }
         tag.signature = signature;
         session_->start(op, work, c, tag, options.timeout_ns);
-        if constexpr (requires { session_->transport().operation_started(); })
-            session_->with_lock([&] {
-                if (!op.done()) session_->transport().operation_started();
-            });
+        ring();
         return {};
     }
 

@@ -92,7 +92,8 @@ private:
     communicator_core<T>& core_;
 };
 
-// What is thrown before the call has its number is an error of a call that has not started.
+// What is thrown before the call has its number is an error of a call that has not started. Binding is no call: without memory
+// for it, each start is one that is refused.
 template <class Handle, class T, class F>
 Handle start_as(communicator<T>& comm, F&& front_door) {
     constexpr bool persistent = std::is_same_v<Handle, persistent_operation>;
@@ -101,7 +102,10 @@ Handle start_as(communicator<T>& comm, F&& front_door) {
     try {
         made = started<T>::make(comm.core(), persistent);
     } catch (...) {
-        return Handle(comm.refuse({.code = errc::no_resources}));
+        if constexpr (persistent)
+            return Handle(comm.core()->unbound.acquire(comm.core()));
+        else
+            return Handle(comm.refuse({.code = errc::no_resources}));
     }
     Handle handle(made);
     starter<T> on(*made);

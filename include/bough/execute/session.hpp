@@ -145,6 +145,12 @@ public:
         return core_.outstanding();
     }
 
+    // Is there anything to do before the next call? Operations in flight, or what others must still be told.
+    bool busy() const {
+        const lock_guard held(mutex_);
+        return core_.outstanding() != 0 || core_.has_to_send();
+    }
+
     // Progress until the operation is done. Never longer than its timeout, unless the transport breaks its rules.
     const status& wait(session_operation& op) {
         std::uint64_t attend_ns = 0;

@@ -101,12 +101,12 @@ public:
     }
 
     bool progress() {
-        std::size_t found = 0;
+        std::size_t found = 0, next = 0;
         sheltered([&] { found = transport_.poll(events_); });
         handling_ = true;
-        for (std::size_t i = 0; i != found;)
+        while (next != found) // again after each exception
             sheltered([&] {
-                while (i != found) handle(events_[i++]);
+                while (next != found) handle(events_[next++]);
             });
         handling_ = false;
         if (blocked_) retry();

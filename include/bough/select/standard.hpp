@@ -7,8 +7,10 @@
 #ifndef BOUGH_SELECT_STANDARD_HPP
 #define BOUGH_SELECT_STANDARD_HPP
 
+#include <bough/algorithm/tree_source.hpp>
 #include <bough/select/any_costs.hpp>
 #include <bough/select/candidates.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -34,6 +36,16 @@ namespace detail {
 // Of ordered{shape}, the ranks below the root and those above it have a tree each: how many ranks the larger one has, with the
 // root. An fnomial of so many ranks less one is flat.
 constexpr rank_t widest_side(const dimensions& at) noexcept { return std::max(at.root, at.size - 1 - at.root) + 1; }
+
+// Adds trees whose subtrees are intervals of ranks for any root, so that blocks travel in one piece. Algorithm: one over a tree
+// source, as tree_gather<ordered<fnomial>>.
+template <class Algorithm>
+void add_interval_trees(candidate_list& made, const dimensions& at) {
+    using shape = ordered<fnomial>;
+    for (const rank_t degree : {2u, 3u, 4u, 8u})
+        if (degree + 1 < widest_side(at)) made.add(Algorithm{shape{{degree}}});
+    made.add(Algorithm{shape{{at.size < 2 ? 2 : at.size}}}); // straight to the root, or from it
+}
 
 // Adds an algorithm that pipelines blocks, in a few numbers of them, none of less than about 512 bytes: 2, 8, then each
 // twice the one before, or of many ranks four times, since to be off by two costs less than to look at them all.

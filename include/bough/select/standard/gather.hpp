@@ -4,9 +4,7 @@
 #define BOUGH_SELECT_STANDARD_GATHER_HPP
 
 #include <bough/algorithm/gather/tree.hpp>
-#include <bough/algorithm/tree_source.hpp>
 #include <bough/select/standard.hpp>
-#include <bough/tree/fnomial.hpp>
 
 namespace bough {
 
@@ -14,9 +12,7 @@ template <>
 struct standard_set<goal::gather> {
     template <int = 0>
     static void add(candidate_list& made, const dimensions& at, const problem&) {
-        for (const rank_t degree : {2u, 3u, 4u, 8u})
-            if (degree + 1 < detail::widest_side(at)) made.add(tree_gather{ordered{fnomial{degree}}});
-        made.add(tree_gather{ordered{fnomial{at.size < 2 ? 2 : at.size}}}); // straight to the root
+        detail::add_interval_trees<tree_gather<ordered<fnomial>>>(made, at);
     }
 };
 

@@ -4,9 +4,7 @@
 #define BOUGH_SELECT_STANDARD_SCATTER_HPP
 
 #include <bough/algorithm/scatter/tree.hpp>
-#include <bough/algorithm/tree_source.hpp>
 #include <bough/select/standard.hpp>
-#include <bough/tree/fnomial.hpp>
 
 namespace bough {
 
@@ -14,9 +12,7 @@ template <>
 struct standard_set<goal::scatter> {
     template <int = 0>
     static void add(candidate_list& made, const dimensions& at, const problem&) {
-        for (const rank_t degree : {2u, 3u, 4u, 8u})
-            if (degree + 1 < detail::widest_side(at)) made.add(tree_scatter{ordered{fnomial{degree}}});
-        made.add(tree_scatter{ordered{fnomial{at.size < 2 ? 2 : at.size}}}); // straight from the root
+        detail::add_interval_trees<tree_scatter<ordered<fnomial>>>(made, at);
     }
 };
 

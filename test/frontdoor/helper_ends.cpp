@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whatever ends an operation ends it under a helper thread too, with nobody else in the library: its time, the failure of a
+// peer, a refusal, its handle; and what comes after a failure, an agreement and a new epoch.
+#include "support/catch.hpp"
+#include <bough/algorithm/ring.hpp>
+#include <bough/group.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/progress_thread.hpp>
+#include <bough/serialised.hpp>
+#include <bough/start_allreduce.hpp>
+#include <bough/transport/in_process.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace bough;
+using namespace std::chrono_literals;
+using serial = serialised<in_process::endpoint>;
+using clock_type = std::chrono::steady_clock;
+
+// Only looks, until it is so or 20 s are over.
+template <class F>
+bool comes_true(F&& is_so) {
+    const auto last = clock_type::now() + 20s;
+    while (!is_so() && clock_type::now() < last) std::this_thread::sleep_for(200us);
+    return is_so();
+}
+
+// Runs body(comm, helper, seen) on two ranks, each with a helper; seen(is, what) notes what is not.
+template <class F>
+void on_two(F&& body) {
+    std::array<std::atomic<const char*>, 2> wrong{};
+    in_process{2}.run([&](auto transport) {
+        communicator<serial> comm{serialised{std::move(transport)}};
+        progress_thread helper;
+        helper.look_after(comm);
+        body(comm, helper, [&, me = comm.rank()](bool is, const char* what) {
+            if (!is) wrong[me] = what;
+        });
+    });
+    for (const auto& w : wrong) CHECK(std::string(w == nullptr ? "" : w.load()) == "");
+}
+
+} // namespace
+
+TEST_CASE("helper: an operation's time passes though its session is busy") {
+    in_process busy_world{2};
+    on_two([&](communicator<serial>& comm, progress_thread& helper, auto seen) {
+        communicator<serial> busy{serialised{busy_world.connect(comm.rank())}};
+        helper.look_after(busy);
+        comm.set_timeout(30ms);
+        std::vector<int> x(3, 1);
+        operation stuck;
+        if (comm.rank() == 0) stuck = start_allreduce(comm, x, plus{}); // the other one does not come
+        const auto begun = clock_type::now();
+        int last = 0;
+        for (int rounds = 0; last == 0; ++rounds) { // traffic, until rank 0 has seen the end or 10 s are over
+            last = comm.rank() == 0 && (stuck.done() || clock_type::now() > begun + 10s) ? 1 : 0;
+            operation more = start_allreduce(busy, std::span(&last, 1), plus{});
+            while (!more.done()) std::this_thread::yield();
+            more.wait();
+        }
+        seen(stuck.done() && (comm.rank() == 1 || stuck.result().code == errc::deadline), "its deadline");
+        seen(comes_true([&] { return bool(comm.poison()); }), "both are told");
+    });
+}
+
+TEST_CASE("helper: a refusal, a cancelled and a destroyed operation end that of the other rank") {
+    enum how { refused, cancelled, destroyed };
+    for (const how by : {refused, cancelled, destroyed})
+        on_two([&](communicator<serial>& comm, progress_thread&, auto seen) {
+            auto x = std::make_unique<std::vector<std::uint64_t>>(5000, 1);
+            std::vector<std::uint64_t> shorter(3);
+            if (comm.rank() == 0) {
+                operation op = start_allreduce(comm, *x, plus{});
+                seen(comes_true([&] { return op.done(); }), "it ends");
+                seen(op.result().code == errc::peer_aborted, "a peer gave up");
+                return;
+            }
+            if (by == refused) {
+                operation bad = start_allreduce(comm, *x, shorter, plus{});
+                seen(bad.done() && bad.result().code == errc::invalid_argument, "refused");
+                // Nothing is in flight here, so the helper sleeps.
+                seen(comes_true([&] { return comm.progress(), bool(comm.poison()); }), "the others had started it");
+                return;
+            } else {
+                std::optional<operation> op = start_allreduce(comm, *x, plus{}, ring{});
+                if (by == cancelled) {
+                    op->cancel();
+                    seen(comes_true([&] { return op->done(); }), "cancelled");
+                } else {
+                    op.reset();
+                }
+                x.reset(); // nobody reads it any more
+            }
+            seen(comes_true([&] { return bool(comm.poison()); }), "the group is poisoned");
+        });
+}
+
+TEST_CASE("helper: a failure, agreement and shrink beside it, again and again") {
+    on_two([](communicator<serial>& first, progress_thread&, auto seen) {
+        std::optional<communicator<serial>> comm(std::move(first));
+        for (int epoch = 0; epoch != 5; ++epoch) {
+            std::vector<std::uint64_t> x(2000, 1), shorter(3);
+            for (std::uint64_t i = 0; i != 20; ++i) {
+                operation op = start_allreduce(*comm, x, plus{});
+                seen(agree(*comm, 6 + comm->rank()) == 6, "agree beside an operation");
+                op.wait();
+            }
+            if (comm->rank() == 0)
+                (void)start_allreduce(*comm, x, shorter, plus{}); // breaks the group
+            else
+                (void)start_allreduce(*comm, x, plus{}).wait_for(20s);
+            status s;
+            std::optional<communicator<serial>> rest = shrink(*comm, s);
+            seen(rest.has_value() && rest->size() == 2 && !s, "both live on");
+            if (!rest) return;
+            comm = std::move(rest);
+        }
+    });
+}
+
+TEST_CASE("helper: looks after a transport as long as it was told to, and sleeps on") {
+    on_two([](communicator<serial>& comm, progress_thread& helper, auto seen) {
+        communicator<serial> twin = duplicate(comm);
+        helper.look_after(twin); // the same transport
+        helper.leave(comm);
+        std::vector<int> x(3, 1);
+        const auto one = [&](communicator<serial>& on) {
+            operation op = start_allreduce(on, x, plus{});
+            seen(comes_true([&] { return op.done(); }), "it is looked after");
+            op.wait();
+        };
+        one(comm);
+        one(twin);
+        helper.leave(twin);
+        helper.leave(twin); // does nothing
+        operation op = start_allreduce(comm, x, plus{});
+        std::this_thread::sleep_for(20ms);
+        seen(comm.shared_session().use_count() < 4, "the helper has let go"); // comm, twin, here
+        op.wait();
+        progress_thread other; // now another may
+        other.look_after(comm);
+        one(comm);
+        {
+            progress_thread third;
+            third.leave(comm);
+        }
+        one(comm);
+    });
+}
