@@ -2,7 +2,6 @@
 // The cases of test/nic/conformance.hpp by hosts that are processes, over shared memory.
 #if defined(__linux__)
 #include "nic/conformance.hpp"
-
 #include "nic/conformance_host.hpp"
 #include "support/catch.hpp"
 #include <bough/allreduce.hpp>

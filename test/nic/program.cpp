@@ -72,8 +72,12 @@ TEST_CASE("a message is little endian, field by field", "[nic]") {
 namespace {
 
 template <nic::limits L>
+constexpr bool fix_sample() {
+    return nic::fix<L>(sample()).head.steps != 0;
+}
+template <nic::limits L>
 concept fixes = requires {
-    typename std::bool_constant<(nic::fix<L>(sample()).head.steps != 0)>;
+    typename std::bool_constant<fix_sample<L>()>;
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "nic/conformance.hpp"
 #include "riscv/work.hpp"
 #include "tables.hpp" // written by host.cpp
+#include <bough/nic/wire.hpp>
 
 namespace {
 
@@ -121,6 +122,37 @@ void measure_limbs() {
     lower.print("limbs", "rounded");
 }
 
+// Programs for 16 ranks or fewer, decoded from what a host has written.
+template <bough::nic::limits Room, u32 Sets>
+struct tables {
+    bough::nic::fixed_program<Room> programs[Sets][16];
+
+    bool load(const unsigned (&lengths)[Sets][16], const unsigned char* bytes) {
+        for (u32 set = 0; set != Sets; ++set)
+            for (u32 r = 0; r != 16; bytes += lengths[set][r++])
+                if (lengths[set][r] != 0 &&
+                    bough::nic::decode(bytes, lengths[set][r], programs[set][r]) != bough::nic::table_fault::none)
+                    return false;
+        return true;
+    }
+};
+tables<room_1, 1> tables_1;
+tables<room_8, 1> tables_8;
+tables<room_68, 1> tables_68;
+tables<room_conformance, conformance::case_count> tables_conformance;
+
+void load_tables() {
+    if (!tables_1.load(lengths_1, bytes_1) || !tables_8.load(lengths_8, bytes_8) ||
+        !tables_68.load(lengths_68, bytes_68) || !tables_conformance.load(lengths_conformance, bytes_conformance))
+        put("fault: a table does not decode\n");
+    unsigned char damaged[sizeof bytes_1];
+    for (u32 i = 0; i != sizeof bytes_1; ++i) damaged[i] = bytes_1[i];
+    damaged[40] ^= 1;
+    bough::nic::fixed_program<room_1> p;
+    if (bough::nic::decode(damaged, lengths_1[0][0], p) != bough::nic::table_fault::checksum)
+        put("fault: a damaged table was taken\n");
+}
+
 template <u32 Elements, bough::nic::limits Room>
 struct machine_room {
     bough::nic::fixed_state<Room, u64> states[16];
@@ -162,13 +194,13 @@ void measure_machine() {
     const auto soft = [](u64 a, u64 b) { return add<bough::f64_bits>(a, b); };
     bool good = true;
     for (u32 r = 0; r != 16; ++r) scalar.values[r][0] = moderate(r);
-    good &= scalar.run(programs_1[0], plus, "i64");
+    good &= scalar.run(tables_1.programs[0], plus, "i64");
     value("allreduce", "i64", scalar.digest_of_results());
-    good &= scalar.run(programs_1[0], soft, "f64");
+    good &= scalar.run(tables_1.programs[0], soft, "f64");
     value("allreduce", "f64", scalar.digest_of_results());
     for (u32 r = 0; r != 16; ++r)
         for (u32 k = 0; k != 8; ++k) eight.values[r][k] = moderate(16 * k + r);
-    good &= eight.run(programs_8[0], soft, "f64x8");
+    good &= eight.run(tables_8.programs[0], soft, "f64x8");
     value("allreduce", "f64x8", eight.digest_of_results());
     // The exact sum: the programs add integers, the host at the end rounds.
     using state = bough::limb_state<bough::f64_bits>;
@@ -176,7 +208,7 @@ void measure_machine() {
         const state s = state::of(moderate(r));
         for (u32 k = 0; k != state::size; ++k) limbs.values[r][k] = s.word[k];
     }
-    good &= limbs.run(programs_68[0], plus, "exact");
+    good &= limbs.run(tables_68.programs[0], plus, "exact");
     state sum;
     for (u32 r = 0; r != 16; ++r) {
         for (u32 k = 0; k != state::size; ++k) good &= limbs.net.result[r][k] == limbs.net.result[0][k];
@@ -195,7 +227,8 @@ void run_conformance() {
         const auto op = [&](u64 a, u64 b) {
             return c.numbers == conformance::numbers::doubles ? add<bough::f64_bits>(a, b) : a + b;
         };
-        if (!net.play(c, programs_conformance[i], conformance_states, op)) put("fault: "), put(c.name), put("\n");
+        if (!net.play(c, tables_conformance.programs[i], conformance_states, op))
+            put("fault: "), put(c.name), put("\n");
         value("conformance", "results", net.found.results);
         value("conformance", "messages", net.found.messages);
     }
@@ -222,6 +255,7 @@ void* memset(void* to, int byte, __SIZE_TYPE__ n) {
     measure_format<bough::f16_bits>("f16");
     measure_format<bough::bf16_bits>("bf16");
     measure_limbs();
+    load_tables();
     measure_machine();
     run_conformance();
     *reinterpret_cast<volatile u32*>(0x10'0000) = 0x5555; // power off

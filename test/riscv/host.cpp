@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The host's side of test/riscv: prints what the device must print, computed with the floating-point unit; or, with the
-// argument `tables`, the NIC programs as constants for the device, which has no heap to assemble them in.
+// argument `tables`, the bytes of the NIC programs for the device, which has no heap to assemble them in.
 #include "nic/conformance_programs.hpp"
 #include "op/soft_oracle.hpp"
 #include "riscv/work.hpp"
@@ -99,34 +99,23 @@ nic::limits room_of(const std::vector<std::vector<nic::program>>& sets) {
     return l;
 }
 
+// Room for them, and their bytes, as every target gets them: to be decoded by the device.
 void print_tables(const char* name, const std::vector<std::vector<nic::program>>& sets) {
     const nic::limits l = room_of(sets);
     std::printf("inline constexpr bough::nic::limits room_%s{%u, %u, %u, %u, %u, %u};\n", name, l.steps, l.slots,
                 l.counters, l.inlets, l.banks, l.elements);
-    std::printf("inline constexpr bough::nic::fixed_program<room_%s> programs_%s[][16] = {\n", name, name);
+    std::printf("inline constexpr unsigned lengths_%s[][16] = {", name);
     for (const auto& programs : sets) {
-        std::printf("{\n");
-        for (const auto& p : programs) {
-            const auto& h = p.head;
-            std::printf("{{%uu, %u, %u, %u, %u, %u, %u, %u, %u, %u, %uu, %uu, %uu},\n {{", h.magic, h.version,
-                        h.bank_bits, h.flags, h.rank, h.ranks, h.steps, h.slots, h.counters, h.inlets, h.elements,
-                        h.stream, h.checksum);
-            for (const auto& s : p.steps)
-                std::printf("{static_cast<bough::nic::kind>(%u), %u, %u, %u, %u, %u, %u, %u, %u}, ",
-                            static_cast<unsigned>(s.what), s.flags, s.peer, s.a, s.b, s.out, s.wait, s.threshold,
-                            s.bump);
-            std::printf("}},\n {{");
-            for (const auto& s : p.slots) std::printf("{%u, %u}, ", s.first, s.count);
-            std::printf("}},\n {{");
-            for (const auto& c : p.counters)
-                std::printf("{%u, %u, %u, %u}, ", c.increment, c.primed, c.first_step, c.steps);
-            std::printf("}},\n {{");
-            for (const auto& i : p.inlets) std::printf("{%u, %u, %u, %u}, ", i.from, i.slot, i.counter, i.flags);
-            std::printf("}}},\n");
-        }
-        std::printf("},\n");
+        std::printf("{");
+        for (const auto& p : programs) std::printf("%zu, ", nic::encoded_bytes(p.head));
+        std::printf("}, ");
     }
-    std::printf("};\n");
+    std::printf("};\ninline constexpr unsigned char bytes_%s[] = {", name);
+    std::size_t n = 0;
+    for (const auto& programs : sets)
+        for (const auto& p : programs)
+            for (const unsigned byte : nic::encoded(p)) std::printf(n++ % 32 == 0 ? "\n%u," : "%u,", byte);
+    std::printf("\n};\n");
 }
 
 void print_all_tables() {

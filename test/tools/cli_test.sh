@@ -263,14 +263,26 @@ run 1 nic reduce binomial --ranks 16 --target xdp
 prints "xdp refuses: rank 0: one arrival sets more messages free than the target can send at once (4, and 1 is the most)"
 run 0 nic reduce binomial --ranks 16 --target xdp --without-credits
 prints "checked, but for what hosts promise"
+run 1 nic reduce flat --ranks 16 --target xdp --without-credits --elements 68 --rank 5
+prints "xdp refuses: rank 0: a bank needs more elements than the target has room for in one (1088, and 1024 is the most)"
+run 1 nic reduce binomial --ranks 16 --target tc --op min
+prints "the target has a few ops, and this is none of them"
 run 1 nic allreduce ring --ranks 5 --op own
 prints "the plan does not keep rank order, and the op does not commute"
 run 0 nic barrier dissemination --ranks 2 --rank 1 --format hex
 grep -qE '^4247484e0200000001000200' "$scratch/out" || fail "$command_line: no program"
 run 0 nic --targets
 prints "portals4"
+prints "sum of int64, uint64, float64"
 refuses "--target: there is no 'abacus'; known are host, simulated, xdp" nic reduce flat --ranks 4 --target abacus
 refuses "COLLECTIVE: say which" nic reduce
+run 0 nic --choose --ranks 64
+prints "reduce over 64 ranks, 8 bytes: all on NICs, degree "
+prints "all on hosts"
+run 0 nic --choose --ranks 2
+prints "reduce over 2 ranks, 8 bytes: all on hosts"
+refuses "--nic-costs: needs four times: L,r,c,C" nic --choose --ranks 64 --nic-costs 1,2,3
+refuses "--choose: needs --ranks" nic --choose
 
 # --- verify ---
 run 0 verify allreduce recursive_doubling --ranks 13
@@ -519,14 +531,16 @@ refuses "--op: there is no 'divides'; known are plus" run reduce --ranks 3 --op 
 refuses "--op: bit_or makes no sense on f64" run reduce --ranks 3 --op bit_or
 refuses "--type: there is no 'f16'; known are f64" run reduce --ranks 3 --type f16
 refuses "--degree: goes with one algorithm, not with auto" run reduce --ranks 3 --degree 3
-refuses "--transport: there is no 'pigeon'; known are in_process, shared_memory, tcp, mpi" run reduce --ranks 3 --transport pigeon
+refuses "--transport: there is no 'pigeon'; known are in_process, shared_memory, tcp, composite, fabric, mpi" run reduce --ranks 3 --transport pigeon
 refuses "--ranks is required" run reduce
 refuses "--ranks is required" run reduce --transport shared_memory
 refuses "--launch: there is no 'ssh'; known are local, pmix" run reduce --ranks 3 --launch ssh
-refuses "--launch: pmix goes with shared_memory and tcp" run reduce --ranks 3 --launch pmix
+refuses "--launch: pmix goes with shared_memory, tcp, composite and fabric" run reduce --ranks 3 --launch pmix
 refuses "--emulate: goes with in_process" run reduce --ranks 3 --transport tcp --emulate latency=1us
 refuses "ALGORITHM: reduce has no 'oak'" run reduce --ranks 3 --transport shared_memory --algorithm oak
-for transport in shared_memory tcp; do
+refuses "--nodes: goes with composite" run reduce --ranks 3 --transport tcp --nodes 2
+refuses "--provider: goes with fabric" run reduce --ranks 3 --transport tcp --provider shm
+for transport in shared_memory tcp composite fabric; do
     "$bough" run barrier --ranks 2 --transport $transport --iterations 1 2>&1 | grep -q "was built without" && continue
     for ranks in 1 2 5; do
         run 0 run allreduce --ranks $ranks --transport $transport --bytes 8,64K --iterations 7
@@ -538,6 +552,16 @@ for transport in shared_memory tcp; do
     json run broadcast --ranks 3 --transport $transport --bytes 8 --iterations 5 --root 2 --json
     prints "\"transport\": \"$transport\""
 done
+if "$bough" run barrier --ranks 2 --transport composite --iterations 1 >/dev/null 2>&1; then
+    run 0 run allreduce --ranks 5 --transport composite --nodes 2 --bytes 8,64K --iterations 3
+    prints "right: $((3 * (1 + 8192) * 5)) elements"
+    refuses "--nodes: needs a number from 1 to 3, not '4'" run reduce --ranks 3 --transport composite --nodes 4
+fi
+if "$bough" run barrier --ranks 2 --transport fabric --iterations 1 >/dev/null 2>&1; then
+    run 0 run allreduce --ranks 3 --transport fabric --provider shm --bytes 8,64K --iterations 3
+    prints "right: $((3 * (1 + 8192) * 3)) elements"
+    refuses "--provider: libfabric has none of that name here" run reduce --ranks 2 --transport fabric --provider pigeon
+fi
 refuses "--iterations: needs a whole number" run reduce --ranks 3 --iterations lots
 
 # --- launch ---

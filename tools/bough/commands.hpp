@@ -69,6 +69,11 @@ struct nic_arguments {
     bool multicast = false;
     bool without_credits = false;
     bool targets = false; // list them instead
+    bool choose = false;  // say where a reduction should run
+    std::string host_costs = "4us,2.5us,0.02us,0.5us"; // L, r, c, C
+    std::string nic_costs = "2.1us,0.42us,1.5us,9.2us";
+    std::string per_node = "1";
+    std::string node_costs = "0.1us,0.06us,0.01us,0.05us";
 };
 int nic(const nic_arguments&);
 
@@ -132,6 +137,8 @@ struct run_arguments {
     std::string root = "0";
     std::string transport = "in_process";
     std::string launch = "local"; // or pmix
+    std::string nodes;            // of composite
+    std::string provider;         // of fabric
     std::string bytes = "8,1K,64K,1M";
     std::string op = "plus";
     std::string type = "f64";

@@ -205,6 +205,7 @@ private:
                 "  bough nic reduce fnomial --degree 4 --ranks 16 --rank 0\n"
                 "  bough nic reduce fnomial --degree 4 --ranks 16 --multicast --target xdp\n"
                 "  bough nic --targets\n"
+                "  bough nic --choose --ranks 64 --nic-costs 2.1us,0.42us,0.25us,9.2us\n"
                 "The programs are checked as a set. Exit status 1 if the target refuses; the last line says why.",
                 [this] { return nic(nic_); });
         add_plan(command, nic_.plan, "How many ranks", false);
@@ -219,6 +220,18 @@ private:
         command->add_flag("--multicast", nic_.multicast, "Of a reduce: the root sends its result to everyone at once");
         command->add_flag("--without-credits", nic_.without_credits, "Hosts promise not to run ahead");
         command->add_flag("--targets", nic_.targets, "List the targets and what they are able to do");
+        command->add_flag("--choose", nic_.choose,
+                          "Say where a reduction of --ranks should run: hosts, NICs, or levels of the tree on each");
+        const char* const costs =
+            "Of a message L and r, of a combine c, of entering and being told C; in ns or with a unit";
+        command->add_option("--host-costs", nic_.host_costs, costs)->type_name("L,r,c,C")->capture_default_str();
+        command->add_option("--nic-costs", nic_.nic_costs, costs)->type_name("L,r,c,C")->capture_default_str();
+        command->add_option("--per-node", nic_.per_node, "Processes of a rank that reduce in shared memory first")
+            ->type_name("n")
+            ->capture_default_str();
+        command->add_option("--node-costs", nic_.node_costs, "The same four, between processes of a node")
+            ->type_name("L,r,c,C")
+            ->capture_default_str();
         add_format(command, nic_.plan.format, {"text", "hex"}, false);
     }
 
@@ -336,6 +349,8 @@ private:
                                 "  bough run allreduce --ranks 4 --bytes 8,64K,1M --op plus --type f64\n"
                                 "  bough run reduce --ranks 8 --bytes 8 --algorithm all\n"
                                 "  bough run allreduce --ranks 4 --transport shared_memory\n"
+                                "  bough run allreduce --ranks 6 --transport composite --nodes 2\n"
+                                "  bough run broadcast --ranks 3 --transport fabric --provider shm\n"
                                 "  mpirun -n 4 bough run allreduce --transport tcp --launch pmix\n"
                                 "  bough run broadcast --ranks 4 --bytes 8 --iterations 21 --emulate cluster.json\n"
                                 "Every element of every result is compared; exit status 1 if one is wrong.",
@@ -355,8 +370,17 @@ private:
         command->add_option("--root", run_.root, "The rank at the top; 0 if not given")->type_name("R");
         command
             ->add_option("--transport", run_.transport,
-                         "in_process: ranks are threads; shared_memory, tcp: processes; mpi: those of mpirun")
+                         "in_process: ranks are threads; shared_memory, tcp, composite, fabric: processes; mpi: those "
+                         "of mpirun")
             ->type_name("T");
+        command
+            ->add_option("--nodes", run_.nodes,
+                         "Of composite: as if the ranks were on so many nodes; those where they are if not given")
+            ->type_name("N");
+        command
+            ->add_option("--provider", run_.provider,
+                         "Of fabric: as fi_info names it, tcp;ofi_rxm or shm; libfabric's choice if not given")
+            ->type_name("NAME");
         command
             ->add_option("--launch", run_.launch,
                          "Who starts processes: local: this program; pmix: mpirun or srun have. local if not given")

@@ -61,20 +61,34 @@ const auto& find(const char* argument, const All& all, std::string_view wanted, 
 
 std::string figure(std::uint32_t n) { return n == 0xffff'ffffu ? "any" : std::to_string(n); }
 
+// What a target can combine, and how.
+std::string combines(const nics::capabilities& target) {
+    std::string text, elements;
+    const auto add = [](std::string& to, std::string_view name) { to += (to.empty() ? "" : ", ") + std::string(name); };
+    for (const auto& [name, op] : ops)
+        if (target.ops.contains(op)) add(text, name);
+    for (const element_type& type : types)
+        if (target.elements.contains(type.element)) add(elements, type.name);
+    if (target.ops == nics::all_of<nics::native>) text = "anything";
+    return text + (target.elements == nics::all_of<nics::element> ? "" : " of " + elements);
+}
+
 int print_targets() {
-    std::cout << std::left << std::setw(20) << "target" << std::right << std::setw(7) << "steps" << std::setw(7)
-              << "slots" << std::setw(9) << "counters" << std::setw(7) << "banks" << std::setw(9) << "message"
-              << std::setw(9) << "memory" << std::setw(7) << "sends"
-              << "  multicast accumulates floating ops\n";
+    std::cout << std::left << std::setw(20) << "target" << std::right << std::setw(7) << "ranks" << std::setw(7)
+              << "steps" << std::setw(7) << "slots" << std::setw(9) << "counters" << std::setw(7) << "banks"
+              << std::setw(9) << "elements" << std::setw(9) << "message" << std::setw(9) << "memory" << std::setw(7)
+              << "sends"
+              << "  multicast accumulates floating combines\n";
     for (const nics::capabilities* t : targets)
-        std::cout << std::left << std::setw(20) << t->name << std::right << std::setw(7) << figure(t->steps)
-                  << std::setw(7) << figure(t->slots) << std::setw(9) << figure(t->counters) << std::setw(7)
-                  << figure(t->banks) << std::setw(9) << figure(t->message_bytes) << std::setw(9)
+        std::cout << std::left << std::setw(20) << t->name << std::right << std::setw(7) << figure(t->ranks)
+                  << std::setw(7) << figure(t->steps) << std::setw(7) << figure(t->slots) << std::setw(9)
+                  << figure(t->counters) << std::setw(7) << figure(t->banks) << std::setw(9)
+                  << figure(t->elements_per_bank) << std::setw(9) << figure(t->message_bytes) << std::setw(9)
                   << figure(t->memory_bytes) << std::setw(7) << figure(t->sends_per_arrival) << "  " << std::left
                   << std::setw(10) << (t->multicast ? "yes" : "no") << std::setw(12) << (t->accumulates ? "yes" : "no")
-                  << std::setw(9) << (t->floating_point ? "yes" : "no")
-                  << (t->ops == nics::all_of<nics::native> ? "any" : "atomics")
+                  << std::setw(9) << (t->floating_point ? "yes" : "no") << combines(*t)
                   << (t->shown ? "" : "; by its documents") << '\n';
+    std::cout << "elements: of a bank; message, memory: bytes, memory of all banks\n";
     return 0;
 }
 

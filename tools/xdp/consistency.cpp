@@ -3,9 +3,15 @@
 
 #include "nic.hpp"
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/barrier.hpp>
+#include <bough/communicator.hpp>
+#include <bough/launch.hpp>
 #include <bough/nic/assemble.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/op/min_max.hpp>
 #include <bough/op/soft_ops.hpp>
+#include <bough/reduce.hpp>
+#include <bough/transport/shared_memory.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
@@ -233,6 +239,33 @@ std::vector<double> on_processes(bool real_time, unsigned samples) {
     return us;
 }
 
+// bough's own reduce over shared memory, one process per rank; from the last clock that was read before entering.
+std::vector<double> on_shared_memory(unsigned samples) {
+    void* memory = mmap(nullptr, samples * sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+    auto* const us = static_cast<double*>(memory);
+    const bough::launch_report report = bough::launch(most_ranks, [&](bough::job job) {
+        bough::communicator comm{bough::shared_memory{job}};
+        const bough::root root{0};
+        for (unsigned e = 0; e != samples; ++e) {
+            bough::barrier(comm);
+            double x = comm.rank() + 1.0;
+            word entered = now_ns();
+            bough::reduce(comm, std::span(&x, 1), bough::plus{}, root, bough::fnomial{.degree = 4});
+            const word ended = now_ns();
+            bough::reduce(comm, std::span(&entered, 1), bough::max{}, root);
+            if (comm.rank() != 0) continue;
+            if (x != most_ranks * (most_ranks + 1) / 2) return 1;
+            us[e] = static_cast<double>(ended - entered) / 1000;
+        }
+        return 0;
+    });
+    std::vector<double> found(us, us + samples);
+    munmap(memory, samples * sizeof(double));
+    if (!report.ok()) throw std::runtime_error(bough::describe(report));
+    return found;
+}
+
 struct spread {
     double mean = 0, deviation = 0;
 };
@@ -250,7 +283,7 @@ void write_bins(std::FILE* out, const char* what, const char* cores, std::span<c
         const double bin = std::floor(20 * std::log10(std::max(sorted[i], 1e-3)));
         std::size_t end = i;
         while (end != sorted.size() && std::floor(20 * std::log10(std::max(sorted[end], 1e-3))) == bin) ++end;
-        std::fprintf(out, "%s, %s,%.4g,%.6f\n", what, cores, std::pow(10.0, bin / 20),
+        std::fprintf(out, "%s %s,%.4g,%.6f\n", what, cores, std::pow(10.0, bin / 20),
                      static_cast<double>(end - i) / static_cast<double>(sorted.size()));
         i = end;
     }
@@ -289,7 +322,8 @@ void print_consistency(const std::string& object, const network& net, unsigned s
             print(bins.get(), "NICs (XDP)", load, on_nics(on, samples));
         }
         print(bins.get(), "processes (UDP)", load, on_processes(false, samples));
-        print(bins.get(), "processes, real time", load, on_processes(true, samples));
+        print(bins.get(), "processes (real time)", load, on_processes(true, samples));
+        print(bins.get(), "bough (shared memory)", load, on_shared_memory(samples));
     }
 }
 

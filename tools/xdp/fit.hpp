@@ -12,7 +12,7 @@
 namespace xdp {
 
 // One host rings; its NIC tells all others by a multicast, which is their contribution, and they reduce to it. From before
-// it rings until it has the result; medians of `samples`.
+// it rings until it has the result; `samples` of each.
 void print_fit(const std::string& object, const network& net, unsigned samples);
 
 } // namespace xdp

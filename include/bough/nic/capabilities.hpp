@@ -252,8 +252,9 @@ struct riscv {
 };
 namespace detail {
 // Triggered writes and atomics. A combine is an atomic on the own memory; there is no "store the first, then add".
-constexpr capabilities triggers(const char* name, std::uint32_t pending) noexcept {
+constexpr capabilities triggers(const char* name, std::uint32_t pending, bool shown = false) noexcept {
     return {.name = name,
+            .shown = shown,
             .steps = pending,
             .message_bytes = 4096,
             .multicast = false,
@@ -263,9 +264,9 @@ constexpr capabilities triggers(const char* name, std::uint32_t pending) noexcep
             .ops = set(native::sum, native::min, native::max, native::bit_and, native::bit_or, native::bit_xor)};
 }
 } // namespace detail
-// libfabric deferred work.
+// libfabric deferred work (bough/nic/triggered.hpp); shown over the provider `sockets`.
 struct libfabric_deferred {
-    static constexpr capabilities limits = detail::triggers("libfabric_deferred", 0xfffe);
+    static constexpr capabilities limits = detail::triggers("libfabric_deferred", 0xfffe, true);
 };
 // The same on Slingshot: as many pending ones as the provider's default pool leaves, 512 less 8 reserved.
 struct cxi {
