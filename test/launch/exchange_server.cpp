@@ -12,6 +12,7 @@
 
 using namespace bough;
 using namespace bough::detail::jobs;
+using bough::detail::unique_fd;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <bough/launch.hpp>
 #include <bough/testing/wire_up_conformance.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -11,12 +12,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -283,6 +288,155 @@ TEST_CASE("launch: output may carry the rank") {
     const std::string all = text.data();
     for (const char* line : {"[0] line of 0\n", "[0] and no end\n", "[1] line of 1\n", "[1] and no end\n"})
         CHECK(all.find(line) != std::string::npos);
+}
+
+namespace {
+
+// Runs f in a child of this process whose standard output is a pipe, and returns what is read from it, 4 KiB a millisecond
+// or, if not `reading`, nothing. `how`: how the child ended.
+template <class F>
+std::string printed_by(const F& f, bool reading, int& how) {
+    pipe_ends out;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::dup2(out.fd[1], 1);
+        ::close(out.fd[0]);
+        ::close(out.fd[1]);
+        ::_exit(f());
+    }
+    ::close(std::exchange(out.fd[1], -1));
+    std::string text;
+    std::array<char, 4096> some{};
+    for (ssize_t n = 1; reading && n > 0;) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        n = ::read(out.fd[0], some.data(), some.size());
+        if (n > 0) text.append(some.data(), static_cast<std::size_t>(n));
+    }
+    REQUIRE(::waitpid(child, &how, 0) == child);
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("launch: no line is lost where the launcher's output is slow, whether it blocks or not") {
+    constexpr int lines = 20'000;
+    for (const bool blocks : {true, false}) {
+        int how = 0;
+        const std::string text = printed_by(
+            [blocks] {
+                if (!blocks) ::fcntl(1, F_SETFL, ::fcntl(1, F_GETFL) | O_NONBLOCK);
+                const auto print = [](job mine) {
+                    for (int i = static_cast<int>(mine.rank()); i < lines; i += 2) std::printf("line %d\n", i);
+                };
+                const launch_report report = launch(2, print, {.timeout_ns = 60'000 * ms, .prefix_output = true});
+                return report.ok() && !report.output_cut ? 0 : 1;
+            },
+            true, how);
+        CAPTURE(blocks);
+        CHECK(how == 0);
+        std::array<int, 2> due{0, 1};
+        for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != text.npos; at = end + 1) {
+            const auto rank = static_cast<std::size_t>(text[at + 1] - '0');
+            REQUIRE(rank < 2);
+            REQUIRE(text.substr(at, end - at) == "[" + std::to_string(rank) + "] line " + std::to_string(due[rank]));
+            due[rank] += 2;
+        }
+        CHECK((due == std::array<int, 2>{lines, lines + 1}));
+    }
+}
+
+TEST_CASE("launch: output that nobody reads does not keep a launch beyond its time") {
+    int how = 0;
+    printed_by(
+        [] {
+            const auto start = clock_type::now();
+            const auto print = [](job) {
+                for (int i = 0; i != 100'000; ++i) std::puts("nobody will ever read this");
+            };
+            const launch_report report = launch(2, print, {.timeout_ns = 300 * ms, .prefix_output = true});
+            if (!report.timed_out || !report.output_cut || report.ok()) return 1;
+            if (describe(report).find("nobody read the output") == std::string::npos) return 2;
+            return seconds_since(start) < 5 ? 0 : 3;
+        },
+        false, how);
+    CHECK(how == 0);
+}
+
+TEST_CASE("launch: a line without an end is passed on in pieces") {
+    int how = 0;
+    const std::string text = printed_by(
+        [] {
+            const auto print = [](job) { std::fputs(std::string(300'000, 'x').c_str(), stdout); };
+            return launch(1, print, {.prefix_output = true}).ok() ? 0 : 1;
+        },
+        true, how);
+    CHECK(how == 0);
+    CHECK(std::count(text.begin(), text.end(), 'x') == 300'000);
+    std::size_t longest = 0, pieces = 0;
+    for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != text.npos; at = end + 1, ++pieces)
+        longest = std::max(longest, end - at);
+    CHECK(longest < 80'000);
+    CHECK(pieces >= 4);
+}
+
+TEST_CASE("launch: whoever has no standard streams may launch") {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        for (const int stream : {0, 1, 2}) ::close(stream);
+        const auto talk = [](job mine) {
+            std::printf("hello\n"); // to nobody
+            std::fflush(stdout);
+            return sum_of_all(mine, 1) == 2 ? 0 : 1;
+        };
+        for (const bool prefix : {false, true}) {
+            if (!launch(2, talk, {.timeout_ns = 5000 * ms, .prefix_output = prefix}).ok()) ::_exit(1);
+            if (!launch(2, {"true"}, {.timeout_ns = 5000 * ms, .prefix_output = prefix}).ok()) ::_exit(2);
+            std::error_code ec;
+            const std::vector<std::string> nothing{"/no/such/program"};
+            launch(2, nothing, {.timeout_ns = 5000 * ms, .prefix_output = prefix}, ec);
+            if (ec != errc::invalid_argument) ::_exit(3);
+        }
+        ::_exit(0);
+    }
+    int how = 0;
+    REQUIRE(::waitpid(child, &how, 0) == child);
+    CHECK(how == 0);
+}
+
+namespace {
+
+// While it is set, a process is made just before the next fork of this one. It holds all descriptors that are open then.
+std::atomic<bool> make_brother{false};
+pid_t brother = 0;
+void before_fork() {
+    if (!make_brother.exchange(false)) return;
+    brother = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); // no handlers run
+    if (brother != 0) return;
+    ::alarm(30);
+    for (;;) ::pause();
+}
+
+} // namespace
+
+// As a rank of another launch does that a thread of this process has just begun.
+TEST_CASE("launch: a program's start does not wait for those who hold its descriptors") {
+    REQUIRE(::pthread_atfork(&before_fork, nullptr, nullptr) == 0);
+    for (const char* program : {"true", "/no/such/program"}) {
+        make_brother = true;
+        const std::vector<std::string> argv{program};
+        const auto start = clock_type::now();
+        std::error_code ec;
+        const launch_report report = launch(1, argv, {.timeout_ns = 5000 * ms}, ec);
+        CAPTURE(program);
+        CHECK(seconds_since(start) < 3);
+        if (argv[0] == "true")
+            CHECK((!ec && report.ok()));
+        else
+            CHECK(ec == errc::invalid_argument);
+        REQUIRE(brother > 0);
+        ::kill(brother, SIGKILL);
+        CHECK(::waitpid(brother, nullptr, 0) == brother);
+    }
 }
 
 TEST_CASE("launch: what cannot be is an error in both forms") {

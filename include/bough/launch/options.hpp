@@ -12,7 +12,7 @@ namespace bough {
 struct launch_options {
     std::uint64_t timeout_ns = forever; // of the whole job: then the ranks that are left are killed
     std::uint64_t grace_ns = forever;   // once a rank has failed: then the others are killed
-    bool prefix_output = false;         // each line of a rank's output begins with "[rank] "
+    bool prefix_output = false;         // each line of a rank's output begins with "[rank] "; at most 64 KiB of it
 };
 
 } // namespace bough

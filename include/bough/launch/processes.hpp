@@ -18,7 +18,6 @@
 #include <bough/launch/options.hpp>
 #include <bough/launch/report.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -26,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fcntl.h>
 #include <span>
@@ -95,10 +95,10 @@ status launch_function(rank_t ranks, F& f, const launch_options& options, launch
     std::fflush(stderr);
     launcher all(ranks, options);
     for (rank_t r = 0; r != ranks; ++r) {
-        int socket = -1;
-        const pid_t pid = all.start(r, socket);
+        rank_side mine;
+        const pid_t pid = all.start(r, mine);
         if (pid < 0) return {.code = errc::no_resources, .peer = r};
-        if (pid == 0) run_rank(f, r, ranks, socket);
+        if (pid == 0) run_rank(f, r, ranks, mine.socket);
     }
     report = all.run();
     return {};
@@ -118,34 +118,28 @@ inline status launch_program(rank_t ranks, std::span<const std::string> argv, co
     environment.push_back(variable.data());
     environment.push_back(nullptr);
 
-    launcher all(ranks, options);
+    launcher all(ranks, options, true);
     for (rank_t r = 0; r != ranks; ++r) {
-        int failure[2]; // carries errno of an exec that failed; closed by one that did not
-        if (::pipe2(failure, O_CLOEXEC) != 0) return {.code = errc::no_resources, .peer = r};
-        unique_fd told(failure[0]), tell(failure[1]);
-        int socket = -1;
-        const pid_t pid = all.start(r, socket);
+        rank_side mine;
+        const pid_t pid = all.start(r, mine);
         if (pid < 0) return {.code = errc::no_resources, .peer = r};
         if (pid == 0) {
-            ::fcntl(socket, F_SETFD, 0);
-            *std::to_chars(std::find(variable.begin(), variable.end(), '\0'), variable.end() - 1, socket).ptr = '\0';
+            ::fcntl(mine.socket, F_SETFD, 0);
+            char* const digits = variable.data() + std::strlen(variable.data());
+            *std::to_chars(digits, variable.data() + variable.size() - 1, mine.socket).ptr = '\0';
             ::execvpe(arguments[0], arguments.data(), environment.data());
             const int error = errno;
-            (void)!::write(tell.get(), &error, sizeof error);
+            (void)!::write(mine.tell, &error, sizeof error);
             ::_exit(127);
         }
-        tell.reset();
-        int error = 0;
-        ssize_t n = 0;
-        while ((n = ::read(told.get(), &error, sizeof error)) < 0 && errno == EINTR) {
-        }
-        if (n == sizeof error) {
-            status bad = os_status(error);
-            bad.peer = r;
-            return bad;
-        }
     }
-    report = all.run();
+    const launch_report ended = all.run();
+    if (all.error() != 0) {
+        status bad = os_status(all.error());
+        bad.peer = all.error_rank();
+        return bad;
+    }
+    report = ended;
     return {};
 }
 

@@ -31,6 +31,7 @@ struct launch_report {
     std::vector<rank_end> ranks;   // in order of rank
     rank_t first_failed = no_rank; // in order of time
     bool timed_out = false;        // the ranks that were left were killed
+    bool output_cut = false;       // and something that they had printed was left, which nobody had read
 
     bool ok() const noexcept {
         if (timed_out) return false;
@@ -82,6 +83,7 @@ inline std::string describe(const launch_report& report) {
     std::string text;
     const auto add = [&text](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
     if (report.timed_out) add("the time was up: the ranks that were left were killed");
+    if (report.output_cut) add("nobody read the output: some of it is lost");
     if (report.first_failed != no_rank) add(describe(report.ranks[report.first_failed]));
     for (const rank_end& r : report.ranks)
         if (!r.ok() && r.rank != report.first_failed) add(describe(r));

@@ -3,16 +3,21 @@
 //
 // It watches each child by a pidfd where the kernel has them, else by asking every few milliseconds; it installs no signal
 // handler and waits for no process but its own. Each child is killed when the launcher goes, also by SIGKILL
-// (PR_SET_PDEATHSIG); grandchildren are not.
+// (PR_SET_PDEATHSIG); grandchildren are not. Whoever has closed the standard streams may launch too: descriptors that are
+// made here are never in their places.
 #ifndef BOUGH_LAUNCH_DETAIL_LAUNCHER_HPP
 #define BOUGH_LAUNCH_DETAIL_LAUNCHER_HPP
 
+#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/launch/detail/exchange_server.hpp>
+#include <bough/launch/detail/output.hpp>
 #include <bough/launch/detail/wire.hpp>
 #include <bough/launch/options.hpp>
 #include <bough/launch/report.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/os/fd.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,8 +26,6 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <poll.h>
-#include <span>
-#include <string>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -33,10 +36,17 @@
 
 namespace bough::detail::jobs {
 
+// What a rank's process has of its launcher.
+struct rank_side {
+    int socket = -1;
+    int tell = -1; // of a program: errno of an exec that failed goes there; an exec that succeeds closes it
+};
+
 class launcher {
 public:
-    launcher(rank_t ranks, const launch_options& options)
-        : options_(options), server_(ranks), children_(ranks), owner_(::getpid()),
+    // `programs`: the ranks call exec.
+    launcher(rank_t ranks, const launch_options& options, bool programs = false)
+        : options_(options), programs_(programs), server_(ranks), children_(ranks), owner_(::getpid()),
           deadline_ns_(deadline_after(steady_now_ns(), options.timeout_ns)) {
         for (rank_t r = 0; r != ranks; ++r) children_[r].end.rank = r;
     }
@@ -51,69 +61,81 @@ public:
         }
     }
 
-    // Starts one rank. In the child: 0, and `socket` is its end. In this process: its number, or -1 with errno.
-    pid_t start(rank_t rank, int& socket) {
+    // Starts one rank. In the child: 0, and `mine` are its ends. In this process: its number, or -1.
+    pid_t start(rank_t rank, rank_side& mine) {
+        unique_fd socket[2], output[2][2], failure[2];
         int pair[2];
-        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return -1;
-        unique_fd mine(pair[0]), theirs(pair[1]);
-        int pipes[2][2] = {{-1, -1}, {-1, -1}};
-        unique_fd read_end[2], write_end[2];
-        for (int i = 0; options_.prefix_output && i != 2; ++i) {
-            if (::pipe2(pipes[i], O_CLOEXEC) != 0) return -1;
-            read_end[i] = unique_fd(pipes[i][0]);
-            write_end[i] = unique_fd(pipes[i][1]);
-        }
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 || !own(pair, socket)) return -1;
+        for (int i = 0; options_.prefix_output && i != 2; ++i)
+            if (!make_pipe(output[i])) return -1;
+        if (programs_ && !make_pipe(failure)) return -1;
         const pid_t pid = ::fork();
         if (pid < 0) return -1;
         if (pid == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (::getppid() != owner_) ::_exit(127); // the launcher has died in between
-            for (int i = 0; options_.prefix_output && i != 2; ++i) ::dup2(pipes[i][1], i == 0 ? 1 : 2);
+            for (int i = 0; options_.prefix_output && i != 2; ++i) ::dup2(output[i][1].get(), i == 0 ? 1 : 2);
             close_in_child();
-            mine.reset();
-            socket = theirs.release();
+            mine = {socket[1].release(), failure[1].release()};
             return 0;
         }
         child& c = children_[rank];
         c.pid = pid;
 #if defined(SYS_pidfd_open)
-        c.pidfd = unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+        c.pidfd = above_standard(unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
 #endif
-        for (int i = 0; i != 2; ++i) c.output[i].fd = std::move(read_end[i]);
+        for (int i = 0; i != 2; ++i) c.output[i] = output_pipe(std::move(output[i][0]));
+        c.failure = std::move(failure[0]);
         ++running_;
-        server_.add(rank, std::move(mine));
+        server_.add(rank, std::move(socket[0]));
         server_.serve(rank);
         return pid;
     }
 
-    // Serves and watches until every rank has ended.
+    // Serves and watches until every rank has ended and what they printed has been passed on, or until a program cannot be
+    // run: then errno is not 0 in error(), and the ranks are left to the destructor.
     launch_report run() {
-        while (running_ != 0) {
+        while (running_ != 0 && error_ == 0) {
             const std::uint64_t now = steady_now_ns();
-            if (now >= std::min(deadline_ns_, grace_ns_)) {
-                report_.timed_out = report_.timed_out || now >= deadline_ns_;
-                deadline_ns_ = grace_ns_ = ~std::uint64_t{0};
+            if (!killed_ && now >= std::min(deadline_ns_, grace_ns_)) {
+                report_.timed_out = now >= deadline_ns_;
+                killed_ = true;
                 kill_all();
             }
             step();
         }
-        for (rank_t r = 0; r != server_.size(); ++r)
-            for (int i = 0; i != 2; ++i) forward(r, i, true);
+        for (rank_t r = 0; r != server_.size(); ++r) hear_failure(r);
+        // Who reads the output has as long as the job, and a moment more if that was killed.
+        last_word_ns_ = std::max(deadline_ns_, deadline_after(steady_now_ns(), killed_ ? 200'000'000 : 0));
+        while (error_ == 0 && passes_on() && steady_now_ns() < last_word_ns_) step();
+        report_.output_cut = error_ == 0 && passes_on();
         for (const child& c : children_) report_.ranks.push_back(c.end);
         return report_;
     }
+    int error() const noexcept { return error_; }
+    rank_t error_rank() const noexcept { return error_rank_; }
 
 private:
-    struct output_pipe {
-        unique_fd fd{};
-        std::string line{}; // what came after the last end of a line
-    };
     struct child {
         pid_t pid = 0; // 0: not started, or waited for
         unique_fd pidfd{};
+        unique_fd failure{}; // errno of an exec that failed
         output_pipe output[2]{};
         rank_end end{};
     };
+
+    // Owns a pair of descriptors, both above those of the standard streams.
+    static bool own(const int (&pair)[2], unique_fd (&owned)[2]) noexcept {
+        unique_fd first(pair[0]), second(pair[1]);
+        owned[0] = above_standard(std::move(first));
+        owned[1] = above_standard(std::move(second));
+        return owned[0] && owned[1];
+    }
+    // Its end for reading does not block.
+    static bool make_pipe(unique_fd (&ends)[2]) noexcept {
+        int pair[2];
+        return ::pipe2(pair, O_CLOEXEC) == 0 && own(pair, ends) && ::fcntl(ends[0].get(), F_SETFL, O_NONBLOCK) == 0;
+    }
 
     // The child has no business with what connects the launcher and its brothers.
     void close_in_child() {
@@ -121,14 +143,25 @@ private:
             if (server_.descriptor(r) >= 0) ::close(server_.descriptor(r));
         for (const child& c : children_) {
             if (c.pidfd) ::close(c.pidfd.get());
+            if (c.failure) ::close(c.failure.get());
             for (const output_pipe& out : c.output)
-                if (out.fd) ::close(out.fd.get());
+                if (out.descriptor() >= 0) ::close(out.descriptor());
         }
     }
 
     void kill_all() noexcept {
         for (const child& c : children_)
             if (c.pid > 0) ::kill(c.pid, SIGKILL);
+    }
+    // Something that ranks have printed is not written yet. Pre: they have ended.
+    bool passes_on() {
+        for (rank_t r = 0; r != server_.size(); ++r)
+            for (int i = 0; i != 2; ++i) children_[r].output[i].forward(r, streams_[i], true);
+        for (output_stream& s : streams_) s.flush();
+        for (const child& c : children_)
+            for (const output_pipe& out : c.output)
+                if (out.descriptor() >= 0) return true;
+        return !streams_[0].empty() || !streams_[1].empty();
     }
 
     // Waits until something happens, and sees to it.
@@ -144,12 +177,18 @@ private:
         for (rank_t r = 0; r != server_.size(); ++r) {
             const child& c = children_[r];
             watch(server_.descriptor(r), server_.wants_to_write(r) ? POLLIN | POLLOUT : POLLIN, r, of_server);
-            for (int i = 0; i != 2; ++i) watch(c.output[i].fd.get(), POLLIN, r, i);
+            for (int i = 0; i != 2; ++i)
+                if (streams_[i].has_room()) watch(c.output[i].descriptor(), POLLIN, r, i);
+            watch(c.failure.get(), POLLIN, r, of_exec);
             if (c.pid == 0) continue;
             watch(c.pidfd.get(), POLLIN, r, of_process);
             blind |= !c.pidfd;
         }
-        const int patience = milliseconds_until(std::min(deadline_ns_, grace_ns_));
+        for (const output_stream& s : streams_)
+            if (!s.empty()) watch(s.descriptor(), POLLOUT, 0, of_stream);
+        const int patience = milliseconds_until(running_ == 0 ? last_word_ns_
+                                                : killed_     ? forever
+                                                              : std::min(deadline_ns_, grace_ns_));
         const int blind_ms = 5;
         (void)::poll(polled_.data(), polled_.size(),
                      !blind         ? patience
@@ -160,13 +199,28 @@ private:
             const auto [rank, part] = who_[i];
             if (part == of_server)
                 server_.serve(rank);
+            else if (part == of_exec)
+                hear_failure(rank);
             else if (part == of_process)
                 reap(rank);
-            else
-                forward(rank, part, false);
+            else if (part != of_stream)
+                children_[rank].output[part].forward(rank, streams_[part], false);
         }
+        for (output_stream& s : streams_) s.flush();
         for (rank_t r = 0; blind && r != server_.size(); ++r)
             if (children_[r].pid != 0) reap(r);
+    }
+
+    // What became of an exec. Another launch of this process may hold the other end for a while: it is never waited for.
+    void hear_failure(rank_t rank) noexcept {
+        child& c = children_[rank];
+        int error = 0;
+        const ssize_t n = c.failure ? ::read(c.failure.get(), &error, sizeof error) : 0;
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        c.failure.reset();
+        if (n != sizeof error || error_ != 0) return;
+        error_ = error;
+        error_rank_ = rank;
     }
 
     void reap(rank_t rank) {
@@ -191,38 +245,20 @@ private:
         }
     }
 
-    // Passes whole lines on, with the rank before each.
-    void forward(rank_t rank, int which, bool is_end) {
-        output_pipe& out = children_[rank].output[which];
-        if (!out.fd) return;
-        if (is_end) ::fcntl(out.fd.get(), F_SETFL, O_NONBLOCK); // a grandchild may hold the other end
-        char buffer[4096];
-        ssize_t n = 0;
-        do {
-            n = ::read(out.fd.get(), buffer, sizeof buffer);
-            if (n > 0) out.line.append(buffer, static_cast<std::size_t>(n));
-        } while ((is_end && n > 0) || (n < 0 && errno == EINTR));
-        const bool closed = n == 0 || is_end;
-        if (closed && !out.line.empty() && out.line.back() != '\n') out.line += '\n';
-        std::string text;
-        for (std::size_t end; (end = out.line.find('\n')) != std::string::npos; out.line.erase(0, end + 1))
-            text += '[' + std::to_string(rank) + "] " + out.line.substr(0, end + 1);
-        for (std::size_t at = 0; at != text.size();) {
-            const ssize_t written = ::write(which == 0 ? 1 : 2, text.data() + at, text.size() - at);
-            if (written < 0 && errno != EINTR) break; // nobody reads it
-            if (written > 0) at += static_cast<std::size_t>(written);
-        }
-        if (closed) out.fd.reset();
-    }
-
-    static constexpr int of_server = 2, of_process = 3; // 0 and 1: output
+    static constexpr int of_server = 2, of_process = 3, of_exec = 4, of_stream = 5; // 0 and 1: output of a rank
 
     launch_options options_;
+    bool programs_;
     exchange_server server_;
     std::vector<child> children_;
     pid_t owner_;
-    std::uint64_t deadline_ns_, grace_ns_ = ~std::uint64_t{0};
+    std::uint64_t deadline_ns_, grace_ns_ = forever;
+    std::uint64_t last_word_ns_ = forever;
+    bool killed_ = false; // the time, or that of grace, was up
     rank_t running_ = 0;
+    output_stream streams_[2] = {output_stream(1), output_stream(2)};
+    int error_ = 0; // errno of an exec that failed
+    rank_t error_rank_ = no_rank;
     launch_report report_{};
     std::vector<pollfd> polled_;
     std::vector<std::pair<rank_t, int>> who_;
