@@ -143,6 +143,19 @@ constexpr std::array<std::byte, 100> bytes{};
 
 } // namespace
 
+// What the transport below knows is not lost on the way up.
+static_assert(requires(const emulated<in_process::endpoint>& t) { t.forked(), t.cores(); });
+
+TEST_CASE("emulated: without a deadline a rank that waits sleeps, and not for long") {
+    in_process world{2};
+    emulated link{world.connect(0), {}};
+    const std::uint64_t begin = link.now_ns();
+    for (std::uint32_t idle = 1; idle != 101; ++idle) link.wait(idle, 0);
+    const std::uint64_t took = link.now_ns() - begin;
+    CHECK(took > 1'000'000); // a hundred naps
+    CHECK(took < 5'000'000'000);
+}
+
 TEST_CASE("emulated: keeps the rules of a transport over simulated ranks, which see no violation") {
     SECTION("read in place") { check_simulated<simulated>(); }
     SECTION("taken") { check_simulated<simulated_taking>(); }

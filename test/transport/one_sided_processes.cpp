@@ -10,7 +10,10 @@
 #include <bough/testing/process_conformance.hpp>
 #include <bough/testing/transport_conformance.hpp>
 #include <bough/transport/one_sided.hpp>
+#include <bough/transport/one_sided_tune.hpp>
+#include <bough/transport/remote_in_process.hpp>
 #include <bough/transport/remote_shared_memory.hpp>
+#include <bough/tree/degree_k.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -113,4 +116,51 @@ TEST_CASE("one_sided: who is killed is missed, and nobody hangs") {
     group.wait();
     for (const rank_t r : {0u, 1u, 3u}) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
     CHECK(group.exit_code(2) == 256 + SIGKILL);
+}
+
+TEST_CASE("one_sided: the threshold is measured") {
+    bough_test::processes group(3, [&](auto& wire, bough_test::report& told) {
+        auto link = link_of(wire, {.blocks = 4, .block_bytes = 4096}, 1u << 16);
+        const one_sided_tuning found = tune_one_sided(link, {.rounds = 20, .in_region = link.rank() == 1});
+        told.check(!found.result);
+        if (link.rank() == 2) {
+            told.check(found.samples.empty() && link.static_bytes() == 4096); // nobody to measure with
+        } else {
+            told.check(found.samples.size() == 7 && found.samples.back().bytes == 4096);
+            for (const auto& s : found.samples) told.check(s.block_ns > 0 && s.wait_ns > 0);
+            told.check(link.static_bytes() == found.static_bytes && found.static_bytes >= 63);
+        }
+        communicator comm{std::move(link)};
+        double x = 1;
+        allreduce(comm, std::span(&x, 1), plus{});
+        told.check(x == 3);
+    });
+    group.wait();
+    for (rank_t r = 0; r != 3; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+}
+
+TEST_CASE("one_sided: the paper's counters serve one root and one degree, and refuse others") {
+    const one_sided_options options{.blocks = 4, .block_bytes = 512};
+    in_process_regions world(4, {.region_bytes = one_sided_bytes(4, options)});
+    std::vector<std::thread> ranks;
+    std::vector<int> wrong(4, 0);
+    for (rank_t r = 0; r != 4; ++r)
+        ranks.emplace_back([&, r] {
+            communicator comm{one_sided<in_process_regions::endpoint, notified_blocks>(world.connect(r), options)};
+            for (int i = 0; i != 2000; ++i) { // wraps
+                double x = r == 1 ? i : -1;
+                broadcast(comm, std::span(&x, 1), root{1}, degree_k{.k = 3});
+                wrong[r] += x != i;
+            }
+            comm.set_timeout_ns(2'000'000'000);
+            double x = 0;
+            status s;
+            broadcast(comm, std::span(&x, 1), root{1}, degree_k{.k = 1}, s);
+            const bool first = s.code != errc::ok;
+            status again;
+            broadcast(comm, std::span(&x, 1), root{1}, degree_k{.k = 3}, again);
+            wrong[r] += !first && !again; // a leaf of both may have had the first one
+        });
+    for (std::thread& t : ranks) t.join();
+    for (const int w : wrong) CHECK(w == 0);
 }

@@ -200,6 +200,79 @@ TEST_CASE("shared_memory: a message that is being read in place can be taken bac
     CHECK(std::equal(into.begin(), into.end(), bytes.begin()));
 }
 
+TEST_CASE("shared_memory: what lies beside a message that is taken back stays in the segment") {
+    auto ends = shared_ends(2, {.heap_bytes = 1 << 20});
+    const std::span<std::byte> before = ends[0].allocate(5000), between = ends[0].allocate(70'001),
+                               small = ends[0].allocate(100), after = ends[0].allocate(4096);
+    const auto page_of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / 4096; };
+    CHECK((page_of(&small.front()) > page_of(&between.back()) || page_of(&small.back()) < page_of(&between.front())));
+    std::array<event, 3> seen;
+    REQUIRE(ends[0].post_send(1, {}, before, 1) == posted::pending);
+    REQUIRE(ends[0].post_send(1, {}, between, 2) == posted::pending);
+    REQUIRE(ends[0].post_send(1, {}, after, 3) == posted::pending);
+    for (event& e : seen) {
+        e = next(ends[1]);
+        REQUIRE(ends[1].claim(e.id));
+    }
+    REQUIRE(ends[0].cancel(2) == errc::ok);
+    for (const std::span<std::byte> piece : {before, between, after})
+        std::fill(piece.begin(), piece.end(), std::byte{7});
+    CHECK(seen[0].data[4999] == std::byte{7}); // nobody may write there before the event; but it is seen
+    CHECK(seen[2].data[0] == std::byte{7});
+    CHECK(std::count(seen[1].data, seen[1].data + between.size(), std::byte{0}) == 70'001);
+}
+
+TEST_CASE("shared_memory: pages of a message that was taken back are had again once its reader has let go of it") {
+    constexpr std::size_t all = 64 << 10;
+    auto ends = shared_ends(2, {.heap_bytes = all + 100}); // not a whole number of pages
+    for (int turn = 0; turn != 3; ++turn) {
+        const std::span<std::byte> piece = ends[0].allocate(all + 100);
+        REQUIRE(piece.size() == all + 100);
+        const auto content = pattern(20'000, static_cast<unsigned>(turn) + 1);
+        const std::span<std::byte> part = piece.subspan(10'000, content.size());
+        std::copy(content.begin(), content.end(), part.begin());
+        std::array<event, 2> seen; // of two messages that share pages
+        REQUIRE(ends[0].post_send(1, {}, part, 1) == posted::pending);
+        REQUIRE(ends[0].post_send(1, {}, part.subspan(1), 2) == posted::pending);
+        for (event& e : seen) {
+            e = next(ends[1]);
+            REQUIRE(e.data != nullptr);
+            REQUIRE(ends[1].claim(e.id));
+            REQUIRE(ends[0].cancel(e.id == seen[0].id ? 1u : 2u) == errc::ok);
+        }
+        for (int i = 0; i != 2; ++i) CHECK(next(ends[0]).code == errc::cancelled);
+        std::fill(piece.begin(), piece.end(), std::byte{0xee});
+        ends[0].deallocate(piece);
+        for (const event& e : seen) {
+            CHECK(ends[0].allocate(all + 100).empty());               // a reader is still there
+            const std::span<std::byte> rest = ends[0].allocate(8192); // which has these no more than before
+            REQUIRE(rest.size() == 8192);
+            REQUIRE(ends[0].post_send(1, {}, rest, 3) == posted::pending);
+            const event other = next(ends[1]);
+            CHECK(other.data != nullptr); // never a page that is out of the segment
+            ends[1].release(other.id);
+            CHECK(next(ends[0]).id == 3);
+            ends[0].deallocate(rest);
+            CHECK(std::equal(content.begin() + (e.id == seen[0].id ? 0 : 1), content.end(), e.data));
+            ends[1].release(e.id);
+        }
+    }
+    const std::span<std::byte> piece = ends[0].allocate(all);
+    REQUIRE(piece.size() == all);
+    std::fill(piece.begin(), piece.end(), std::byte{5});
+    REQUIRE(ends[0].post_send(1, {}, piece, 4) == posted::pending);
+    const event e = next(ends[1]);
+    REQUIRE(e.data != nullptr);
+    CHECK(std::count(e.data, e.data + all, std::byte{5}) == all);
+}
+
+TEST_CASE("shared_memory: a group may be waited for without end") {
+    auto ends = shared_ends(2, {.join_timeout_ns = forever});
+    REQUIRE(ends.size() == 2);
+    REQUIRE(ends[0].post_send(1, {}, {}, 1) == posted::complete);
+    CHECK(next(ends[1]).peer == 0);
+}
+
 TEST_CASE("shared_memory: an end that leaves takes its long messages back, and what is in the ring stays") {
     auto ends = shared_ends(2);
     const auto content = pattern(10'000), lent = pattern(100'000);

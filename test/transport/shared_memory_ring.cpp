@@ -160,7 +160,7 @@ TEST_CASE("shared_memory: a long message is had by its receiver or by its sender
         while (!out.push_long({}, heap, n, in_segment, 0)) std::this_thread::yield();
         turn.store(n, std::memory_order_release);
         for (std::uint64_t i = mixed(n) % 60; i != 0; --i) relax();
-        out.cancel(n, [](const std::byte*, std::uint64_t) { return false; });
+        out.cancel(n, [](auto, auto) { return false; });
         event e;
         while (out.acknowledged(1, std::span(&e, 1)) == 0) std::this_thread::yield();
         while (answer.load(std::memory_order_acquire) != n) std::this_thread::yield();
@@ -238,6 +238,33 @@ TEST_CASE("shared_memory: what a hostile peer writes is not believed") {
     CHECK(came > trials / 10);
     CHECK(broken > trials / 10);
     CHECK(broken < trials);
+}
+
+// A sender knows itself where its messages lie: a receiver cannot say that it reads private memory where it lies.
+TEST_CASE("shared_memory: a hostile receiver cannot have memory taken out of a segment that is in none") {
+    for (const std::uint32_t where : {in_private, to_be_staged, in_segment})
+        for (const lent said : {lent::unused, lent::claimed, lent::wanted, lent::deserted, static_cast<lent>(77)}) {
+            const ring_memory memory({.ranks = 2, .slots = 4, .area_bytes = 4096}, where == to_be_staged);
+            shared_sender out(memory.view(), 64);
+            const std::vector<std::byte> bytes(100'000);
+            REQUIRE(out.push_long({}, bytes, 7, where, 0));
+            memory.view().head->states[0] = said; // the receiver's to write
+            bool asked = false;
+            CAPTURE(where, static_cast<std::uint32_t>(said));
+            CHECK(out.cancel(7, [&](std::span<const std::byte> part, std::uint32_t ticket) {
+                asked = part.data() == bytes.data() && part.size() == bytes.size() && ticket == 1;
+                return true;
+            }));
+            CHECK(asked == (where == in_segment && said == lent::claimed));
+            event e;
+            CHECK(out.acknowledged(1, std::span(&e, 1)) == 1); // whatever it said, the bytes are the sender's again
+            CHECK(e.id == 7);
+            const bool as_it_should = asked || (said == lent::wanted);
+            CHECK(e.code == (as_it_should             ? errc::cancelled
+                             : said == lent::deserted ? errc::peer_dead
+                                                      : errc::protocol_error));
+            CHECK_FALSE(out.has_open());
+        }
 }
 
 // The same for a whole transport: everything that the group shares is overwritten, in all ways at once.

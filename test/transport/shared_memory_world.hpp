@@ -84,7 +84,7 @@ public:
         bough::rank_t rank() const { return rank_; }
         bough::rank_t size() const { return ranks_; }
         bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
-            const std::uint64_t last = clock_ns() + timeout_ns;
+            const std::uint64_t last = bough::deadline_after(clock_ns(), timeout_ns);
             std::memcpy(board_.said[turn_] + rank_ * mine.size(), mine.data(), mine.size());
             board_.came[turn_].fetch_add(1);
             while (board_.came[turn_].load() != ranks_) {

@@ -12,6 +12,7 @@
 #ifndef BOUGH_TESTING_FAULTY_HPP
 #define BOUGH_TESTING_FAULTY_HPP
 
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/concepts/transport.hpp>
 
 #include <cstddef>
@@ -35,14 +36,12 @@ struct fault_point {
 };
 
 template <Transport T>
-class faulty {
+class faulty : public forwarding_transport<T> {
+    using forwarding_transport<T>::inner_;
+
 public:
     // `point` must outlive this object.
-    faulty(T inner, fault_point& point) : inner_(std::move(inner)), point_(&point) {}
-
-    rank_t rank() const noexcept { return inner_.rank(); }
-    rank_t size() const noexcept { return inner_.size(); }
-    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
+    faulty(T inner, fault_point& point) : forwarding_transport<T>(std::move(inner)), point_(&point) {}
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (strikes()) {
@@ -72,15 +71,6 @@ public:
         }
         return kept;
     }
-    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        return inner_.take(handle, into, id);
-    }
-    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
-    void release(std::uint64_t handle) { inner_.release(handle); }
-    errc cancel(std::uint64_t id) { return inner_.cancel(id); }
-    void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
-        inner_.wait(idle, deadline_ns);
-    }
 
 private:
     bool strikes() {
@@ -89,7 +79,6 @@ private:
         return true;
     }
 
-    T inner_;
     fault_point* point_;
     rank_t lost_ = no_rank;
     bool reported_ = false;

@@ -4,8 +4,8 @@
 //   const auto fault = bough::testing::check_transport_process(my_link(wire));
 //   if (fault) std::printf("rank %u: %s\n", fault.rank, fault.sentence);
 // What check_transport sees by driving all ends from one thread, this sees from one end of real traffic: order, content,
-// envelopes, lengths, borrowed bytes, refusal by a link that is full, cancellation at any moment, and departure: the ranks
-// leave one after the other, the last first. The same seed makes the same traffic on every rank.
+// envelopes, lengths, borrowed bytes, refusal by a link that is full, cancellation of sends and of takes at any moment, and
+// departure: the ranks leave one after the other, the last first. The same seed makes the same traffic on every rank.
 #ifndef BOUGH_TESTING_PROCESS_CONFORMANCE_HPP
 #define BOUGH_TESTING_PROCESS_CONFORMANCE_HPP
 
@@ -59,6 +59,9 @@ public:
     }
 
 private:
+    static constexpr std::size_t guard = 16;
+    static constexpr std::uint32_t never = ~std::uint32_t{0};
+
     enum class section { plain, cancelled, report, ready, flood };
 
     struct outgoing {
@@ -77,6 +80,8 @@ private:
         event seen;
         std::uint32_t number;
         std::unique_ptr<std::vector<std::byte>> bytes; // with guards on both sides
+        std::uint32_t polls = never;                   // left until it is cancelled
+        bool given_up = false;
     };
     struct peer_state {
         std::uint32_t arrived = 0, used = 0;
@@ -199,7 +204,9 @@ private:
         const std::uint64_t id = mix(++ids_);
         const posted result = end_->take(e.id, into, id);
         if (result == posted::pending) {
+            const bool shall_go = s == section::plain && draw(2) == 0;
             takes_.push_back({id, e, h.number, std::move(room)});
+            if (shall_go) takes_.back().polls = static_cast<std::uint32_t>(draw(4) == 0 ? 0 : draw(60));
         } else if (result == posted::complete) {
             taken(e, h.number, *room);
         } else {
@@ -257,9 +264,14 @@ private:
         }
         for (std::size_t i = 0; i != takes_.size(); ++i) {
             if (takes_[i].id != e.id) continue;
-            const pending_take t = std::move(takes_[i]);
+            pending_take t = std::move(takes_[i]);
             takes_.erase(takes_.begin() + static_cast<std::ptrdiff_t>(i));
             if (e.code == errc::ok) return taken(t.seen, t.number, *t.bytes), !fault_;
+            if (t.given_up && e.code == errc::cancelled) { // a message that is used up, and nobody has seen
+                std::fill(t.bytes->begin(), t.bytes->end(), std::byte{0xdd});
+                cancelled_.push_back(std::move(t.bytes));
+                return used(t.seen, t.number, nullptr) && (cancelled_.size() <= 8 || look_at_cancelled(1));
+            }
             const bool may_end = e.code == errc::peer_aborted || e.code == errc::peer_dead; // dead: it has left since
             if (!may_end || section_of(t.seen.peer, me_, t.number) != section::cancelled)
                 return fail(transport_rule::one_event, "a take ends with an error, but nothing was taken back");
@@ -298,8 +310,24 @@ private:
             held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
             moved_ = true;
         }
+        for (pending_take& t : takes_) {
+            if (t.polls == never || t.polls-- != 0) continue;
+            t.given_up = true;
+            if (end_->cancel(t.id) != errc::ok)
+                return fail(transport_rule::cancelled, "a pending take cannot be cancelled");
+        }
         moved_ |= found != 0;
         return !fault_;
+    }
+    // The memory of takes that were cancelled, but for the last `kept`: nobody has written there since.
+    bool look_at_cancelled(std::size_t kept) {
+        while (cancelled_.size() > kept) {
+            const std::vector<std::byte>& bytes = *cancelled_.front();
+            if (std::count(bytes.begin(), bytes.end(), std::byte{0xdd}) != std::ssize(bytes))
+                return fail(transport_rule::cancelled, "the memory of a cancelled take is written to after its event");
+            cancelled_.erase(cancelled_.begin());
+        }
+        return true;
     }
     // Turns until `done()`.
     template <class F>
@@ -405,13 +433,14 @@ private:
 
     bool settle() {
         return until(
-            [this] {
-                if (!sent_.empty() || !takes_.empty() || !held_.empty()) return false;
-                for (rank_t r = 0; r != end_->size(); ++r)
-                    if (r != me_ && in_[r].used < due(r, me_)) return false;
-                return true;
-            },
-            "a message never arrives, or a pending post never has an event");
+                   [this] {
+                       if (!sent_.empty() || !takes_.empty() || !held_.empty()) return false;
+                       for (rank_t r = 0; r != end_->size(); ++r)
+                           if (r != me_ && in_[r].used < due(r, me_)) return false;
+                       return true;
+                   },
+                   "a message never arrives, or a pending post never has an event") &&
+               look_at_cancelled(0);
     }
 
     // The last rank leaves first; each waits for those above it.
@@ -425,8 +454,6 @@ private:
         return true;
     }
 
-    static constexpr std::size_t guard = 16;
-
     std::optional<T> end_;
     rank_t me_ = end_->rank();
     process_check options_;
@@ -438,6 +465,7 @@ private:
     std::vector<pending_take> takes_;
     std::vector<held> held_;
     std::vector<std::unique_ptr<std::vector<std::byte>>> graveyard_;
+    std::vector<std::unique_ptr<std::vector<std::byte>>> cancelled_; // of takes
     errc outcome_ = errc::ok;
     bool moved_ = false;
     transport_fault fault_{};

@@ -8,6 +8,7 @@
 #ifndef BOUGH_TESTING_RECORDING_HPP
 #define BOUGH_TESTING_RECORDING_HPP
 
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/concepts/transport.hpp>
 
 #include <cstddef>
@@ -65,14 +66,12 @@ inline std::string to_string(const record& log) {
 }
 
 template <Transport T>
-class recording {
+class recording : public forwarding_transport<T> {
+    using forwarding_transport<T>::inner_;
+
 public:
     // `log` must outlive this object; several ranks of one thread may share one.
-    recording(T inner, record& log) : inner_(std::move(inner)), log_(&log) {}
-
-    rank_t rank() const noexcept { return inner_.rank(); }
-    rank_t size() const noexcept { return inner_.size(); }
-    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
+    recording(T inner, record& log) : forwarding_transport<T>(std::move(inner)), log_(&log) {}
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         recorded r = blank(recorded::kind::send, id);
@@ -122,9 +121,6 @@ public:
         log_->push_back(r);
         return r.code;
     }
-    void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
-        inner_.wait(idle, deadline_ns);
-    }
 
 private:
     recorded blank(recorded::kind what, std::uint64_t id) const {
@@ -136,7 +132,6 @@ private:
         return r;
     }
 
-    T inner_;
     record* log_;
 };
 

@@ -56,8 +56,7 @@ public:
                 b.complete = std::exchange(b.said, {});
                 ++b.done;
                 b.changed.notify_all();
-            } else if (!b.changed.wait_until(held, end_of(timeout_ns),
-                                             [&] { return b.done != number || b.broken; })) {
+            } else if (!b.changed.wait_until(held, end_of(timeout_ns), [&] { return b.done != number || b.broken; })) {
                 b.broken = true;
                 b.changed.notify_all();
                 return {.code = errc::deadline};

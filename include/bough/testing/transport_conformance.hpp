@@ -159,7 +159,7 @@ private:
         return {};
     }
 
-    // T9. A message is taken back before its peer has polled, when it has been seen, and when it has been claimed.
+    // T9. A send is taken back before its peer has polled, when it has been seen, and when it has been claimed.
     transport_fault cancellation() {
         for (int when = 0; when != 3; ++when) {
             driver d = fresh(std::max<rank_t>(2, options_.ranks));
@@ -168,6 +168,50 @@ private:
             if (d.offer(0) != posted::pending) return {}; // there is nothing to cancel
             if (const transport_fault bad = cancel_one(d, when)) return bad;
         }
+        for (std::uint32_t moment = 0; moment != 8; ++moment)
+            if (const transport_fault bad = cancel_take(moment)) return bad;
+        return {};
+    }
+    // A take is given up after some polls: its memory is the caller's from the event on, and the message counts as used up.
+    transport_fault cancel_take(std::uint32_t moment) {
+        driver d = fresh(std::max<rank_t>(2, options_.ranks));
+        d.streams().push_back({.from = 0, .to = 1, .fixed = options_.longest});
+        d.keep_arrivals = true;
+        d.offer(0);
+        for (std::uint32_t i = 0; d.held().empty() && i != options_.patience_polls; ++i) {
+            bool moved = false;
+            if (!d.poll_all(moved)) return d.fault();
+        }
+        if (d.held().empty()) return {transport_rule::in_order, 1, "a message never arrives"};
+        bool taken_back = false;
+        if (!d.take(d.take_one(0), &taken_back)) return d.fault();
+        const std::size_t take = d.posts().size() - 1;
+        if (taken_back) return {transport_rule::length, 1, "a take of the right length fails"};
+        if (d.posts()[take].now != post_state::pending) return {}; // there is nothing to cancel
+        d.posts()[take].guarded = true;
+        for (std::uint64_t polls = moment < 2 ? moment : mix(moment) % 64; polls != 0; --polls) {
+            bool moved = false;
+            if (!d.poll_all(moved)) return d.fault();
+        }
+        if (d.posts()[take].now != post_state::pending) return {};
+        if (d.at(1).cancel(d.id_of(take)) != errc::ok)
+            return {transport_rule::cancelled, 1, "a pending take cannot be cancelled"};
+        const std::uint64_t since = d.at(0).now_ns();
+        for (std::uint64_t polls = 0; d.posts()[take].now == post_state::pending; ++polls) {
+            bool moved = false; // its memory is overwritten on the event
+            if (!d.poll_all(moved)) return d.fault();
+            if (polls >= options_.patience_polls && (d.at(0).now_ns() - since >= options_.patience_ns ||
+                                                     polls >= std::uint64_t{1000} * options_.patience_polls))
+                return {transport_rule::cancelled, 1, "a cancelled take never has an event"};
+        }
+        if (d.posts()[take].code != errc::cancelled && d.posts()[take].code != errc::ok)
+            return {transport_rule::cancelled, 1, "the event of a cancelled take says neither cancelled nor ok"};
+        d.streams()[0].fixed = 8;
+        d.streams()[0].target = d.streams()[0].posted + 20;
+        d.keep_arrivals = false;
+        if (!d.run()) return d.fault(); // and the send has ended well
+        if (!d.is_untouched(d.posts()[take]))
+            return {transport_rule::cancelled, 1, "the memory of a cancelled take is written to after its event"};
         return {};
     }
     transport_fault cancel_one(driver& d, int when) {

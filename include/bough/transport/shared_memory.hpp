@@ -29,9 +29,9 @@
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/lifeline.hpp>
 #include <bough/transport/detail/measured_costs.hpp>
-#include <bough/transport/detail/shared_heap.hpp>
 #include <bough/transport/detail/shared_join.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
+#include <bough/transport/detail/shared_pieces.hpp>
 #include <bough/transport/detail/shared_receiver.hpp>
 #include <bough/transport/detail/shared_sender.hpp>
 #include <bough/transport/detail/shared_sleep.hpp>
@@ -97,18 +97,23 @@ public:
     // Whether long private messages of a peer are read straight from its memory, or come in pieces. Pre: another rank.
     bool reads_directly(rank_t peer) const noexcept { return links_[peer].reads_it; }
 
-    // Memory that peers read in place, on a cache line's boundary; empty if there is no piece as large. It is given back by
-    // deallocate(), or ends with the transport.
-    std::span<std::byte> allocate(std::size_t bytes) { return heap_.allocate(bytes); }
+    // Memory that peers read in place, on a cache line's boundary, from 4 KiB on in pages of its own; empty if there is no
+    // piece as large. It is given back by deallocate(), or ends with the transport. While a message in it is cancelled, no
+    // other thread may write to the pages that it has a part of.
+    std::span<std::byte> allocate(std::size_t bytes) {
+        return mine_.allocate(bytes, [this](const detail::shared_reader& r) {
+            return links_[r.peer].reported || links_[r.peer].out.is_released(r.ticket);
+        });
+    }
     // Pre: from allocate(), whole, and no message in it is under way.
-    void deallocate(std::span<std::byte> piece) { heap_.deallocate(piece); }
+    void deallocate(std::span<std::byte> piece) { mine_.deallocate(piece); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank_ || forked()) return posted::failed;
         link& l = links_[to];
         if (l.gone) return l.reported ? posted::failed : posted::would_block; // what it has said comes first
         posted result = posted::complete;
-        if (bytes.size() > l.out.eager_bytes() || (bytes.size() >= in_place_bytes && heap_.is_shared(bytes)))
+        if (bytes.size() > l.out.eager_bytes() || (bytes.size() >= in_place_bytes && mine_.is_shared(bytes)))
             result = post_long(l, tag, bytes, id);
         else if (!l.out.push(tag, bytes))
             result = posted::would_block;
@@ -177,17 +182,15 @@ public:
     errc cancel(std::uint64_t id) {
         if (forked()) return errc::forked_child;
         for (pending_take& t : takes_) {
-            if (t.id != id || t.over) continue;
-            end_take(t, errc::cancelled);
+            if (t.id != id) continue;
+            if (!t.over) end_take(t, errc::cancelled);
             return errc::ok;
         }
-        const auto detach = [this](const std::byte* data, std::uint64_t bytes) {
-            if (!mine_.detach(data, bytes)) return false;
-            heap_.detached({data, static_cast<std::size_t>(bytes)}, detail::segment_layout::page);
-            return true;
-        };
         for (link* l : open_)
-            if (l->out.cancel(id, detach)) return nudge(*l), errc::ok;
+            if (l->out.cancel(id, [&](std::span<const std::byte> bytes, std::uint32_t ticket) {
+                    return mine_.take_out(bytes, {l->peer, ticket});
+                }))
+                return nudge(*l), errc::ok;
         return errc::invalid_argument;
     }
 
@@ -293,9 +296,9 @@ private:
     posted post_long(link& l, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         std::uint32_t where = l.reads_me ? detail::in_private : detail::to_be_staged;
         std::uint64_t place = reinterpret_cast<std::uintptr_t>(bytes.data());
-        if (heap_.is_shared(bytes)) {
+        if (bytes.size() >= in_place_bytes && mine_.is_shared(bytes)) {
             where = detail::in_segment;
-            place = heap_.offset_of(bytes.data());
+            place = mine_.offset_of(bytes.data());
         }
         const bool was_open = l.out.has_open();
         if (!l.out.push_long(tag, bytes, id, where, place)) return posted::would_block;
@@ -428,8 +431,7 @@ private:
     std::vector<link*> open_; // to which long messages of mine are under way
     std::vector<pending_take> takes_;
     std::vector<link> links_; // by rank
-    detail::shared_segment mine_;
-    detail::shared_heap heap_;
+    detail::shared_pieces mine_;
     detail::lifelines lines_;
 };
 
@@ -464,10 +466,9 @@ std::optional<shared_memory> shared_memory::join(W& wire, status& result, const 
 inline shared_memory::shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
                                     std::uint32_t eager_bytes, status& result)
     : rank_(rank), cores_(made.cores()), has_barriers_(detail::register_barriers()), links_(layout.ranks),
-      mine_(std::move(made.mine)) {
+      mine_(std::move(made.mine), std::move(made.file), layout) {
     spins_ = oversubscribed() ? 1 : 500;
     head_ = reinterpret_cast<detail::segment_head*>(mine_.data());
-    heap_ = detail::shared_heap({mine_.data() + layout.heap_at(), static_cast<std::size_t>(layout.heap_bytes)});
     in_.reserve(layout.ranks);
     open_.reserve(layout.ranks);
     if (eager_bytes == 0) eager_bytes = layout.area_bytes / 2;

@@ -32,6 +32,7 @@ public:
         errc code = errc::ok; // of its event
         bool may_fail = false;
         bool is_take = false;
+        bool guarded = false; // its memory is for no other post: what is written there after the event is seen
         std::size_t memory = 0;
         std::size_t bytes = 0;
     };
@@ -70,7 +71,7 @@ public:
         const auto bytes = traffic_.payload(s, s.posted);
         const std::size_t memory = borrow(bytes.size());
         if (!bytes.empty()) std::memcpy(data(memory), bytes.data(), bytes.size());
-        posts_.push_back({post::state::refused, s.from, errc::ok, false, false, memory, bytes.size()});
+        posts_.push_back({post::state::refused, s.from, errc::ok, false, false, false, memory, bytes.size()});
         const posted result = at(s.from).post_send(s.to, traffic_.tag(s, s.posted), {data(memory), bytes.size()},
                                                    id_of(posts_.size() - 1));
         post& p = posts_.back();
@@ -152,7 +153,8 @@ public:
     bool take(const arrival& a, bool* taken_back = nullptr) {
         const stream& s = streams_[a.from];
         const std::size_t bytes = static_cast<std::size_t>(a.seen.bytes);
-        posts_.push_back({post::state::refused, a.at, errc::ok, taken_back != nullptr, true, borrow(bytes), bytes});
+        posts_.push_back(
+            {post::state::refused, a.at, errc::ok, taken_back != nullptr, true, false, borrow(bytes), bytes});
         const std::size_t index = posts_.size() - 1;
         const posted result = at(a.at).take(a.seen.id, {data(posts_[index].memory), bytes}, id_of(index));
         if (result == posted::pending) {
@@ -190,6 +192,11 @@ public:
         held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
         return a;
     }
+    // Of a guarded post that has ended: nobody has written to its memory since.
+    bool is_untouched(const post& p) noexcept {
+        return guards_hold(p) &&
+               std::count(data(p.memory), data(p.memory) + p.bytes, used_byte) == static_cast<std::ptrdiff_t>(p.bytes);
+    }
     std::byte* data(std::size_t memory) noexcept { return memory_[memory].get() + guard; }
 
 private:
@@ -212,7 +219,7 @@ private:
     }
     void give_back(const post& p) {
         std::memset(data(p.memory), static_cast<int>(used_byte), p.bytes);
-        free_.insert(free_.begin(), p.memory); // the longest ago is used next
+        if (!p.guarded) free_.insert(free_.begin(), p.memory); // the longest ago is used next
     }
     bool guards_hold(const post& p) {
         for (std::size_t i = 0; i != guard; ++i)
@@ -316,7 +323,7 @@ private:
         const std::size_t bytes = static_cast<std::size_t>(a.seen.bytes);
         for (const std::size_t wrong : {bytes + 1, bytes - 1}) {
             if (wrong > options_.longest) continue; // also for a message of no bytes
-            posts_.push_back({post::state::refused, a.at, errc::ok, false, true, borrow(wrong), wrong});
+            posts_.push_back({post::state::refused, a.at, errc::ok, false, true, false, borrow(wrong), wrong});
             post& p = posts_.back();
             std::memset(data(p.memory), static_cast<int>(guard_byte), wrong);
             const posted result = at(a.at).take(a.seen.id, {data(p.memory), wrong}, id_of(posts_.size() - 1));

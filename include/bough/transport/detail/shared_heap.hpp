@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The heap of a rank's segment: memory whose messages its peers read where it lies. First fit; few and large pieces.
+//
+// Pieces lie on cache lines. One of a page and more has whole pages to itself, so that they can be treated by pages without
+// a neighbour taking notice.
 #ifndef BOUGH_TRANSPORT_DETAIL_SHARED_HEAP_HPP
 #define BOUGH_TRANSPORT_DETAIL_SHARED_HEAP_HPP
 
@@ -18,33 +21,45 @@ public:
     static constexpr std::size_t alignment = 64;
 
     shared_heap() = default;
-    explicit shared_heap(std::span<std::byte> memory) : memory_(memory) {
+    // `page`: a multiple of `alignment`; offsets count in such pages.
+    explicit shared_heap(std::span<std::byte> memory, std::size_t page = alignment) : memory_(memory), page_(page) {
         if (!memory.empty()) free_.push_back({0, memory.size()});
     }
 
     // Empty: there is no piece as large.
     std::span<std::byte> allocate(std::size_t bytes) {
         if (bytes == 0 || bytes > memory_.size()) return {};
-        const std::size_t length = rounded(bytes);
         for (std::size_t i = 0; i != free_.size(); ++i) {
-            if (free_[i].bytes < length) continue;
-            const std::size_t at = free_[i].offset;
-            free_[i] = {at + length, free_[i].bytes - length};
-            if (free_[i].bytes == 0) free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
-            return memory_.subspan(at, bytes);
+            const range whole = free_[i];
+            const std::size_t from = up(whole.from, unit_of(bytes)), end = end_of(from, bytes);
+            if (from >= whole.end || end > whole.end) continue;
+            free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (end != whole.end) free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {end, whole.end});
+            if (from != whole.from) free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {whole.from, from});
+            return memory_.subspan(from, bytes);
         }
         return {};
     }
     // Pre: allocated here, whole, and not yet given back.
     void deallocate(std::span<std::byte> piece) {
+        deallocate(piece, [](std::size_t from, std::size_t end, const auto& give) { give(from, end); });
+    }
+    // The same, but `parts(from, end, give)` calls give(from, end) for the parts that are free now; free() gives the others.
+    template <class F>
+    void deallocate(std::span<std::byte> piece, const F& parts) {
         BOUGH_EXPECTS(contains(piece), "piece: was not allocated by this transport");
-        range freed{offset_of(piece.data()), rounded(piece.size())};
+        const std::size_t from = offset_of(piece.data());
+        parts(from, end_of(from, piece.size()), [this](std::size_t a, std::size_t b) { free(a, b); });
+    }
+    // Gives [from, end) back; the heap has no more than there is.
+    void free(std::size_t from, std::size_t end) {
+        end = std::min(end, memory_.size());
         std::size_t i = 0;
-        while (i != free_.size() && free_[i].offset < freed.offset) ++i;
-        free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), freed);
+        while (i != free_.size() && free_[i].from < from) ++i;
+        free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {from, end});
         for (std::size_t k = i + 1; k-- != 0 && k + 1 >= i;) // with its neighbours on either side
-            if (k + 1 < free_.size() && free_[k].offset + free_[k].bytes == free_[k + 1].offset) {
-                free_[k].bytes += free_[k + 1].bytes;
+            if (k + 1 < free_.size() && free_[k].end == free_[k + 1].from) {
+                free_[k].end = free_[k + 1].end;
                 free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(k) + 1);
             }
     }
@@ -55,31 +70,22 @@ public:
         return from >= begin && from - begin <= memory_.size() && bytes.size() <= memory_.size() - (from - begin);
     }
     std::size_t offset_of(const std::byte* at) const noexcept { return static_cast<std::size_t>(at - memory_.data()); }
-    // Whether peers can see the bytes: they lie here, and on no page that has been taken out of the segment.
-    bool is_shared(std::span<const std::byte> bytes) const noexcept {
-        if (!contains(bytes)) return false;
-        const std::size_t from = offset_of(bytes.data());
-        return std::none_of(detached_.begin(), detached_.end(), [&](const range& r) {
-            return from < r.offset + r.bytes && r.offset < from + bytes.size();
-        });
-    }
-    // The pages of these bytes have been taken out of the segment.
-    void detached(std::span<const std::byte> bytes, std::size_t page) {
-        const std::size_t from = offset_of(bytes.data()) / page * page;
-        const std::size_t end = (offset_of(bytes.data()) + bytes.size() + page - 1) / page * page;
-        detached_.push_back({from, end - from});
-    }
 
 private:
     struct range {
-        std::size_t offset, bytes;
+        std::size_t from, end;
     };
-    static constexpr std::size_t rounded(std::size_t bytes) noexcept {
-        return (bytes + alignment - 1) / alignment * alignment;
+    static constexpr std::size_t up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
+    std::size_t unit_of(std::size_t bytes) const noexcept { return bytes >= page_ ? page_ : alignment; }
+    // Of a piece; the last one may end with the memory.
+    std::size_t end_of(std::size_t from, std::size_t bytes) const noexcept {
+        const std::size_t rounded = from + up(bytes, unit_of(bytes));
+        return from + bytes <= memory_.size() ? std::min(rounded, memory_.size()) : rounded;
     }
 
     std::span<std::byte> memory_;
-    std::vector<range> free_, detached_; // in order of offset
+    std::size_t page_ = alignment;
+    std::vector<range> free_; // in order
 };
 
 } // namespace bough::detail

@@ -61,6 +61,7 @@ public:
           deadline_ns_(deadline_after(steady_now_ns(), timeout_ns)), probe_(std::make_unique<secret>()) {}
 
     shared_segment mine;
+    unique_fd file;                 // of it
     std::vector<joined_peer> peers; // by rank; that of this one is empty
     std::uint32_t cores() const noexcept { return cores_; }
 
@@ -159,7 +160,7 @@ private:
         if (!listener_ || ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
             ::listen(listener_.get(), static_cast<int>(layout_.ranks) + 64) != 0)
             return {.code = errc::no_resources};
-        return shared_segment::make(layout_.bytes(), mine, file_);
+        return shared_segment::make(layout_.bytes(), mine, file);
     }
     static socklen_t address_of(const card& c, sockaddr_un& address) noexcept {
         constexpr char prefix[] = "\0bough-";
@@ -198,7 +199,7 @@ private:
     }
     bool greet(int socket, rank_t peer) noexcept {
         const hello h{.from = rank_, .key = cards_[peer].key, .probe = reinterpret_cast<std::uintptr_t>(probe_.get())};
-        return send_with_fd(socket, std::as_bytes(std::span(&h, 1)), file_.get());
+        return send_with_fd(socket, std::as_bytes(std::span(&h, 1)), file.get());
     }
 
     status meet() {
@@ -223,13 +224,13 @@ private:
             for (rank_t r = 0; r != layout_.ranks; ++r) {
                 if (waiting[1 + r].revents == 0) continue;
                 hello h;
-                unique_fd file;
+                unique_fd theirs;
                 const ssize_t came =
-                    receive_with_fd(peers[r].socket.get(), std::as_writable_bytes(std::span(&h, 1)), file);
+                    receive_with_fd(peers[r].socket.get(), std::as_writable_bytes(std::span(&h, 1)), theirs);
                 if (came < 0 && errno == EAGAIN) continue;
                 if (came <= 0) return {.code = errc::peer_dead, .peer = r};
                 if (came != sizeof h || h.from != r || !is_hello(h)) return {.code = errc::protocol_error, .peer = r};
-                if (const status bad = adopt(r, h, file)) return bad;
+                if (const status bad = adopt(r, h, theirs)) return bad;
                 ++known;
             }
             if (waiting[0].revents != 0) accept_all(strangers);
@@ -272,19 +273,19 @@ private:
     // True: it was a rank, and is one of the peers now.
     bool hear(stranger& s) {
         hello h;
-        unique_fd file;
-        if (receive_with_fd(s.socket.get(), std::as_writable_bytes(std::span(&h, 1)), file) != sizeof h) return false;
+        unique_fd theirs;
+        if (receive_with_fd(s.socket.get(), std::as_writable_bytes(std::span(&h, 1)), theirs) != sizeof h) return false;
         if (!is_hello(h) || h.from <= rank_ || h.from >= layout_.ranks || peers[h.from].socket) return false;
-        if (adopt(h.from, h, file) || !greet(s.socket.get(), h.from)) return false;
+        if (adopt(h.from, h, theirs) || !greet(s.socket.get(), h.from)) return false;
         peers[h.from].socket = std::move(s.socket);
         peers[h.from].pid = s.pid;
         return true;
     }
-    status adopt(rank_t r, const hello& h, const unique_fd& file) {
+    status adopt(rank_t r, const hello& h, const unique_fd& theirs) {
         peers[r].layout = layout_;
         peers[r].layout.heap_bytes = cards_[r].heap_bytes;
         probes_[r] = h.probe;
-        status bad = shared_segment::open(file.get(), peers[r].layout.bytes(), peers[r].segment);
+        status bad = shared_segment::open(theirs.get(), peers[r].layout.bytes(), peers[r].segment);
         bad.peer = bad ? r : no_rank;
         return bad;
     }
@@ -306,7 +307,7 @@ private:
     bool direct_;
     std::uint64_t deadline_ns_;
     std::unique_ptr<secret> probe_; // where others find this rank's key
-    unique_fd listener_, file_;
+    unique_fd listener_;
     std::vector<card> cards_;
     std::vector<std::uint64_t> probes_;
 };

@@ -5,7 +5,7 @@
 #define BOUGH_TRANSPORT_DETAIL_SHARED_SEGMENT_HPP
 
 #include <bough/core/status.hpp>
-#include <bough/transport/detail/fd.hpp>
+#include <bough/os/fd.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace bough::detail {
@@ -68,13 +69,11 @@ public:
         return map(fd, bytes, 0, made);
     }
 
-    // Takes pages of [from, from + bytes) out of the segment: from now on they are this process's own, with the same
-    // contents, while others that map the segment keep what is there now. False: memory is short.
-    bool detach(const std::byte* from, std::uint64_t bytes) noexcept {
-        const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-        const std::uint64_t offset = static_cast<std::uint64_t>(from - data_) / page * page;
-        const std::uint64_t end = (static_cast<std::uint64_t>(from - data_) + bytes + page - 1) / page * page;
-        const auto length = static_cast<std::size_t>(end - offset);
+    // Takes whole pages of the segment, from `offset` on, out of it: from now on they are this process's own, with the same
+    // contents, while others that map the segment keep what is there now. False: not so; memory is short, or the system's
+    // pages are not these.
+    bool detach(std::size_t offset, std::size_t length) noexcept {
+        if (!is_paged(offset, length)) return false;
         void* fresh = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (fresh == MAP_FAILED) return false;
         std::memcpy(fresh, data_ + offset, length);
@@ -82,8 +81,18 @@ public:
         ::munmap(fresh, length);
         return false;
     }
+    // Puts such pages back: they have what the others see again. `fd`: the segment's. False: memory is short.
+    bool attach(int fd, std::size_t offset, std::size_t length) noexcept {
+        return is_paged(offset, length) && ::mmap(data_ + offset, length, PROT_READ | PROT_WRITE,
+                                                  MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset)) != MAP_FAILED;
+    }
 
 private:
+    bool is_paged(std::size_t offset, std::size_t length) const noexcept {
+        const long page = ::sysconf(_SC_PAGESIZE);
+        return page > 0 && offset % static_cast<std::size_t>(page) == 0 &&
+               length % static_cast<std::size_t>(page) == 0 && offset <= bytes_ && length <= bytes_ - offset;
+    }
     static status map(int fd, std::uint64_t bytes, int flags, shared_segment& made) noexcept {
         void* at = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0);
         if (at == MAP_FAILED) return {.code = errc::no_resources};

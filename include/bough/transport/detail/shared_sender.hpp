@@ -60,6 +60,7 @@ public:
         std::memcpy(s.payload, said, sizeof said);
         note& n = notes_[index];
         n.id = id;
+        n.where = where;
         n.data = bytes.data();
         n.bytes = bytes.size();
         n.staged = 0;
@@ -78,8 +79,7 @@ public:
     bool has_news() noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             const lent now = state_of(open);
-            if (deserted_ ||
-                (now != lent::open && now != lent::claimed && (now != lent::wanted || (can_stage() && unstaged(open)))))
+            if (deserted_ || !is_under_way(open, now) || (now == lent::wanted && can_stage() && unstaged(open)))
                 return true;
         }
         return false;
@@ -91,7 +91,7 @@ public:
             const auto index = static_cast<std::uint32_t>(std::countr_zero(open));
             const std::uint64_t bit = std::uint64_t{1} << index;
             const lent now = deserted_ ? lent::deserted : (detached_ & bit) != 0 ? lent::taken_back : state_of(open);
-            if (now == lent::open || now == lent::claimed || now == lent::wanted) continue;
+            if (is_under_way(open, now)) continue;
             open_ &= ~bit;
             detached_ &= ~bit;
             event& e = events[found++];
@@ -108,13 +108,16 @@ public:
     }
 
     // Takes a message back, or waits for its reader through the usual event. False: no such message. A message in the
-    // segment that is being read where it lies cannot be: `detach(data, bytes)` may take its pages out of the segment.
+    // segment that is being read where it lies cannot be: `detach(bytes, ticket)` may take its pages out of the segment.
+    // Whether it lies there is known here, whatever the receiver writes.
     template <class F>
     bool cancel(std::uint64_t id, F&& detach) {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             const auto index = static_cast<std::uint32_t>(std::countr_zero(open));
             if (notes_[index].id != id) continue;
-            if (!take_back(index) && state_of(open) == lent::claimed && detach(notes_[index].data, notes_[index].bytes))
+            const note& n = notes_[index];
+            if (!take_back(index) && n.where == in_segment && state_of(open) == lent::claimed &&
+                detach(std::span(n.data, static_cast<std::size_t>(n.bytes)), n.ticket))
                 detached_ |= std::uint64_t{1} << index;
             return true;
         }
@@ -124,6 +127,11 @@ public:
     void cancel_all() noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1)
             take_back(static_cast<std::uint32_t>(std::countr_zero(open)));
+    }
+    // The receiver will not look at the message with this ticket again. Pre: it was pushed.
+    bool is_released(std::uint32_t ticket) noexcept {
+        refresh();
+        return consumed_seen_ - ticket < 1u << 31;
     }
     // There is no receiver any more.
     void desert() noexcept { deserted_ = true; }
@@ -157,12 +165,19 @@ private:
         const std::byte* data = nullptr;
         std::uint64_t bytes = 0;
         std::uint64_t staged = 0; // bytes that have been copied out
+        std::uint32_t where = 0;
         std::uint32_t ticket = 0;
     };
 
     std::atomic<lent>& state(std::uint32_t index) noexcept { return ring_.head->states[index]; }
     lent state_of(std::uint64_t open) noexcept {
         return state(static_cast<std::uint32_t>(std::countr_zero(open))).load(std::memory_order_acquire);
+    }
+    // Neither over nor nonsense: a receiver reads in place only what lies in the segment, and wants only what is staged.
+    bool is_under_way(std::uint64_t open, lent now) const noexcept {
+        const std::uint32_t where = notes_[static_cast<std::uint32_t>(std::countr_zero(open))].where;
+        return now == lent::open || (now == lent::claimed && where == in_segment) ||
+               (now == lent::wanted && where == to_be_staged);
     }
     bool take_back(std::uint32_t index) noexcept {
         for (const lent from : {lent::open, lent::wanted}) {
