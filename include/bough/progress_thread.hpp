@@ -6,14 +6,15 @@
 //   auto op = bough::start_allreduce(comm, x, bough::plus{});
 //   compute();                        // op goes on, and late messages are combined
 //   op.wait();
-// While operations are in flight it polls, with naps that grow to `longest_nap_us` as long as nothing comes. While none is,
-// it sleeps until one is started, and uses no processor time. It ends operations whose time is up. Ops of users run in it. It
+// While operations are in flight and nothing comes, it sleeps where the transport wakes it (DescriptorTransport, POSIX), else
+// it polls, with naps that grow to `longest_nap_us`. While none is, it sleeps until one is started, and uses no processor time. It ends operations whose time is up. Ops of users run in it. It
 // keeps the sessions of its communicators until leave(), or until it is destroyed; operations in flight go on then with
 // whoever polls.
 #ifndef BOUGH_PROGRESS_THREAD_HPP
 #define BOUGH_PROGRESS_THREAD_HPP
 
 #include <bough/communicator.hpp>
+#include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/serialised.hpp>
 
@@ -24,15 +25,20 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#if __has_include(<poll.h>)
+#include <poll.h>
+#endif
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace bough {
 
 struct progress_thread_options {
-    std::uint32_t polls = 100;          // with nothing found, before the first nap
-    std::uint32_t longest_nap_us = 100; // what a message may wait for this thread, about
+    std::uint32_t polls = 32;           // with nothing found, before it sleeps
+    std::uint32_t longest_nap_us = 100; // without a descriptor: what a message may wait for this thread, about
+    std::uint32_t tick_ms = 20;         // with one: how often deadlines are looked at
 };
 
 class progress_thread {
@@ -89,12 +95,37 @@ private:
         virtual bool busy() const = 0;
         virtual void check_deadlines() = 0;
         virtual void set_bell(std::shared_ptr<progress_bell>) = 0;
+        // The descriptor to sleep on, from now on armed; or one of these.
+        static constexpr int has_none = -1, has_moved = -2;
+        virtual int arm() = 0;
+        virtual void disarm() = 0;
         virtual const void* identity() const noexcept = 0;
         std::size_t times = 1; // that it was given
     };
     template <class S>
     struct looked_after final : any_session {
+        using inner = std::remove_reference_t<decltype(std::declval<S&>().transport().inner())>;
         explicit looked_after(std::shared_ptr<S> s) : shared(std::move(s)) {}
+        ~looked_after() override { disarm(); }
+        int arm() override {
+            if constexpr (DescriptorTransport<inner>) {
+                return shared->with_lock([&] {
+                    const int descriptor = shared->transport().inner().descriptor();
+                    if (descriptor < 0) return any_session::has_none;
+                    if (shared->progress() || !shared->transport().inner().arm()) return any_session::has_moved;
+                    armed = true;
+                    return descriptor;
+                });
+            } else {
+                return any_session::has_none;
+            }
+        }
+        void disarm() override {
+            if constexpr (DescriptorTransport<inner>)
+                shared->with_lock([&] {
+                    if (std::exchange(armed, false)) shared->transport().inner().disarm();
+                });
+        }
         bool progress() override { return shared->progress(); }
         bool busy() const override { return shared->busy(); }
         void check_deadlines() override { shared->check_deadlines(); }
@@ -106,6 +137,7 @@ private:
         }
         const void* identity() const noexcept override { return shared.get(); }
         std::shared_ptr<S> shared;
+        bool armed = false;
     };
     std::vector<std::unique_ptr<any_session>>::iterator find(const void* identity) noexcept {
         return std::find_if(sessions_.begin(), sessions_.end(),
@@ -123,12 +155,40 @@ private:
         }
         return busy;
     }
+    // Sleeps until a transport has something. False: one has no descriptor.
+    bool sleep_on_descriptors() {
+#if __has_include(<poll.h>)
+        {
+            const std::scoped_lock lock(mutex_);
+            watched_.clear();
+            int last = 0;
+            for (const auto& s : sessions_) {
+                if (!s->busy()) continue;
+                last = s->arm();
+                if (last < 0) break;
+                watched_.push_back({.fd = last, .events = POLLIN, .revents = 0});
+            }
+            if (last < 0) {
+                for (const auto& s : sessions_) s->disarm();
+                return last == any_session::has_moved;
+            }
+        }
+        ::poll(watched_.data(), static_cast<nfds_t>(watched_.size()), static_cast<int>(options_.tick_ms));
+        const std::scoped_lock lock(mutex_);
+        for (const auto& s : sessions_) s->disarm();
+        return true;
+#else
+        return false;
+#endif
+    }
     void run() {
         std::uint32_t idle = 0;
+        bool slept = false;
         for (std::uint32_t turn = 0; !stopping_.load(std::memory_order_relaxed); ++turn) {
             bool moved = false;
             bell_->clear(); // what is started from here on rings again
-            if (!progress(turn % 64 == 63, moved) && !moved) { // deadlines pass, whatever the traffic
+            // Deadlines pass, whatever the traffic.
+            if (!progress(std::exchange(slept, false) || turn % 64 == 63, moved) && !moved) {
                 bell_->wait();
                 idle = 0;
                 continue;
@@ -136,6 +196,8 @@ private:
             idle = moved ? 0 : idle + 1;
             if (idle < options_.polls)
                 std::this_thread::yield();
+            else if (sleep_on_descriptors())
+                slept = true;
             else
                 std::this_thread::sleep_for(std::chrono::microseconds(
                     std::min<std::uint64_t>(options_.longest_nap_us, 1 + (idle - options_.polls) / 4)));
@@ -146,6 +208,9 @@ private:
     std::shared_ptr<progress_bell> bell_ = std::make_shared<progress_bell>();
     std::mutex mutex_; // of sessions_
     std::vector<std::unique_ptr<any_session>> sessions_;
+#if __has_include(<poll.h>)
+    std::vector<pollfd> watched_;
+#endif
     std::atomic<bool> stopping_{false};
     std::thread thread_; // starts when all else is there
 };

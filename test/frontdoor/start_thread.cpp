@@ -97,3 +97,29 @@ TEST_CASE("progress_thread: idle, it uses no processor time") {
     CHECK(busy == 0);
     CHECK(woken == 2);
 }
+
+TEST_CASE("progress_thread: it sleeps while what is in flight waits for a late rank, and wakes when it comes") {
+    std::atomic<int> busy{0}, woken{0};
+    in_process{2}.run([&](auto transport) {
+        const bool late = transport.rank() == 1;
+        communicator comm{serialised{std::move(transport)}};
+        progress_thread helper;
+        helper.look_after(comm);
+        std::vector<int> x(4, 1);
+        start_allreduce(comm, x, plus{}).wait();
+        if (late) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+        operation op = start_allreduce(comm, x, plus{});
+        if (!late) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            const std::uint64_t before = cpu_ns(helper.native_handle());
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+            busy += cpu_ns(helper.native_handle()) - before > 2'000'000; // naps of 100 us would take more
+        }
+        const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!op.done() && std::chrono::steady_clock::now() < last)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        woken += op.done();
+    });
+    CHECK(busy == 0);
+    CHECK(woken == 2);
+}
