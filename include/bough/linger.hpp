@@ -46,8 +46,8 @@ private:
         const rank_t p = comm.size();
         const rank_t few = std::min(p, walked);
         const auto plan = plan_reduce(binomial{}, {.size = few});
-        const double ns = comm.options().costs.price_ns(plan_ref(plan),
-                                                        {.bytes = bytes, .cores = cores_of(comm.transport())});
+        const double ns =
+            comm.options().costs.price_ns(plan_ref(plan), {.bytes = bytes, .cores = cores_of(comm.transport())});
         const auto depth = [](rank_t ranks) { return static_cast<double>(std::bit_width(ranks - 1)); };
         return static_cast<std::uint64_t>(2 * ns * (p > few ? depth(p) / depth(few) : 1));
     }

@@ -11,7 +11,8 @@
 // first whenever the executor has nothing else to do, then with naps that grow to `longest_nap_us`.
 //
 // The communicator and its operations are used by one thread at a time: call them in the executor's handlers, or while it
-// does not run. If several threads run the io_context, give a strand. Blocking calls work too, and keep that thread.
+// does not run. If several threads run the io_context, give a strand. Blocking calls work too, and keep that thread. When
+// the io_context ends, handlers are destroyed, and operations that they wait for are given up, as by operation::cancel().
 #ifndef BOUGH_ASIO_ON_EXECUTOR_HPP
 #define BOUGH_ASIO_ON_EXECUTOR_HPP
 

@@ -8,6 +8,7 @@
 #define BOUGH_ASIO_DETAIL_DRIVER_HPP
 
 #include <bough/asio/detail/driven.hpp>
+#include <bough/asio/detail/driver_registry.hpp>
 #include <bough/asio/options.hpp>
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -24,20 +25,24 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace bough::detail {
 
 template <class Executor>
-class asio_driver : public std::enable_shared_from_this<asio_driver<Executor>> {
+class asio_driver final : public std::enable_shared_from_this<asio_driver<Executor>>, private registered_driver {
 public:
     asio_driver(const Executor& executor, const executor_options& options)
-        : executor_(executor), options_(options), timer_(executor)
+        : executor_(executor), options_(options), timer_(executor) {
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
-          ,
-          descriptor_(executor)
+        descriptor_.emplace(executor);
 #endif
-    {
+        registry_ = &boost::asio::use_service<driver_registry>(context_of(executor)); // after what it uses: ends before
+        registry_->add(*this);
+    }
+    ~asio_driver() {
+        if (registry_ != nullptr) registry_->remove(*this);
     }
     asio_driver(const asio_driver&) = delete;
     asio_driver& operator=(const asio_driver&) = delete;
@@ -70,31 +75,19 @@ public:
     void close() noexcept {
         dead_ = true;
         armed_ = false;
-        stop_waiting();
+        timer_.reset(); // what waits is cancelled
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
-        boost::system::error_code ignored;
-        descriptor_.close(ignored);
+        descriptor_.reset();
 #endif
     }
 
 private:
     enum class cause : std::uint8_t { post, timer, descriptor };
 
-    // A handler. If it is dropped without having been called, its executor's context has ended.
-    struct turn {
+    struct turn { // a handler
         std::shared_ptr<asio_driver> self;
         cause why;
-
-        turn(std::shared_ptr<asio_driver> d, cause c) noexcept : self(std::move(d)), why(c) {}
-        turn(turn&&) noexcept = default;
-        turn& operator=(turn&&) = delete;
-        ~turn() {
-            if (self) self->dropped();
-        }
-        void operator()(const boost::system::error_code& error = {}) {
-            const std::shared_ptr<asio_driver> driver = std::move(self);
-            driver->called(why, error);
-        }
+        void operator()(const boost::system::error_code& error = {}) const { self->called(why, error); }
     };
 
     void called(cause why, const boost::system::error_code& error) {
@@ -125,10 +118,12 @@ private:
         idle_ = moved ? 0 : idle_ + 1;
         if (idle_ % 64 == 63) session_->check_deadlines();
         complete_ended();
-        if (waiters_ == nullptr && !session_->busy()) {
+        if (dead_) {
+            // In the end of what was in flight.
+        } else if (waiters_ == nullptr && !session_->busy()) {
             idle_ = 0;
             stop_waiting();
-        } else if (!dead_) {
+        } else {
             idle_ < options_.polls ? schedule() : sleep();
         }
         on_exception.self = nullptr;
@@ -151,17 +146,18 @@ private:
         nap(std::min<std::uint64_t>(options_.longest_nap_us, 5 + more));
     }
     void nap(std::uint64_t us) {
+        if (dead_) return;
         const auto due = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
-        if (dead_ || (timing_ && timer_.expiry() <= due)) return;
+        if (timing_ && timer_->expiry() <= due) return;
         timing_ = true;
-        timer_.expires_at(due);
-        timer_.async_wait(turn{this->shared_from_this(), cause::timer});
+        timer_->expires_at(due);
+        timer_->async_wait(turn{this->shared_from_this(), cause::timer});
     }
     void stop_waiting() noexcept {
-        if (std::exchange(timing_, false)) timer_.cancel();
+        if (std::exchange(timing_, false)) timer_->cancel();
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
         boost::system::error_code ignored;
-        if (std::exchange(watching_, false)) descriptor_.cancel(ignored);
+        if (std::exchange(watching_, false)) descriptor_->cancel(ignored);
 #endif
     }
 
@@ -171,8 +167,8 @@ private:
         if (!options_.use_descriptor || !open_descriptor() || !session_->arm()) return false;
         armed_ = true;
         if (std::exchange(watching_, true)) return true;
-        descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read,
-                               turn{this->shared_from_this(), cause::descriptor});
+        descriptor_->async_wait(boost::asio::posix::descriptor_base::wait_read,
+                                turn{this->shared_from_this(), cause::descriptor});
         return true;
 #else
         return false;
@@ -180,33 +176,34 @@ private:
     }
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
     bool open_descriptor() {
-        if (descriptor_.is_open()) return true;
+        if (descriptor_->is_open()) return true;
         const int theirs = session_->descriptor();
         const int mine = theirs < 0 ? -1 : ::fcntl(theirs, F_DUPFD_CLOEXEC, 0); // Asio closes its own
         boost::system::error_code error;
-        if (mine >= 0) descriptor_.assign(mine, error);
+        if (mine >= 0) descriptor_->assign(mine, error);
         if (mine >= 0 && error) ::close(mine);
         return options_.use_descriptor = mine >= 0 && !error;
     }
 #endif
 
-    // The context ends: handlers are destroyed, not called, and so are those of the operations in flight, which are
-    // given up.
-    void dropped() noexcept {
-        dead_ = true;
-        armed_ = false;
+    // Handlers are destroyed, not called, and so are those of the operations in flight, which are given up.
+    void context_ended() noexcept override {
+        const std::shared_ptr<asio_driver> me = this->weak_from_this().lock();
         const std::shared_ptr<void> alive = session_ ? session_->lock() : nullptr;
+        registry_ = nullptr;
+        close();
         for (driven_waiter* w = std::exchange(waiters_, nullptr); w != nullptr;) std::exchange(w, w->next)->drop();
     }
 
     Executor executor_;
     executor_options options_;
-    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                      Executor>
-        timer_;
+    using timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                                    boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
+    std::optional<timer> timer_; // empty: dead
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
-    boost::asio::posix::basic_stream_descriptor<Executor> descriptor_; // a duplicate of the transport's
+    std::optional<boost::asio::posix::basic_stream_descriptor<Executor>> descriptor_; // a duplicate of the transport's
 #endif
+    driver_registry* registry_ = nullptr;
     std::unique_ptr<driven_session> session_;
     driven_waiter* waiters_ = nullptr;
     std::uint64_t idle_ = 0;                                  // turns in a row that found nothing
