@@ -14,6 +14,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -216,8 +217,7 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
 
 // One rank of a job, from its start to its exit status; only rank 0 speaks of what all find.
 template <class Join>
-int run_as_rank(const run_arguments& typed, bough::rank_t expected, Join&& join) {
-    bool speaks = true;
+int run_as_rank(const run_arguments& typed, bough::rank_t expected, Join&& join, bool speaks = true) {
     try {
         const std::unique_ptr<party> mine = join();
         speaks = mine->rank() == 0;
@@ -235,13 +235,31 @@ int run_as_rank(const run_arguments& typed, bough::rank_t expected, Join&& join)
     }
 }
 
+// Transports whose ranks are processes of a job, whoever has started it.
+constexpr std::array<const char*, 4> of_processes{"shared_memory", "tcp", "composite", "fabric"};
+
+bool is_of_processes(const std::string& transport) {
+    return std::find(of_processes.begin(), of_processes.end(), transport) != of_processes.end();
+}
+std::unique_ptr<party> join(const run_arguments& typed, bough::job job) {
+    if (typed.transport == "tcp") return join_tcp(std::move(job));
+    if (typed.transport == "composite") {
+        const bough::rank_t ranks = job.size();
+        return join_composite(
+            std::move(job),
+            typed.nodes.empty() ? 0 : static_cast<bough::rank_t>(parse_number("--nodes", typed.nodes, 1, ranks)));
+    }
+    if (typed.transport == "fabric") return join_fabric(std::move(job), typed.provider);
+    return join_shared_memory(std::move(job));
+}
+
 int run_local(const run_arguments& typed, bough::rank_t ranks) {
 #ifdef __linux__
     std::cout.flush();
     const bough::launch_report report = bough::launch(ranks, [&](bough::job job) {
-        return run_as_rank(typed, ranks, [&] {
-            return typed.transport == "tcp" ? join_tcp(std::move(job)) : join_shared_memory(std::move(job));
-        });
+        const bool speaks = job.rank() == 0;
+        return run_as_rank(
+            typed, ranks, [&] { return join(typed, std::move(job)); }, speaks);
     });
     if (report.ok()) return 0;
     const bough::rank_end& first = report.ranks[report.first_failed];
@@ -258,13 +276,15 @@ int run_local(const run_arguments& typed, bough::rank_t ranks) {
 
 int run(const run_arguments& typed) {
     const bool threads = typed.transport == "in_process", by_mpi = typed.transport == "mpi";
-    if (!threads && !by_mpi && typed.transport != "shared_memory" && typed.transport != "tcp")
-        throw usage_error("--transport",
-                          "there is no '" + typed.transport + "'; known are in_process, shared_memory, tcp, mpi");
+    if (!threads && !by_mpi && !is_of_processes(typed.transport))
+        throw usage_error("--transport", "there is no '" + typed.transport +
+                                             "'; known are in_process, shared_memory, tcp, composite, fabric, mpi");
+    if (!typed.nodes.empty() && typed.transport != "composite") throw usage_error("--nodes", "goes with composite");
+    if (!typed.provider.empty() && typed.transport != "fabric") throw usage_error("--provider", "goes with fabric");
     if (typed.launch != "local" && typed.launch != "pmix")
         throw usage_error("--launch", "there is no '" + typed.launch + "'; known are local, pmix");
     if (typed.launch == "pmix" && (threads || by_mpi))
-        throw usage_error("--launch", "pmix goes with shared_memory and tcp");
+        throw usage_error("--launch", "pmix goes with shared_memory, tcp, composite and fabric");
     if (!typed.emulate.empty() && !threads) throw usage_error("--emulate", "goes with in_process");
     const bool is_started = by_mpi || typed.launch == "pmix"; // by another launcher
     bough::rank_t ranks = 0;
@@ -272,11 +292,9 @@ int run(const run_arguments& typed) {
         if (typed.ranks.empty()) throw usage_error("--ranks is required");
         ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
     }
+    if (!typed.nodes.empty() && ranks != 0) parse_number("--nodes", typed.nodes, 1, ranks);
     if (by_mpi) return run_as_rank(typed, ranks, join_mpi);
-    if (typed.launch == "pmix")
-        return run_as_rank(typed, ranks, [&] {
-            return typed.transport == "tcp" ? join_tcp(pmix_job()) : join_shared_memory(pmix_job());
-        });
+    if (typed.launch == "pmix") return run_as_rank(typed, ranks, [&] { return join(typed, pmix_job()); });
     return threads ? run_ranks(typed, ranks, nullptr) : run_local(typed, ranks);
 }
 
