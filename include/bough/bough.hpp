@@ -64,6 +64,7 @@
 #include <bough/concepts/explain_transport.hpp>
 #include <bough/concepts/explain_tree.hpp>
 #include <bough/concepts/explain_wire_up.hpp>
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/concepts/op.hpp>
 #include <bough/concepts/plan.hpp>
 #include <bough/concepts/remote_write_transport.hpp>
@@ -223,6 +224,7 @@
 #include <bough/transport/one_sided_puts.hpp>
 #include <bough/transport/one_sided_receiving.hpp>
 #include <bough/transport/one_sided_sending.hpp>
+#include <bough/transport/one_sided_tune.hpp>
 #include <bough/transport/remote_simulated.hpp>
 #include <bough/transport/remote_words.hpp>
 #include <bough/transport/self.hpp>

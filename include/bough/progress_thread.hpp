@@ -67,6 +67,9 @@ public:
             }
             auto made = std::make_unique<looked_after<shared_session>>(shared);
             BOUGH_EXPECTS(made->bell() == nullptr, "look_after: another progress_thread looks after this transport");
+#if __has_include(<poll.h>)
+            watched_.reserve(sessions_.size() + 1); // the thread itself allocates nothing
+#endif
             sessions_.push_back(std::move(made));
             sessions_.back()->set_bell(bell_);
         }

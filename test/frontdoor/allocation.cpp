@@ -31,6 +31,7 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -236,13 +237,15 @@ TEST_CASE("memory runs out while operations are in flight: poll and wait do not 
         std::size_t failures = 0;
         for (long n = 0; !ran_through && n < 3'000; n += 1 + n / 24) {
             std::atomic<int> wrong{0};
-            simulated world(2);
-            std::optional<communicator<simulated::endpoint>> a(world.connect(0)), b(world.connect(1));
+            in_process world(2);
+            std::optional<communicator<in_process::endpoint>> a(world.connect(0)), b(world.connect(1));
             std::vector<std::vector<std::uint64_t>> x(22, std::vector<std::uint64_t>(1, 1));
             std::vector<operation> ops(22);
             const auto turn = [&](auto&& poll) {
-                for (int i = 0; i != 300; ++i) {
-                    world.advance();
+                for (int i = 0; i != 30; ++i) {
+                    const long left = std::exchange(until_failure, -1); // rank 0 has memory
+                    a->progress();
+                    until_failure = left;
                     poll();
                 }
             };
@@ -264,7 +267,7 @@ TEST_CASE("memory runs out while operations are in flight: poll and wait do not 
             ran_through = until_failure > 0;
             until_failure = -1;
             fail_for_good = false;
-            turn([&] { a->progress(), b->progress(); });
+            turn([&] { b->progress(); });
             for (std::size_t i = 0; i != 21; ++i) {
                 if (!ops[i].done()) ++wrong;
                 if (ops[i].result())
@@ -274,8 +277,6 @@ TEST_CASE("memory runs out while operations are in flight: poll and wait do not 
             }
             CAPTURE(n, all_from_then);
             REQUIRE(wrong == 0);
-            ops.clear();
-            REQUIRE(world.violations() == 0);
         }
         CHECK(ran_through);
         CHECK(failures > 10);

@@ -197,6 +197,31 @@ TEST_CASE("shrink: calls on what is older fail on their own and leave the new gr
     CHECK(seen.count == 0);
 }
 
+TEST_CASE("groups: with a status nothing is thrown, and what is empty has an error", "[frontdoor][group]") {
+    faults seen;
+    bough::in_process{3}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        bough::status s;
+        std::error_code ec;
+        auto twin = bough::duplicate(comm, ec);
+        seen.expect(twin && !ec && sum_of_ones(*twin) == 3);
+        auto part = bough::split(comm, comm.rank() == 0, s);
+        seen.expect(part && !s && part->size() == (comm.rank() == 0 ? 1 : 2));
+        auto backwards = bough::split(comm, 1, 3 - comm.rank(), ec);
+        seen.expect(backwards && !ec && backwards->rank() == 2 - comm.rank());
+        const auto all = bough::agree(comm, comm.rank() == 1 ? 6 : 7, s);
+        seen.expect(all == std::uint64_t{6} && !s);
+        auto rest = bough::shrink(*twin, s);
+        seen.expect(rest && !s && sum_of_ones(*rest) == 3);
+        // Of an epoch that is over.
+        seen.expect(!bough::duplicate(comm, s) && s.code == bough::errc::group_poisoned);
+        seen.expect(!bough::split(comm, 1, ec) && ec == bough::errc::group_poisoned);
+        seen.expect(!bough::agree(comm, 1, s) && s.code == bough::errc::group_poisoned);
+        seen.expect(!bough::shrink(comm, ec) && ec == bough::errc::group_poisoned);
+    });
+    CHECK(seen.count == 0);
+}
+
 TEST_CASE("tables that differ in the middle are a mismatch on every rank", "[frontdoor][mismatch]") {
     const std::vector<rank_t> ours{bough::no_rank, 0, 0, 1, 0};
     const std::vector<rank_t> theirs{bough::no_rank, 0, 0, 2, 0};

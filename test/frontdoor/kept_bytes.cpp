@@ -8,10 +8,13 @@
 #include <bough/start_barrier.hpp>
 
 #include <csignal>
-#include <optional>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {

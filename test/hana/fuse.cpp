@@ -68,6 +68,10 @@ struct report {
     std::uint8_t flags;
 };
 
+struct padded {
+    char c;
+    affine map;
+};
 struct adapted {
     std::uint16_t a;
     std::uint16_t b;
@@ -109,6 +113,11 @@ static_assert(sizeof(summary_type::state) == 1 + sizeof(exact_accumulator<double
 static_assert(alignof(summary_type::state) == 1 && travels_as_bytes_v<summary_type::state>);
 static_assert(!is_commutative_v<summary_type> && !std::is_empty_v<summary_type>);
 static_assert(!has_identity_v<summary_type, summary_type::state>); // compose has none
+
+// Constant expressions, lifted too.
+constexpr auto both = fuse(field<&padded::c>(plus{}), field<&padded::map>(compose{}));
+constexpr auto two = both(both.lift({1, {2, 3}}), both.lift({4, {5, 6}}));
+static_assert(two.bytes.size() == 17 && both.lower(two).c == 5 && both.lower(two).map == affine{10, 21});
 
 // Traits are those of all members, and follow the member's type.
 constexpr auto numbers = fuse<adapted>(bough::max{}, bit_and{});

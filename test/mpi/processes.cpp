@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
 // Runs under mpirun, with any MPI: every rank checks bough::mpi from its end. Prints one line per fault; status 1 if any.
-#include <bough/allgather.hpp>
+#include "support/process_collectives.hpp"
 #include <bough/allreduce.hpp>
-#include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>
-#include <bough/broadcast.hpp>
 #include <bough/group.hpp>
 #include <bough/launch/mpi.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/reduce.hpp>
-#include <bough/reduce_scatter.hpp>
-#include <bough/scan.hpp>
 #include <bough/testing/process_conformance.hpp>
 #include <bough/testing/wire_up_conformance.hpp>
 #include <bough/transport/mpi.hpp>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
+#include <thread>
 #include <vector>
 
 using namespace bough;
+
+// Between bough and MPI, by MPI's profiling interface.
+namespace {
+bool isends_fail = false;
+int payloads = 0; // that have been begun
+} // namespace
+extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+    if (isends_fail) return MPI_ERR_OTHER;
+    payloads += tag != detail::mpi_frame_tag;
+    return PMPI_Isend(from, count, type, to, tag, comm, request);
+}
 
 namespace {
 
@@ -33,62 +43,10 @@ void check(bool good, const char* what, rank_t rank) {
     std::printf("FAILED: rank %u: %s\n", rank, what);
 }
 
-// A product that does not commute: 2 x 2 matrices modulo a prime.
-struct matrix {
-    std::uint32_t a = 1, b = 0, c = 0, d = 1;
-    friend bool operator==(const matrix&, const matrix&) = default;
-};
-struct product {
-    matrix operator()(const matrix& x, const matrix& y) const {
-        const auto dot = [](std::uint64_t p, std::uint64_t q, std::uint64_t r, std::uint64_t s) {
-            return static_cast<std::uint32_t>((p * q + r * s) % 1'000'003);
-        };
-        return {dot(x.a, y.a, x.b, y.c), dot(x.a, y.b, x.b, y.d), dot(x.c, y.a, x.d, y.c), dot(x.c, y.b, x.d, y.d)};
-    }
-};
-matrix of(rank_t rank, std::size_t i) {
-    const auto k = static_cast<std::uint32_t>(rank * 1009 + i % 997);
-    return {k + 1, k * 3 % 71, k % 5, k % 13 + 1};
-}
-
 void collectives(MPI_Comm world, const mpi_options& options) {
     communicator comm{mpi{world, options}};
     const rank_t me = comm.rank(), size = comm.size();
-    for (const std::size_t count :
-         {std::size_t{0}, std::size_t{1}, std::size_t{size}, std::size_t{1000}, std::size_t{70'000}}) {
-        std::vector<matrix> mine(count), expected(count), before(count);
-        for (std::size_t i = 0; i != count; ++i) {
-            mine[i] = expected[i] = of(0, i);
-            for (rank_t r = 1; r != size; ++r) {
-                if (r == me) before[i] = expected[i];
-                expected[i] = product{}(expected[i], of(r, i));
-            }
-            mine[i] = of(me, i);
-        }
-        std::vector<matrix> x = mine;
-        allreduce(comm, std::span(x), product{});
-        check(x == expected, "allreduce of matrices", me);
-        x = mine;
-        const rank_t root = static_cast<rank_t>(count % size);
-        reduce(comm, std::span(x), product{}, bough::root{root});
-        check(me != root || x == expected, "reduce of matrices", me);
-        x = mine;
-        scan(comm, std::span(x), product{});
-        check(me != size - 1 || x == expected, "scan of matrices", me);
-        if (me != root)
-            x.assign(count, {});
-        else
-            x = expected;
-        broadcast(comm, std::span(x), bough::root{root});
-        check(x == expected, "broadcast", me);
-        std::vector<std::uint64_t> all(count * size, 77);
-        for (std::size_t i = 0; i != count; ++i) all[me * count + i] = me * 1000 + i;
-        allgather(comm, std::span(all));
-        bool right = true;
-        for (rank_t r = 0; r != size; ++r)
-            for (std::size_t i = 0; i != count; ++i) right &= all[r * count + i] == r * 1000 + i;
-        check(right, "allgather", me);
-    }
+    check(bough_test::wrong_collectives(comm, {0, 1, size, 1000, 70'000}) == 0, "collectives", me);
     // Two groups side by side, over the one transport.
     auto half = split(comm, me % 2);
     std::vector<long> x(3000, 1);
@@ -143,6 +101,65 @@ void given_up_takes(MPI_Comm world) {
     check(cancelled != 0, "a take can be cancelled", me);
 }
 
+// A call of MPI fails. The peer is lost; bytes that MPI may still read are not given back before it says so.
+void failing_calls(MPI_Comm world) {
+    mpi end{world};
+    const rank_t me = end.rank();
+    std::vector<std::byte> bytes(std::size_t{8} << 20, std::byte{1});
+    const std::uint64_t last = end.now_ns() + 10'000'000'000;
+    std::array<event, 4> events;
+    const auto pause = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+    for (const bool is_started : {true, false}) {
+        const rank_t sender = is_started ? 1 : 2, receiver = is_started ? 0 : 3;
+        if (end.size() <= std::max(sender, receiver)) continue;
+        if (me == receiver) {
+            std::fill(bytes.begin(), bytes.end(), std::byte{});
+            event seen;
+            while (seen.what != event::kind::arrived || seen.bytes == 0)
+                for (std::size_t n = end.poll(events), i = 0; i != n; ++i) seen = events[i];
+            check(end.take(seen.id, bytes, 7) == posted::pending, "a long message is taken", me);
+            MPI_Send(nullptr, 0, MPI_BYTE, static_cast<int>(sender), 1, world);
+            pause(200); // out of MPI: nothing of the payload moves
+            errc code = errc::deadline;
+            while (code == errc::deadline && end.now_ns() < last)
+                for (std::size_t n = end.poll(events), i = 0; i != n; ++i)
+                    if (events[i].what == event::kind::complete && events[i].id == 7) code = events[i].code;
+            const auto right = static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), std::byte{1}));
+            check(code == errc::peer_dead || (code == errc::ok && right == bytes.size()),
+                  "a take of a sender whose MPI fails is right or an error", me);
+        } else if (me == sender) {
+            check(end.post_send(receiver, {}, bytes, 5) == posted::pending, "a long message is pending", me);
+            MPI_Recv(nullptr, 0, MPI_BYTE, static_cast<int>(receiver), 1, world, MPI_STATUS_IGNORE);
+            if (is_started) {
+                for (const int before = payloads; payloads == before && end.now_ns() < last;) (void)end.poll(events);
+                isends_fail = true;
+                check(end.post_send(receiver, {}, {}, 6) == posted::would_block, "a call that fails sends nothing", me);
+            } else {
+                isends_fail = true; // the payload's
+            }
+            int lost = 0, ended = 0, others = 0;
+            errc code = errc::ok;
+            const auto look = [&] {
+                for (std::size_t n = end.poll(events), i = 0; i != n; ++i) {
+                    lost += events[i].what == event::kind::lost && events[i].peer == receiver; // others may have left
+                    others += events[i].what == event::kind::arrived;
+                    if (events[i].what != event::kind::complete) continue;
+                    ++ended;
+                    code = events[i].code;
+                    std::fill(bytes.begin(), bytes.end(), std::byte{0xdd});
+                }
+            };
+            while ((lost == 0 || ended == 0) && end.now_ns() < last) look();
+            isends_fail = false;
+            for (int i = 0; i != 100; ++i) look();
+            check(lost == 1 && ended == 1 && others == 0,
+                  "a failing call loses its peer, once, and ends its send, once", me);
+            check(code == errc::peer_dead || (is_started && code == errc::ok), "and says why", me);
+            check(end.post_send(receiver, {}, {}, 8) == posted::failed, "a send to a lost peer fails", me);
+        }
+    }
+}
+
 // Ranks that make different calls hear of it, over MPI too.
 void different_calls(MPI_Comm world) {
     communicator comm{mpi{world}};
@@ -173,6 +190,7 @@ int main(int argc, char** argv) {
             collectives(MPI_COMM_WORLD, options);
         }
         given_up_takes(MPI_COMM_WORLD);
+        failing_calls(MPI_COMM_WORLD);
         different_calls(MPI_COMM_WORLD);
         mpi_wire_up wire{MPI_COMM_WORLD};
         const auto fault = testing::check_wire_up(wire, {.break_it = false});

@@ -22,6 +22,7 @@ using bough::testing::faulty;
 using faulty_link = faulty<bough::in_process::endpoint>;
 
 static_assert(bough::InPlaceTransport<faulty_link> && bough::WaitableTransport<faulty_link>);
+static_assert(requires(const faulty_link& t) { t.forked(), t.cores(); }); // what the session asks for
 
 // Fails rank 1 at call 0, 1, 2, ... of two rounds of `collective` until a run does not meet the fault. A rank is told
 // success only with the right value.

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // Shared memory inside a node and tcp between nodes: threads for the rules, then processes of two nodes that are not.
 #include "support/catch.hpp"
+#include "support/process_collectives.hpp"
 #include "support/sample.hpp"
 #include "transport/shared_memory_world.hpp"
 #include "transport/tcp_ranks.hpp"
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/ring.hpp>
-#include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
-#include <bough/broadcast.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/reduce.hpp>
-#include <bough/reduce_scatter.hpp>
 #include <bough/schedule/verify.hpp>
 #include <bough/testing/process_conformance.hpp>
 #include <bough/testing/transport_conformance.hpp>
@@ -25,13 +22,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
-#include <sys/resource.h>
 #include <thread>
 #include <vector>
 
 using namespace bough;
-using bough_test::clock_ns;
+using bough_test::is_sum;
+using bough_test::ramp;
 using bough_test::report;
+using bough_test::wrong_allgather;
+using bough_test::wrong_broadcast;
+using bough_test::wrong_sums;
 
 namespace {
 
@@ -69,49 +69,17 @@ auto ends_of(rank_t ranks, rank_t per_node) {
     });
 }
 
-std::vector<double> ramp(std::size_t count, double first) {
-    std::vector<double> x(count);
-    for (std::size_t i = 0; i != count; ++i) x[i] = first + static_cast<double>(i % 97);
-    return x;
-}
-bool is_sum(const std::vector<double>& x, rank_t p) {
-    for (std::size_t i = 0; i != x.size(); ++i)
-        if (x[i] != p * (p - 1) / 2.0 + p * static_cast<double>(i % 97)) return false;
-    return true;
-}
-
 // Flat ones and, by the group map, those of two levels: each is proved, run, and compared element by element.
 void some_collectives(communicator<shared_memory_tcp>& comm, std::size_t count, report& told) {
-    const rank_t p = comm.size(), me = comm.rank();
     const listed_groups nodes = comm.transport().groups();
     status s;
-    const auto sum = [&](const auto& choice) {
-        std::vector<double> x = ramp(count, me);
-        allreduce(comm, std::span(x), plus{}, choice, s);
-        told.check(!s && is_sum(x, p));
-        x = ramp(count, me);
-        reduce(comm, std::span(x), plus{}, root{p - 1}, choice, s);
-        told.check(!s && (me != p - 1 || is_sum(x, p)));
-    };
-    const auto spread = [&](const auto& choice) {
-        std::vector<double> x = ramp(count, me == p / 2 ? 42 : -1);
-        broadcast(comm, std::span(x), root{p / 2}, choice, s);
-        told.check(!s && x == ramp(count, 42));
-    };
-    sum(automatic{});
-    spread(automatic{});
-    spread(compose(ring{}, binomial{}, nodes));
-    spread(compose_leaders(binomial{}, binomial{}, nodes));
-    sum(compose(ring{}, circulant{}, nodes));
-    sum(compose_leaders(binomial{}, binomial{}, nodes));
-    const std::vector<double> mine = ramp(count, me);
-    std::vector<double> all(count * p);
-    allgather(comm, std::span<const double>(mine), std::span(all), compose(ring{}, circulant{}, nodes), s);
-    told.check(!s);
-    for (rank_t r = 0; r != p; ++r) {
-        const std::vector<double> theirs = ramp(count, r);
-        told.check(std::equal(theirs.begin(), theirs.end(), all.begin() + static_cast<std::ptrdiff_t>(r * count)));
-    }
+    int wrong = wrong_sums(comm, count) + wrong_broadcast(comm, count);
+    wrong += wrong_broadcast(comm, count, compose(ring{}, binomial{}, nodes));
+    wrong += wrong_broadcast(comm, count, compose_leaders(binomial{}, binomial{}, nodes));
+    wrong += wrong_sums(comm, count, compose(ring{}, circulant{}, nodes));
+    wrong += wrong_sums(comm, count, compose_leaders(binomial{}, binomial{}, nodes));
+    wrong += wrong_allgather(comm, count, compose(ring{}, circulant{}, nodes));
+    told.check(wrong == 0);
     barrier(comm, s);
     told.check(!s);
 }
@@ -212,29 +180,13 @@ TEST_CASE("composite_tcp: an error of one rank's joining is all ranks'") {
 TEST_CASE("composite_tcp: a sleeping rank is woken from both sides") {
     bough_test::processes group(3, [](auto& wire, report& told) {
         communicator comm{make_composite(wire, {.node = node_of(wire.rank(), 2)})};
-        rusage before{}, after{};
-        ::getrusage(RUSAGE_SELF, &before);
-        const std::uint64_t start = clock_ns();
-        for (int i = 0; i != 30; ++i) {
-            const rank_t speaker = i % 2 == 0 ? 1 : 2; // rank 0 hears it by shared memory, by tcp
-            std::uint64_t sent = 0;
-            if (comm.rank() == speaker) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(23));
-                sent = clock_ns();
-            }
-            status s;
-            broadcast(comm, std::span(&sent, 1), root{speaker}, flat{}, s);
-            told.check(!s);
-            if (comm.rank() == 0) told.numbers[speaker - 1] += static_cast<double>(clock_ns() - sent) * 1e-6 / 15;
-            barrier(comm, s);
-        }
-        ::getrusage(RUSAGE_SELF, &after);
-        const auto seconds = [](const timeval& t) {
-            return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-        };
-        told.numbers[2] =
-            seconds(after.ru_utime) + seconds(after.ru_stime) - seconds(before.ru_utime) - seconds(before.ru_stime);
-        told.numbers[3] = static_cast<double>(clock_ns() - start) * 1e-9;
+        // Rank 0 hears rank 1 by shared memory, and rank 2 by tcp.
+        const bough_test::sleep_report slept = bough_test::sleep_between(comm, {1, 2}, 15, flat{});
+        told.check(slept.wrong == 0);
+        told.numbers[0] = slept.late_ms[0];
+        told.numbers[1] = slept.late_ms[1];
+        told.numbers[2] = slept.cpu_s;
+        told.numbers[3] = slept.all_s;
     });
     group.wait();
     for (rank_t r = 0; r != 3; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));

@@ -312,6 +312,26 @@ TEST_CASE("one_sided: options that differ are found out by the first greeting") 
     CHECK(b.post_send(0, {}, x, 1) == posted::failed);
 }
 
+TEST_CASE("one_sided: notified_blocks takes the messages of one call only, a cycle at a time") {
+    const one_sided_options options{.blocks = 4, .block_bytes = 64};
+    in_process_regions world(2, {.region_bytes = one_sided_bytes(2, options)});
+    one_sided<in_process_regions::endpoint, notified_blocks> a(world.connect(0), options), b(world.connect(1), options);
+    const auto send = [&](std::uint16_t plan, rank_t at) {
+        return a.post_send(1, {.plan = plan, .signature = {.root = at}}, std::span(zeros).first(8), 1);
+    };
+    CHECK(send(5, 1) == posted::complete);
+    CHECK(send(6, 1) == posted::failed);
+    CHECK(send(5, 0) == posted::failed);
+    CHECK(send(0, 0) == posted::complete); // tells of an end
+    for (int i = 0; i != 2; ++i) CHECK(send(5, 1) == posted::complete);
+    std::array<event, 4> e;
+    REQUIRE(b.poll(e) == 4);
+    for (int i = 0; i != 3; ++i) b.release(e[static_cast<std::size_t>(i)].id);
+    CHECK(send(5, 1) == posted::would_block); // the cycle is not over
+    b.release(e[3].id);
+    for (int i = 0; i != 4; ++i) CHECK(send(5, 1) == posted::complete);
+}
+
 TEMPLATE_TEST_CASE("one_sided: a crash tears what is under way, and no torn message is seen", "", simulated_regions,
                    scattered_regions) {
     for (std::uint64_t seed = 1; seed != 300; ++seed) {

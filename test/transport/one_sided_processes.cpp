@@ -121,7 +121,7 @@ TEST_CASE("one_sided: who is killed is missed, and nobody hangs") {
 TEST_CASE("one_sided: the threshold is measured") {
     bough_test::processes group(3, [&](auto& wire, bough_test::report& told) {
         auto link = link_of(wire, {.blocks = 4, .block_bytes = 4096}, 1u << 16);
-        const one_sided_tuning found = tune_one_sided(link, {.rounds = 20, .in_region = link.rank() == 1});
+        const one_sided_tuning found = tune_one_sided(link, wire, {.rounds = 20, .in_region = link.rank() == 1});
         told.check(!found.result);
         if (link.rank() == 2) {
             told.check(found.samples.empty() && link.static_bytes() == 4096); // nobody to measure with

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // shared_memory with processes as ranks: collectives, their deaths, stops and forks, and what they leave behind.
 #include "support/catch.hpp"
+#include "support/process_collectives.hpp"
 #include "support/sample.hpp"
 #include "transport/shared_memory_world.hpp"
-#include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
-#include <bough/broadcast.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/reduce.hpp>
-#include <bough/reduce_scatter.hpp>
+#include <bough/testing/process_conformance.hpp>
 #include <bough/transport/shared_memory.hpp>
 
 #include <algorithm>
@@ -28,43 +26,17 @@ using namespace bough;
 using bough_test::clock_ns;
 using bough_test::processes;
 using bough_test::report;
+using bough_test::wrong_allgather;
+using bough_test::wrong_broadcast;
+using bough_test::wrong_sums;
 
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 
-std::vector<double> ramp(std::size_t count, double first) {
-    std::vector<double> x(count);
-    for (std::size_t i = 0; i != count; ++i) x[i] = first + static_cast<double>(i % 97);
-    return x;
-}
-// Sum over ranks r of ramp(count, r).
-bool is_sum(const std::vector<double>& x, rank_t p) {
-    for (std::size_t i = 0; i != x.size(); ++i)
-        if (x[i] != p * (p - 1) / 2.0 + p * static_cast<double>(i % 97)) return false;
-    return true;
-}
-
 void some_collectives(communicator<shared_memory>& comm, std::size_t count, report& told) {
-    const rank_t p = comm.size(), me = comm.rank();
     status s;
-    std::vector<double> x = ramp(count, me);
-    allreduce(comm, std::span(x), plus{}, s);
-    told.check(!s && is_sum(x, p));
-    x = ramp(count, me);
-    reduce(comm, std::span(x), plus{}, root{p - 1}, s);
-    told.check(!s && (me != p - 1 || is_sum(x, p)));
-    x = ramp(count, me == p / 2 ? 42 : -1);
-    broadcast(comm, std::span(x), root{p / 2}, s);
-    told.check(!s && x == ramp(count, 42));
-    const std::vector<double> mine = ramp(count, me);
-    std::vector<double> all(count * p);
-    allgather(comm, std::span<const double>(mine), std::span(all), s);
-    told.check(!s);
-    for (rank_t r = 0; r != p; ++r) {
-        const std::vector<double> theirs = ramp(count, r);
-        told.check(std::equal(theirs.begin(), theirs.end(), all.begin() + static_cast<std::ptrdiff_t>(r * count)));
-    }
+    told.check(wrong_sums(comm, count) + wrong_broadcast(comm, count) + wrong_allgather(comm, count) == 0);
     barrier(comm, s);
     told.check(!s);
 }
@@ -107,6 +79,19 @@ TEST_CASE("shared_memory: collectives over processes") {
                 CHECK(group.of(r).wrong == 0);
             }
         }
+}
+
+TEST_CASE("shared_memory: processes keep the rules of a transport, whichever way long messages go") {
+    for (const bool direct : {true, false}) {
+        processes group(3, [direct](auto& wire, report& told) {
+            const auto fault = testing::check_transport_process(shared_memory{wire, {.direct_reads = direct}},
+                                                                {.seed = bough_test::seed(), .messages = 300});
+            told.check(!fault);
+            if (fault) std::fprintf(stderr, "rank %u: %s\n", fault.rank, fault.sentence);
+        });
+        group.wait();
+        for (rank_t r = 0; r != 3; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
+    }
 }
 
 TEST_CASE("shared_memory: buffers of the segment") {
@@ -230,58 +215,15 @@ TEST_CASE("shared_memory: a rank that dies while its child lives") {
     CHECK(group.of(0).ended_ns - killed < 2000 * ms);
 }
 
-TEST_CASE("shared_memory: a forked child gets an error, and does its parent no harm") {
-    processes group(2, [](auto& wire, report& told) {
-        communicator comm{shared_memory{wire}};
-        double x = 1;
-        status s;
-        allreduce(comm, std::span(&x, 1), plus{}, s);
-        told.check(!s && x == 2);
-        if (const pid_t child = ::fork(); child == 0) {
-            {
-                communicator mine{std::move(comm)};
-                allreduce(mine, std::span(&x, 1), plus{}, s);
-            } // and its end is not the parent's
-            ::_exit(s.code == errc::forked_child ? 0 : 1);
-        } else {
-            int state = -1;
-            told.check(::waitpid(child, &state, 0) == child && state == 0);
-        }
-        allreduce(comm, std::span(&x, 1), plus{}, s);
-        told.check(!s && x == 4);
-    });
-    group.wait();
-    for (rank_t r = 0; r != 2; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));
-}
-
 // A rank sleeps when nothing has come for a while, and is woken by a message, not by the end of its nap.
 TEST_CASE("shared_memory: a sleeping rank is woken") {
     processes group(2, [](auto& wire, report& told) {
         communicator comm{shared_memory{wire, {.cores = 1}}}; // as if oversubscribed
-        rusage before{}, after{};
-        ::getrusage(RUSAGE_SELF, &before);
-        const std::uint64_t start = clock_ns();
-        double late = 0;
-        for (int i = 0; i != 20; ++i) {
-            std::uint64_t sent = 0;
-            if (comm.rank() == 0) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(23));
-                sent = clock_ns();
-            }
-            status s;
-            broadcast(comm, std::span(&sent, 1), root{0}, s);
-            told.check(!s);
-            if (comm.rank() == 1) late += static_cast<double>(clock_ns() - sent) / 20;
-            barrier(comm, s);
-        }
-        ::getrusage(RUSAGE_SELF, &after);
-        const auto seconds = [](const timeval& t) {
-            return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-        };
-        told.numbers[0] =
-            seconds(after.ru_utime) + seconds(after.ru_stime) - seconds(before.ru_utime) - seconds(before.ru_stime);
-        told.numbers[1] = static_cast<double>(clock_ns() - start) * 1e-9;
-        told.numbers[2] = late * 1e-6;
+        const bough_test::sleep_report slept = bough_test::sleep_between(comm, {0}, 20);
+        told.check(slept.wrong == 0);
+        told.numbers[0] = slept.cpu_s;
+        told.numbers[1] = slept.all_s;
+        told.numbers[2] = slept.late_ms[0];
     });
     group.wait();
     for (rank_t r = 0; r != 2; ++r) CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0));

@@ -21,8 +21,8 @@
 //   T6  poll never blocks
 //   T7  `into` must be as long as the message: else take fails, nothing is truncated, and the arrival is still there
 //   T8  one thread at a time per object
-//   T9  after the event of a cancelled post the transport does not touch its bytes; its message arrives whole or can
-//       neither be claimed nor taken (and is released all the same)
+//   T9  after the event of a cancelled post the transport does not touch its bytes. The message of a send arrives whole or
+//       can neither be claimed nor taken (and is released all the same); that of a take is used up, and its send ends well
 //   T10 the loss of a peer is reported once (event::lost), after everything that it sent, also when nothing is posted;
 //       posts to it fail from then on, not before: its last words may say why
 // Receives are not posted: a message arrives with its envelope first, and whoever knows the operations decides where the
@@ -117,7 +117,8 @@ concept InPlaceTransport = Transport<T> && requires(T& t, std::uint64_t handle) 
 };
 
 // Knows how to wait: called after the n-th poll in a row that found nothing (n from 1). May spin, yield or sleep, the
-// latter until something may have arrived or `deadline_ns` of now_ns() has passed.
+// latter until something may have arrived or `deadline_ns` of now_ns() has passed. A deadline of 0 is none: the caller has not
+// looked at the clock yet; then it returns within some milliseconds, whatever happens.
 template <class T>
 concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, std::uint64_t deadline_ns) {
     t.wait(idle, deadline_ns);

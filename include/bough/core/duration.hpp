@@ -36,7 +36,8 @@ constexpr std::uint64_t nanoseconds_of(const D& d) noexcept {
         const auto n = static_cast<std::uint64_t>(count);
         if (n / den > forever / num / second) return forever;
         const std::uint64_t whole = n / den * num * second, rest = n % den;
-        const std::uint64_t part = den <= forever / second / num ? rest * num * second / den : rest / (den / second) * num;
+        const std::uint64_t part =
+            den <= forever / second / num ? rest * num * second / den : rest / (den / second) * num;
         return whole > forever - part ? forever : whole + part;
     }
 }

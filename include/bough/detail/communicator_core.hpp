@@ -22,11 +22,12 @@
 namespace bough {
 
 struct communicator_options {
-    std::uint64_t timeout_ns = 30'000'000'000; // an operation that takes longer, from its start, ends with errc::deadline
+    std::uint64_t timeout_ns =
+        30'000'000'000; // an operation that takes longer, from its start, ends with errc::deadline
     // Bound plans kept for reuse, besides those in use; at least 1. They keep their scratch, and are looked through in each
     // call, the one most lately used first. Who goes round among more than these binds one anew in each call.
     std::size_t cached_plans = 64;
-    early_limits early{};                      // for messages that come before their operation
+    early_limits early{}; // for messages that come before their operation
     // The costs that a collective without a given algorithm is chosen by: any CostModel. Must be equal on all ranks. None:
     // those that the transport states (bough/select/transport_costs.hpp); communicator::options() has them in their place.
     any_costs costs{};

@@ -30,6 +30,7 @@
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -24,7 +24,9 @@
 #ifndef BOUGH_NIC_RUN_HOST_HPP
 #define BOUGH_NIC_RUN_HOST_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/execute/session.hpp>
@@ -198,7 +200,7 @@ public:
         if (error_) return error_;
         place& at = places_[rung_ & (banks() - 1)];
         if (state_.banks[rung_ & (banks() - 1)].epoch != rung_) return {.code = errc::would_block};
-        at = {rung_, device_.session_->transport().now_ns() + device_.timeout_ns_, nullptr, false};
+        at = {rung_, deadline_after(device_.session_->now_ns(), device_.timeout_ns_), nullptr, false};
         port out{*this};
         const u32 epoch = rung_++;
         guarded([&] { ring(program_, state_, epoch, input.data(), op_, out); });
@@ -235,7 +237,7 @@ public:
         const std::uint32_t instance = rung_;
         status entered = start(input);
         if (entered.code == errc::would_block) {
-            const std::uint64_t last = device_.session_->transport().now_ns() + device_.timeout_ns_;
+            const std::uint64_t last = deadline_after(device_.session_->now_ns(), device_.timeout_ns_);
             wait_until([&] { return (entered = start(input)).code != errc::would_block; }, last);
         }
         if (entered) return entered;

@@ -5,15 +5,14 @@
 
 #include <bough/core/deadline.hpp>
 
+#include <chrono>
 #include <cstdint>
-#include <time.h>
 
 namespace bough::detail {
 
 inline std::uint64_t steady_now_ns() noexcept {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
 // For poll(): milliseconds to the deadline, rounded up; -1 if it never comes.

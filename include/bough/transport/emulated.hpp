@@ -26,8 +26,10 @@
 #ifndef BOUGH_TRANSPORT_EMULATED_HPP
 #define BOUGH_TRANSPORT_EMULATED_HPP
 
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/model/lrc.hpp>
 
 #include <algorithm>
@@ -130,11 +132,14 @@ inline double drawn(std::uint64_t seed, rank_t from, rank_t to, std::uint64_t nu
 } // namespace detail
 
 template <Transport T>
-class emulated {
+class emulated : public forwarding_transport<T> {
+    using base = forwarding_transport<T>;
+    using base::inner_;
+
 public:
     // Pre: !all.check(inner.size()).
     emulated(T inner, const emulation& all)
-        : inner_(std::move(inner)), work_(all.work), slow_(all.slow), seed_(all.seed) {
+        : base(std::move(inner)), work_(all.work), slow_(all.slow), seed_(all.seed) {
         const rank_t me = inner_.rank(), size = inner_.size();
         BOUGH_EXPECTS(!all.check(size), "emulation: not one of this group, see its check()");
         if (!all.send.empty()) send_ = all.send[me];
@@ -146,19 +151,8 @@ public:
         for (const link& l : links_) stamps_ = stamps_ || l.latency > 0 || l.per_byte > 0 || l.jitter > 0;
     }
 
-    rank_t rank() const noexcept { return inner_.rank(); }
-    rank_t size() const noexcept { return inner_.size(); }
-    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
-
-    rank_t cores() const noexcept requires requires(const T& t) { t.cores(); }
-    { return inner_.cores(); }
-    auto default_costs() const noexcept requires requires(const T& t) { t.default_costs(); }
-    { return inner_.default_costs(); }
-    double switch_ns() const noexcept requires requires(const T& t) { t.switch_ns(); }
-    { return inner_.switch_ns(); }
-
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        if (to < size() && to != rank()) {
+        if (to < this->size() && to != this->rank()) {
             if (links_[to].state == peer::gone) return posted::failed;
             if (links_[to].state == peer::leaving) return posted::would_block; // its last words come first
             if (!pay_send(send_.at_ns(bytes.size()))) return posted::would_block;
@@ -190,13 +184,6 @@ public:
         }
         return found;
     }
-    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        return inner_.take(handle, into, id);
-    }
-    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
-    void release(std::uint64_t handle) { inner_.release(handle); }
-    errc cancel(std::uint64_t id) { return inner_.cancel(id); }
-
     // When something happens here though nothing comes: a message is due, a cost is paid. The largest number: nothing.
     std::uint64_t next_ns() const noexcept {
         double next = std::numeric_limits<double>::infinity();
@@ -209,7 +196,9 @@ public:
     }
     // Until the deadline, or what next_ns() says. Asleep, ranks nap: those that wait leave the cores to those that work.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
-        const std::uint64_t until = std::min(deadline_ns, next_ns()), now = now_ns();
+        const std::uint64_t now = inner_.now_ns();
+        const std::uint64_t until =
+            std::min(deadline_ns != 0 ? deadline_ns : deadline_after(now, 1'000'000), next_ns());
         if (until <= now) return;
         if (work_ == emulated_work::asleep) {
             if (idle > 2) std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(until - now, nap_ns)));
@@ -260,7 +249,7 @@ private:
         if (e.what == event::kind::arrived && stamps_) {
             const double begin = std::max(clock(), l.free);
             l.free = detail::through_windows(slow_, begin, l.per_byte * static_cast<double>(e.bytes));
-            const double late = l.jitter > 0 ? l.jitter * detail::drawn(seed_, e.peer, rank(), l.messages) : 0;
+            const double late = l.jitter > 0 ? l.jitter * detail::drawn(seed_, e.peer, this->rank(), l.messages) : 0;
             l.due = std::max(l.due, l.free + l.latency + late);
             ++l.messages;
         }
@@ -316,7 +305,6 @@ private:
         }
     }
 
-    T inner_;
     model::cost_per_size send_{}, receive_{};
     emulated_work work_;
     emulated_windows slow_;

@@ -20,6 +20,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/transport/detail/bell.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/ring.hpp>
@@ -161,10 +162,7 @@ public:
         return errc::invalid_argument;
     }
 
-    std::uint64_t now_ns() const noexcept {
-        const auto since = std::chrono::steady_clock::now().time_since_epoch();
-        return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-    }
+    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
 
     void wait(std::uint32_t idle, std::uint64_t) const {
         if (idle < spins_)

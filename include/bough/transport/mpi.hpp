@@ -15,8 +15,8 @@
 //
 // Failure. MPI does not tell of dead ranks: mpirun ends the whole job, or an operation ends by its deadline. A rank
 // that destroys its transport says so, and is reported lost to the others; so is one for which a call of MPI fails
-// (calls return their errors here). A payload that is under way cannot be taken back (T9): cancel waits for its end, which a
-// receiver that is stopped in the middle keeps away.
+// (calls return their errors here). A payload that is under way cannot be taken back (T9): cancel, and the loss of its
+// receiver, wait until MPI says that it is over, which a receiver that is stopped in the middle keeps away.
 //
 // Threads: calls come from one thread at a time: MPI_THREAD_FUNNELED in the main thread, else MPI_THREAD_SERIALIZED.
 #ifndef BOUGH_TRANSPORT_MPI_HPP

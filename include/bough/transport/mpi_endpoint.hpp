@@ -6,12 +6,13 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/mpi_frames.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -54,6 +55,7 @@ class mpi_endpoint {
         std::span<const std::byte> bytes{};
         MPI_Request request = MPI_REQUEST_NULL; // null: its receiver has not asked for it
         bool taken_back = false;
+        errc given_up = errc::ok; // what its event says if MPI cancels it
     };
     struct long_take {
         std::uint64_t id = 0;
@@ -191,14 +193,13 @@ public:
         int over = 0;
         MPI_Finalized(&over);
         if (over != 0 || detail::forks() != forks) return; // MPI is gone, or it is not this process's
-        using clock = std::chrono::steady_clock;
-        const auto last = clock::now() + std::chrono::seconds(1);
+        const std::uint64_t last_ns = deadline_after(steady_now_ns(), 1'000'000'000);
         for (long_send& s : sends) s.taken_back |= s.request == MPI_REQUEST_NULL;
         const auto under_way = [this] {
             return !takes.empty() || !orphans.empty() || coming != nothing ||
                    std::any_of(sends.begin(), sends.end(), [](const long_send& s) { return !s.taken_back; });
         };
-        while (under_way() && clock::now() < last) {
+        while (under_way() && steady_now_ns() < last_ns) {
             std::array<event, 8> events;
             const std::size_t found = poll(events);
             for (std::size_t i = 0; i != found; ++i)
@@ -289,9 +290,6 @@ private:
         case frame::go:
             if (is_mine) begin(mine);
             break;
-        case frame::stop:
-            if (is_mine) say_none(*mine);
-            [[fallthrough]];
         case frame::done:
             if (!is_mine) break;
             if (!mine->taken_back) end(errc::ok, mine->id, from);
@@ -316,9 +314,12 @@ private:
         }
         const mpi_bytes n(s->bytes.size());
         const rank_t to = s->to;
+        MPI_Request request = MPI_REQUEST_NULL;
         if (MPI_Isend(s->bytes.data(), n.count, n.type, static_cast<int>(to), mpi_payload_tag(s->number), comm,
-                      &s->request) != MPI_SUCCESS)
-            lose(to);
+                      &request) == MPI_SUCCESS)
+            s->request = request;
+        else
+            lose(to); // and s is gone
     }
     void no_payload(rank_t from, std::uint32_t number) {
         std::erase_if(orphans, [=](const orphan& o) { return o.from == from && o.number == number; });
@@ -334,17 +335,18 @@ private:
     void test_transfers() {
         for (std::size_t i = 0; i != sends.size();) {
             long_send& s = sends[i];
-            int over = 0;
-            if (s.request != MPI_REQUEST_NULL && MPI_Test(&s.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-                over = 2;
-            if (over == 0) {
+            MPI_Status about;
+            int over = 0, cancelled = 0;
+            const bool good = s.request == MPI_REQUEST_NULL || MPI_Test(&s.request, &over, &about) == MPI_SUCCESS;
+            if (good && over == 0) {
                 ++i;
                 continue;
             }
-            end(over == 1 ? errc::ok : errc::peer_dead, s.id, s.to);
+            if (good) MPI_Test_cancelled(&about, &cancelled);
+            end(!good ? errc::peer_dead : cancelled != 0 ? s.given_up : errc::ok, s.id, s.to);
             sends.erase(sends.begin() + static_cast<std::ptrdiff_t>(i));
         }
-        for (std::size_t i = 0; i != takes.size();)
+        for (std::size_t i = 0; i < takes.size();)
             if (!test_take(i)) ++i;
         for (orphan& o : orphans) drain(o);
         std::erase_if(orphans, [](const orphan& o) { return o.over; });
@@ -360,8 +362,7 @@ private:
         end(!good ? errc::peer_dead : cancelled != 0 ? t.given_up : errc::ok, t.id, t.from);
         takes.erase(takes.begin() + static_cast<std::ptrdiff_t>(i));
         if (cancelled == 0 || t.given_up != errc::cancelled || peers[t.from].left) return true;
-        orphans.push_back({.from = t.from, .number = t.number, .bytes = t.bytes});
-        say(t.from, {.number = t.number, .kind = frame::stop}, {});
+        orphans.push_back({.from = t.from, .number = t.number, .bytes = t.bytes}); // it was asked for, so it comes
         return true;
     }
     // Gives take number i up, unless its payload is coming already. Its event comes now or later.
@@ -405,13 +406,14 @@ private:
         peers[r].left = true;
         for (long_send& s : sends) {
             if (s.to != r) continue;
-            if (s.request != MPI_REQUEST_NULL) { // never to be received
+            if (s.request != MPI_REQUEST_NULL) { // MPI may read its bytes until it says that it is over
+                s.given_up = errc::peer_dead;
                 MPI_Cancel(&s.request);
-                MPI_Request_free(&s.request);
+            } else if (!s.taken_back) {
+                end(errc::peer_dead, s.id, r);
             }
-            if (!s.taken_back) end(errc::peer_dead, s.id, r);
         }
-        std::erase_if(sends, [r](const long_send& s) { return s.to == r; });
+        std::erase_if(sends, [r](const long_send& s) { return s.to == r && s.request == MPI_REQUEST_NULL; });
         for (std::size_t i = takes.size(); i-- != 0;)
             if (takes[i].from == r) give_up(i, errc::peer_dead);
         std::erase_if(orphans, [r](const orphan& o) { return o.from == r && o.request == MPI_REQUEST_NULL; });

@@ -6,8 +6,8 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/os/clock.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,7 +27,6 @@ struct mpi_frame {
         announcement, // of a long message: its payload waits for `go`
         go,           // the receive is posted: send the payload of your long message `number`
         none,         // there is no payload any more: it was taken back
-        stop,         // I do not want it any more; unless it is under way, say `none`
         done,         // I do not want the payload of your long message `number`
         room,         // nothing but `used`
         bye,          // the last frame of a rank
@@ -151,11 +150,10 @@ private:
                MPI_Comm_free_keyval(&key) == MPI_SUCCESS;
     }
     static int at_finalize(MPI_Comm, int, void*, void*) {
-        using clock = std::chrono::steady_clock;
-        const auto last = clock::now() + std::chrono::seconds(1); // a peer that never says bye is none of our making
+        const std::uint64_t last_ns = steady_now_ns() + 1'000'000'000; // a peer that never says bye is none of our making
         for (remains& r : all()) {
             std::vector<std::byte> frame(r.longest);
-            while ((r.expected != 0 || !r.outgoing.all_sent()) && clock::now() < last)
+            while ((r.expected != 0 || !r.outgoing.all_sent()) && steady_now_ns() < last_ns)
                 if (!hear(r, frame)) std::this_thread::yield();
             if (r.expected == 0) MPI_Comm_free(&r.comm);
         }

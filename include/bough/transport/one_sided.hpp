@@ -40,6 +40,17 @@ struct credited_blocks {
     // A credit is due when so many blocks are used up, of `blocks`.
     static constexpr std::uint32_t batch(std::uint32_t blocks) noexcept { return blocks < 2 ? 1 : blocks / 2; }
     static constexpr bool in_need = true; // and when the sender must be out of blocks
+    static constexpr bool one_call = false;
+};
+
+// As in the paper: counters of one byte, one notification when all blocks of a cycle are used up. It may be so only if on each
+// pair of ranks all messages are of the same call: the same plan, so the same root and degree. Others are refused: `failed`.
+struct notified_blocks {
+    using counter = std::uint8_t;
+    static constexpr std::uint32_t version = 2;
+    static constexpr std::uint32_t batch(std::uint32_t blocks) noexcept { return blocks; }
+    static constexpr bool in_need = false;
+    static constexpr bool one_call = true;
 };
 
 template <RemoteWriteTransport X, class Protocol = credited_blocks>
@@ -99,6 +110,8 @@ public:
         if (to >= size() || to == this->rank_ || forked()) return posted::failed;
         lane& l = this->lanes_[to];
         if (l.gone) return l.reported ? posted::failed : posted::would_block; // what it has said comes first
+        if constexpr (Protocol::one_call)
+            if (!this->is_of_one_call(l, tag)) return posted::failed;
         if (!l.greeted && !this->greet(l)) return posted::would_block;
         if ((l.out.full() && !this->refresh(l)) || (l.open >> l.out.index() & 1) != 0 || this->in_use(l, l.out)) {
             l.wants_room = true;
@@ -168,7 +181,7 @@ public:
         for (lane* l : this->busy_) {
             for (std::uint64_t open = l->open; open != 0; open &= open - 1) {
                 outgoing& n = l->outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
-                if (n.id != id || n.now == outgoing::phase::done) continue;
+                if (n.id != id) continue;
                 // What is put already cannot be called back: it ends as it will.
                 if (n.now <= outgoing::phase::direct && n.now != outgoing::phase::flying)
                     this->revoke(*l, n, errc::cancelled);
@@ -177,7 +190,8 @@ public:
             for (std::uint64_t used = l->using_; used != 0; used &= used - 1) {
                 const auto i = static_cast<std::uint32_t>(std::countr_zero(used));
                 incoming& n = l->incoming[i];
-                if (n.id != id || n.told || n.over || n.now == incoming::phase::unread) continue;
+                if (n.id != id || n.told || n.now == incoming::phase::unread) continue;
+                if (n.over) return errc::ok; // its event is on its way
                 n.cancelled = true;
                 if (n.now == incoming::phase::pieces) n.over = true, n.code = errc::cancelled; // no more is copied
                 l->stop_due |= std::uint64_t{1} << i;
@@ -289,8 +303,8 @@ private:
     BOUGH_COLD void lose(lane& l, errc why) {
         if (l.gone) return;
         if (!l.heard) hear_greeting(l);
-        if (!l.heard) l.heard = true, --this->unheard_; // and never will be
-        if (l.gone) return;                             // it was nonsense
+        if (!l.heard) l.heard = l.broken = true, --this->unheard_; // nothing of it can be read
+        if (l.gone) return;                                        // it was nonsense
         l.gone = true;
         l.why = why;
         ++this->leaving_;

@@ -143,6 +143,11 @@ struct alignas(64) one_sided_lane {
     std::uint64_t open = 0;    // blocks whose outgoing message has not ended
     std::uint64_t using_ = 0;  // blocks whose incoming message has more to come, or somebody to be told
     std::uint64_t want_due = 0, want_flying = 0, stop_due = 0, stop_flying = 0;
+    struct only_call { // of notified_blocks
+        std::uint16_t plan = 0;
+        rank_t root = 0;
+        std::uint8_t kind = 0;
+    } call;
     std::vector<one_sided_outgoing> outgoing;
     std::vector<one_sided_incoming> incoming;
 

@@ -26,6 +26,12 @@ protected:
         l.open |= std::uint64_t{1} << i;
         this->make_busy(l);
     }
+    // What has no plan is no message of a call: it tells of an end.
+    static bool is_of_one_call(lane& l, const envelope& tag) noexcept {
+        if (tag.plan == 0) return true;
+        if (l.call.plan == 0) l.call = {.plan = tag.plan, .root = tag.signature.root, .kind = tag.signature.kind};
+        return l.call.plan == tag.plan && l.call.root == tag.signature.root && l.call.kind == tag.signature.kind;
+    }
     BOUGH_COLD bool greet(lane& l) {
         const posted result = this->x_.put(l.peer, this->layout_.greeting_of(this->rank_), bytes_of(*this->greeting_),
                                            {}, put_kind::greeting);
@@ -62,7 +68,7 @@ protected:
 
     // Moves a message on as far as it can be moved now.
     BOUGH_COLD void step(lane& l, std::uint32_t i) {
-        using phase = outgoing::phase;
+        using phase = typename outgoing::phase;
         outgoing& n = l.outgoing[i];
         if (n.now == phase::open) read_want(l, i);
         if (n.now == phase::pieces || n.now == phase::direct) {

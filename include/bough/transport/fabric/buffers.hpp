@@ -53,6 +53,10 @@ public:
         return &b;
     }
     void put(fabric_buffer& b) noexcept { spare_.push_back(b.op.index); }
+    // Forgets registered memory: it is another process's.
+    void abandon() noexcept {
+        for (auto& b : blocks_) (void)b->registered.release();
+    }
     std::size_t in_use() const noexcept { return blocks_.size() * per_block - spare_.size(); }
 
 private:

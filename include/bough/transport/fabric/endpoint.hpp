@@ -43,6 +43,7 @@ public:
         if (forked()) {
             pushes_.abandon();
             pulls_.abandon();
+            lines_.abandon();
             device_->abandon();
             return;
         }
@@ -375,7 +376,10 @@ private:
         const auto too_late = [&](const transfer& t) {
             return t.given_up_ns != 0 && !t.over && now - t.given_up_ns > options_.answer_ns;
         };
-        if (pushes_.find(too_late) != nullptr || pulls_.find(too_late) != nullptr) resign();
+        if (resigning_)
+            resign(); // a millisecond after the words were said
+        else if (pushes_.find(too_late) != nullptr || pulls_.find(too_late) != nullptr)
+            say_bye(), resigning_ = true;
     }
     BOUGH_COLD void judge() {
         const std::uint64_t now = steady_now_ns();
@@ -414,11 +418,12 @@ private:
         for (transfer* t; (t = pushes_.find(is_grave)) != nullptr; end(*t, errc::peer_dead))
             if (steady_now_ns() - t->given_up_ns < 20'000'000) return;
     }
-    // Leaves the group, to have memory back that the provider does not give back.
-    BOUGH_COLD void resign() {
+    void say_bye() {
         for (rank_t r = 0; r != group_.size; ++r)
             if (r != group_.rank && !peers_[r].left) lines_.say(r, fabric_frame::bye);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    // Leaves the group, to have memory back that the provider does not give back.
+    BOUGH_COLD void resign() {
         lines_.flush();
         device_->close_endpoint();
         lines_.close();
@@ -445,8 +450,7 @@ private:
         wait_for(
             [this] { return pulls_.empty() && pushes_.find([](const transfer& t) { return !t.over; }) == nullptr; });
         if (closed_ || lines_.meeting()) return;
-        for (rank_t r = 0; r != group_.size; ++r)
-            if (r != group_.rank && !peers_[r].left) lines_.say(r, fabric_frame::bye);
+        say_bye();
         wait_for([this] { return lines_.all_sent() && lines_.all_waved(); });
     }
 
@@ -464,6 +468,7 @@ private:
     std::uint64_t strangers_ = 0;
     std::uint64_t looked_ns_ = 0; // at what is not seen by polling
     bool stalled_ = false;        // a push waits for the provider
+    bool resigning_ = false;      // has said bye, and will be closed
     bool closed_ = false;
 };
 

@@ -86,6 +86,11 @@ public:
         closed_ = true;
         queue_.clear();
     }
+    // In a forked child: everything is its parent's.
+    void abandon() noexcept {
+        in_.abandon();
+        out_.abandon();
+    }
     // A rank that something could not be sent to, if there is one since the last call.
     bool next_broken(rank_t& r) noexcept {
         if (broken_.empty()) return false;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// forwarding_transport: a transport over another one that does nothing of its own. A base for those that do something: each
+// defines what it does differently, and all else that the inner one can do it can.
+//
+//   template <Transport T>
+//   class counting : public forwarding_transport<T> {
+//   public:
+//       using forwarding_transport<T>::forwarding_transport;
+//       posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+//           return ++sends, this->inner_.post_send(to, tag, bytes, id);
+//       }
+//       std::uint64_t sends = 0;
+//   };
+// Forwarded besides what every transport has: claim, wait, cores, forked, and the costs by which plans are chosen, where
+// the inner transport has them. Not its descriptor: what is derived may have news that the descriptor does not know of.
+#ifndef BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
+#define BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace bough {
+
+template <Transport T>
+class forwarding_transport {
+public:
+    explicit forwarding_transport(T inner) : inner_(std::move(inner)) {}
+
+    rank_t rank() const noexcept { return inner_.rank(); }
+    rank_t size() const noexcept { return inner_.size(); }
+    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
+    std::uint32_t cores() const noexcept requires requires(const T& t) { t.cores(); }
+    { return inner_.cores(); }
+    bool forked() const noexcept requires requires(const T& t) { t.forked(); }
+    { return inner_.forked(); }
+    auto default_costs() const noexcept requires requires(const T& t) { t.default_costs(); }
+    { return inner_.default_costs(); }
+    double switch_ns() const noexcept requires requires(const T& t) { t.switch_ns(); }
+    { return inner_.switch_ns(); }
+
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        return inner_.post_send(to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) { return inner_.poll(events); }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return inner_.take(handle, into, id);
+    }
+    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
+    void release(std::uint64_t handle) { inner_.release(handle); }
+    errc cancel(std::uint64_t id) { return inner_.cancel(id); }
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
+        inner_.wait(idle, deadline_ns);
+    }
+
+protected:
+    T inner_;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// A communicator remembers its choices: a bounded number, of which the oldest makes room for a new one.
+#include "support/catch.hpp"
+#include <bough/communicator.hpp>
+#include <bough/transport/self.hpp>
+
+#include <memory>
+
+TEST_CASE("choices: the latest 256 are remembered, and those before are made again") {
+    bough::communicator comm{bough::self{}};
+    int chosen = 0;
+    const auto ask = [&](bough::rank_t key) {
+        return *comm.remember_plan<bough::rank_t>({.kind = 1, .root = key}, [&] {
+            ++chosen;
+            return std::make_shared<const bough::rank_t>(key);
+        });
+    };
+    const auto ask_all = [&](bough::rank_t first, bough::rank_t last) {
+        chosen = 0;
+        for (bough::rank_t key = first; key != last; ++key) CHECK(ask(key) == key);
+        return chosen;
+    };
+    CHECK(ask_all(0, 256) == 256);
+    CHECK(ask_all(0, 256) == 0);
+    CHECK(ask_all(256, 300) == 44); // in place of the first 44, not of all
+    CHECK(ask_all(44, 300) == 0);
+    CHECK(ask_all(0, 10) == 10);
+    CHECK(ask_all(54, 300) == 0);
+}
