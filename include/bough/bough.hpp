@@ -77,11 +77,13 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/freeze.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/core/remote_words.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/status.hpp>
 #include <bough/core/step.hpp>
 #include <bough/core/version.hpp>
 #include <bough/error.hpp>
+#include <bough/event_progress.hpp>
 #include <bough/execute/agreement.hpp>
 #include <bough/execute/ahead.hpp>
 #include <bough/execute/bound.hpp>
@@ -99,7 +101,6 @@
 #include <bough/execute/session_mutex.hpp>
 #include <bough/execute/session_operation.hpp>
 #include <bough/execute/session_port.hpp>
-#include <bough/event_progress.hpp>
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
 #include <bough/group.hpp>
@@ -226,7 +227,6 @@
 #include <bough/transport/one_sided_sending.hpp>
 #include <bough/transport/one_sided_tune.hpp>
 #include <bough/transport/remote_simulated.hpp>
-#include <bough/transport/remote_words.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/transport/simulated.hpp>
 #include <bough/tree/arrival.hpp>

@@ -10,7 +10,7 @@
 #define BOUGH_TESTING_REMOTE_WRITE_CONFORMANCE_HPP
 
 #include <bough/concepts/explain_remote_write_transport.hpp>
-#include <bough/transport/remote_words.hpp>
+#include <bough/core/remote_words.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,11 +6,11 @@
 #include <bough/concepts/explain_remote_write_transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/remote_words.hpp>
 #include <bough/transport/detail/shared_heap.hpp>
 #include <bough/transport/one_sided_lane.hpp>
 #include <bough/transport/one_sided_layout.hpp>
 #include <bough/transport/one_sided_puts.hpp>
-#include <bough/transport/remote_words.hpp>
 
 #include <array>
 #include <bit>

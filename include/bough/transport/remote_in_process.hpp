@@ -10,9 +10,9 @@
 
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/remote_words.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/slots.hpp>
-#include <bough/transport/remote_words.hpp>
 
 #include <atomic>
 #include <chrono>

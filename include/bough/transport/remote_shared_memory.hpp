@@ -17,6 +17,7 @@
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/remote_words.hpp>
 #include <bough/error.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/lifeline.hpp>
@@ -25,7 +26,6 @@
 #include <bough/transport/detail/shared_segment.hpp>
 #include <bough/transport/detail/shared_sleep.hpp>
 #include <bough/transport/detail/slots.hpp>
-#include <bough/transport/remote_words.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -2,8 +2,8 @@
 // Words of memory that others write: how they are read and written, by who maps the memory of both sides.
 //
 //   while (bough::remote_words::read(flag) != expected) wait();     // then what was put before the flag is there
-#ifndef BOUGH_TRANSPORT_REMOTE_WORDS_HPP
-#define BOUGH_TRANSPORT_REMOTE_WORDS_HPP
+#ifndef BOUGH_CORE_REMOTE_WORDS_HPP
+#define BOUGH_CORE_REMOTE_WORDS_HPP
 
 #include <bough/core/config.hpp>
 
