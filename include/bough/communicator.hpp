@@ -113,7 +113,16 @@ public:
     }
     template <class F>
     static status then(status s, F&& make_result) {
-        if (!s) make_result();
+        if (s) return s;
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            make_result();
+        } catch (...) { // the others have their results
+            s.code = errc::op_threw;
+        }
+#else
+        make_result();
+#endif
         return s;
     }
     const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_; }

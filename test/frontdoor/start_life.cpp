@@ -61,6 +61,7 @@ struct bough::wire<life::big_endian> {
     static life::big_endian decode(std::span<const std::byte, 4> in) {
         std::uint32_t v = 0;
         for (const std::byte b : in) v = v << 8 | static_cast<std::uint32_t>(b);
+        if (v == 31) throw std::runtime_error("a result that nobody can read");
         return life::big_endian(v);
     }
 };
@@ -296,6 +297,24 @@ TEST_CASE("operation: keeps its op, wire forms and lifted states until its end")
     operation op = start_allreduce(all.comm[0], bad[0], add_big_endian{}, fnomial{});
     REQUIRE(op.done());
     CHECK(op.result().code == errc::op_threw);
+}
+
+TEST_CASE("a result that cannot be read is an error of that rank; the call has been made, and the next one works") {
+    std::atomic<int> right{0};
+    for (const bool starts : {false, true})
+        in_process{2}.run([&](auto transport) {
+            communicator comm{std::move(transport)};
+            std::vector<big_endian> x(1, big_endian(comm.rank() == 0 ? 29 : 2));
+            status told;
+            if (starts)
+                start_allreduce(comm, x, add_big_endian{}, fnomial{}).wait(told);
+            else
+                allreduce(comm, x, add_big_endian{}, fnomial{}, told);
+            std::vector<int> sum(1, told.code == errc::op_threw ? 1 : 0);
+            allreduce(comm, sum, plus{}, told);
+            right += !told && sum[0] == 2;
+        });
+    CHECK(right == 4);
 }
 
 TEST_CASE("persistent: wire forms and lifted states are made anew in each run") {

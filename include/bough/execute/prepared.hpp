@@ -169,10 +169,10 @@ private:
             return (c.offsets.empty() ? block_begin(c.count, blocks, b) : c.offsets[b]) * c.element_bytes;
         };
         std::size_t total = 0, next_piece = 0;
-        std::vector<std::size_t> plane_at(bound_.planes.size(), 0);
+        plane_at_.assign(bound_.planes.size(), 0);
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) {
             const plane_extent& extent = bound_.planes[k];
-            plane_at[k] = total;
+            plane_at_[k] = total;
             std::size_t bytes = 0;
             for (; next_piece != pieces_.size() && pieces_[next_piece].plane == k; ++next_piece) {
                 piece& p = pieces_[next_piece];
@@ -192,7 +192,7 @@ private:
         }
         std::byte* base = scratch_.get();
         base += (line - reinterpret_cast<std::uintptr_t>(base) % line) % line;
-        for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = base + plane_at[k];
+        for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = base + plane_at_[k];
         for (std::size_t i = 0; i != places_.size(); ++i) {
             const bound_place& p = bound_.places[i];
             if (p.parts != 0) {
@@ -234,6 +234,7 @@ private:
     std::vector<incoming_channel> incoming_;
     std::vector<outgoing_channel> outgoing_;
     std::unique_ptr<std::byte[]> scratch_;
+    std::vector<std::size_t> plane_at_; // where each scratch plane begins, bytes
     std::size_t scratch_bytes_ = 0;
     std::uint64_t count_ = ~std::uint64_t{0};
     std::uint32_t element_bytes_ = 0;
