@@ -130,8 +130,8 @@ TEST_CASE("processes: a call that differs is an error on every rank, which then 
                 calls += trials;
             }
         }
-        std::printf("%s: calls that differ were told within %.1f ms; of %.0f of %.0f somebody had to ask\n",
-                    Link::name, worst_ms, asked, calls);
+        std::printf("%s: calls that differ were told within %.1f ms; of %.0f of %.0f somebody had to ask\n", Link::name,
+                    worst_ms, asked, calls);
         CHECK(worst_ms < 1000);
     });
 }

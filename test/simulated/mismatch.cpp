@@ -147,8 +147,7 @@ TEST_CASE("mismatch: over threads") {
                 bough::in_process world{size};
                 std::atomic<rank_t> failed{0}, both_values{0};
                 world.run([&](auto transport) {
-                    bough::communicator comm{std::move(transport),
-                                             {.timeout_ns = 10'000'000'000u}};
+                    bough::communicator comm{std::move(transport), {.timeout_ns = 10'000'000'000u}};
                     const bool deviates = comm.rank() == deviating;
                     std::vector<std::int32_t> x(8 + (deviates && what == 0 ? 1 : 0), 1);
                     std::vector<std::uint32_t> other(8, 1);
