@@ -13,6 +13,7 @@
 #include <bough/select/candidates.hpp>
 #include <bough/select/transport_costs.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,7 +52,16 @@ struct choice_key {
 // Memory of one started operation (bough/detail/started.hpp), kept for the next.
 struct spare_frame {
     virtual ~spare_frame() = default;
+    spare_frame* next_kept = nullptr;
 };
+
+// Frames whose memory a transport has not given back. They are never destroyed, and never lost from sight.
+inline std::atomic<spare_frame*> kept_for_good{nullptr};
+inline void keep_for_good(spare_frame& frame) noexcept {
+    frame.next_kept = kept_for_good.load();
+    while (!kept_for_good.compare_exchange_weak(frame.next_kept, &frame)) {
+    }
+}
 
 template <Transport T>
 class communicator_core {
