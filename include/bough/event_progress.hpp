@@ -29,12 +29,11 @@ class event_progress {
     static_assert(explain_descriptor_transport<T>());
 
 public:
-    // How often deadlines are looked at while it sleeps, in milliseconds.
-    static constexpr int tick_ms = 20;
-
-    explicit event_progress(communicator<T>& comm) : session_(comm.shared_session()) {}
+    // tick_ms: how often deadlines are looked at while it sleeps, in milliseconds.
+    explicit event_progress(communicator<T>& comm, int tick_ms = 20)
+        : session_(comm.shared_session()), tick_ms_(tick_ms) {}
     event_progress(event_progress&& other) noexcept
-        : session_(std::move(other.session_)), armed_(std::exchange(other.armed_, false)) {}
+        : session_(std::move(other.session_)), tick_ms_(other.tick_ms_), armed_(std::exchange(other.armed_, false)) {}
     event_progress& operator=(event_progress&&) = delete;
     ~event_progress() {
         if (armed_) session_->transport().disarm();
@@ -48,7 +47,7 @@ public:
         if (!busy()) return -1;
         if (descriptor() < 0) return 1;
         armed_ = session_->transport().arm();
-        return armed_ ? tick_ms : 0;
+        return armed_ ? tick_ms_ : 0;
     }
     // Polls until nothing is found. True if something was.
     bool progress() {
@@ -59,16 +58,11 @@ public:
         return moved;
     }
     // Is an operation in flight, or something still to be sent?
-    bool busy() {
-        if (session_->outstanding() != 0) return true;
-        if constexpr (requires(T & t) { t.unsent(); })
-            return session_->transport().unsent();
-        else
-            return false;
-    }
+    bool busy() { return session_->busy(); }
 
 private:
     std::shared_ptr<session<T>> session_;
+    int tick_ms_;
     bool armed_ = false;
 };
 

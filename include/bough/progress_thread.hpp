@@ -26,6 +26,8 @@
 #include <memory>
 #include <mutex>
 #if __has_include(<poll.h>)
+#include <bough/os/fd.hpp>
+
 #include <poll.h>
 #endif
 #include <thread>
@@ -40,6 +42,31 @@ struct progress_thread_options {
     std::uint32_t longest_nap_us = 100; // without a descriptor: what a message may wait for this thread, about
     std::uint32_t tick_ms = 20;         // with one: how often deadlines are looked at
 };
+
+#if __has_include(<poll.h>)
+namespace detail {
+// Rings where a thread sleeps in poll().
+class polled_bell final : public progress_bell {
+public:
+    polled_bell() {
+        int ends[2] = {-1, -1};
+        if (::pipe(ends) != 0) return;
+        heard_ = unique_fd(ends[0]);
+        rung_ = unique_fd(ends[1]);
+        for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    }
+    int descriptor() const noexcept { return heard_.get(); } // -1: descriptors ran out
+
+private:
+    void wake_elsewhere() noexcept override { (void)!::write(rung_.get(), "", 1); }
+    void woken_elsewhere() noexcept override {
+        char once = 0;
+        (void)!::read(heard_.get(), &once, 1);
+    }
+    unique_fd heard_, rung_;
+};
+} // namespace detail
+#endif
 
 class progress_thread {
 public:
@@ -68,7 +95,7 @@ public:
             auto made = std::make_unique<looked_after<shared_session>>(shared);
             BOUGH_EXPECTS(made->bell() == nullptr, "look_after: another progress_thread looks after this transport");
 #if __has_include(<poll.h>)
-            watched_.reserve(sessions_.size() + 1); // the thread itself allocates nothing
+            watched_.reserve(sessions_.size() + 2); // the thread itself allocates nothing
 #endif
             sessions_.push_back(std::move(made));
             sessions_.back()->set_bell(bell_);
@@ -86,6 +113,7 @@ public:
         gone = std::move(*known);
         sessions_.erase(known);
         gone->set_bell(nullptr);
+        bell_->ring(); // it may sleep on this one's descriptor
     }
 
     // The thread's own clock, for measurements: std::thread::native_handle.
@@ -116,7 +144,7 @@ private:
                     const int descriptor = shared->transport().inner().descriptor();
                     if (descriptor < 0) return any_session::has_none;
                     if (shared->progress() || !shared->transport().inner().arm()) return any_session::has_moved;
-                    armed = true;
+                    shared->transport().set_asleep(armed = true);
                     return descriptor;
                 });
             } else {
@@ -126,6 +154,7 @@ private:
         void disarm() override {
             if constexpr (DescriptorTransport<inner>)
                 shared->with_lock([&] {
+                    shared->transport().set_asleep(false);
                     if (std::exchange(armed, false)) shared->transport().inner().disarm();
                 });
         }
@@ -158,12 +187,14 @@ private:
         }
         return busy;
     }
-    // Sleeps until a transport has something. False: one has no descriptor.
+    // Sleeps until a transport has something, or the bell rings. False: one has no descriptor.
     bool sleep_on_descriptors() {
 #if __has_include(<poll.h>)
+        if (bell_->descriptor() < 0) return false;
         {
             const std::scoped_lock lock(mutex_);
             watched_.clear();
+            watched_.push_back({.fd = bell_->descriptor(), .events = POLLIN, .revents = 0});
             int last = 0;
             for (const auto& s : sessions_) {
                 if (!s->busy()) continue;
@@ -176,7 +207,9 @@ private:
                 return last == any_session::has_moved;
             }
         }
-        ::poll(watched_.data(), static_cast<nfds_t>(watched_.size()), static_cast<int>(options_.tick_ms));
+        if (bell_->begin_sleep_elsewhere())
+            ::poll(watched_.data(), static_cast<nfds_t>(watched_.size()), static_cast<int>(options_.tick_ms));
+        bell_->end_sleep_elsewhere();
         const std::scoped_lock lock(mutex_);
         for (const auto& s : sessions_) s->disarm();
         return true;
@@ -197,18 +230,23 @@ private:
                 continue;
             }
             idle = moved ? 0 : idle + 1;
-            if (idle < options_.polls)
-                std::this_thread::yield();
-            else if (sleep_on_descriptors())
+            if (idle >= options_.polls && sleep_on_descriptors()) {
                 slept = true;
-            else
+                continue;
+            }
+            std::this_thread::yield(); // a short nap alone may not give the processor away
+            if (idle >= options_.polls)
                 std::this_thread::sleep_for(std::chrono::microseconds(
                     std::min<std::uint64_t>(options_.longest_nap_us, 1 + (idle - options_.polls) / 4)));
         }
     }
 
     progress_thread_options options_;
+#if __has_include(<poll.h>)
+    std::shared_ptr<detail::polled_bell> bell_ = std::make_shared<detail::polled_bell>();
+#else
     std::shared_ptr<progress_bell> bell_ = std::make_shared<progress_bell>();
+#endif
     std::mutex mutex_; // of sessions_
     std::vector<std::unique_ptr<any_session>> sessions_;
 #if __has_include(<poll.h>)

@@ -30,11 +30,13 @@ namespace bough {
 // Wakes a progress_thread (bough/progress_thread.hpp).
 class progress_bell {
 public:
+    virtual ~progress_bell() = default;
     void ring() {
         {
             const std::scoped_lock lock(mutex_);
             if (rung_) return;
             rung_ = true;
+            if (sleeps_elsewhere_) wake_elsewhere();
         }
         wake_.notify_one();
     }
@@ -42,15 +44,27 @@ public:
         const std::scoped_lock lock(mutex_);
         rung_ = false;
     }
+    // While it sleeps elsewhere than in wait(), it is woken there. False: it has rung since clear().
+    bool begin_sleep_elsewhere() {
+        const std::scoped_lock lock(mutex_);
+        return sleeps_elsewhere_ = !rung_;
+    }
+    void end_sleep_elsewhere() {
+        const std::scoped_lock lock(mutex_);
+        if (std::exchange(sleeps_elsewhere_, false) && rung_) woken_elsewhere();
+    }
     void wait() { // until it has rung since clear()
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [this] { return rung_; });
     }
 
 private:
+    virtual void wake_elsewhere() noexcept {}
+    virtual void woken_elsewhere() noexcept {} // after each wake_elsewhere()
+
     std::mutex mutex_;
     std::condition_variable wake_;
-    bool rung_ = false;
+    bool rung_ = false, sleeps_elsewhere_ = false;
 };
 
 template <Transport T>
@@ -62,23 +76,52 @@ public:
 
     // Called without the lock.
     void wait(std::uint32_t idle, std::uint64_t) const {
-        if (idle < 200)
-            std::this_thread::yield();
-        else
-            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        std::this_thread::yield(); // a short nap alone may not give the processor away
+        if (idle >= 200) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        wake_sleeper();
+        return this->inner_.post_send(to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) {
+        const std::size_t found = this->inner_.poll(events);
+        if (found != 0) wake_sleeper();
+        return found;
+    }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        wake_sleeper();
+        return this->inner_.take(handle, into, id);
+    }
+    void release(std::uint64_t handle) {
+        wake_sleeper();
+        this->inner_.release(handle);
+    }
+    errc cancel(std::uint64_t id) {
+        wake_sleeper();
+        return this->inner_.cancel(id);
+    }
+    bool unsent() const noexcept requires requires(const T& t) { t.unsent(); }
+    { return this->inner_.unsent(); }
 
-    // For a progress_thread. These three within with_lock of the session.
+    // For a progress_thread. These four within with_lock of the session.
     void set_bell(std::shared_ptr<progress_bell> bell) noexcept { bell_ = std::move(bell); }
     const std::shared_ptr<progress_bell>& bell() const noexcept { return bell_; }
     // An operation has been started, and has not ended at once.
     void operation_started() {
         if (bell_) bell_->ring();
     }
+    // It sleeps until the inner transport's descriptor is readable, which does not tell of what other threads leave to be
+    // done: frames to be sent, events that are due. So whoever else uses the transport wakes it.
+    void set_asleep(bool asleep) noexcept { asleep_ = asleep; }
     T& inner() noexcept { return this->inner_; } // lock the session, or have no operation in flight
 
 private:
+    void wake_sleeper() {
+        if (std::exchange(asleep_, false) && bell_) bell_->ring();
+    }
+
     std::shared_ptr<progress_bell> bell_;
+    bool asleep_ = false;
 };
 
 template <class T>

@@ -21,6 +21,7 @@
 namespace asio = boost::asio;
 using namespace bough;
 
+#ifdef BOOST_ASIO_HAS_CO_AWAIT // clang 14 with Boost 1.74 has none
 TEST_CASE("async: a batch is awaited") {
     std::atomic<int> right{0};
     in_process{4}.run([&](auto transport) {
@@ -44,3 +45,4 @@ TEST_CASE("async: a batch is awaited") {
     });
     CHECK(right == 4);
 }
+#endif

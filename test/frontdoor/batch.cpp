@@ -118,11 +118,10 @@ struct data {
                     return false;
             return true;
         };
-        bool encoded = x.encoded.size() == y.encoded.size();
-        for (std::size_t i = 0; encoded && i != x.encoded.size(); ++i)
-            encoded = x.encoded[i].value == y.encoded[i].value;
-        return bits(x.rounded, y.rounded) && bits(x.least, y.least) && x.flag == y.flag && x.maps == y.maps &&
-               encoded && bits(x.exact, y.exact) && x.small == y.small;
+        bool same = x.encoded.size() == y.encoded.size();
+        for (std::size_t i = 0; same && i != x.encoded.size(); ++i) same = x.encoded[i].value == y.encoded[i].value;
+        return bits(x.rounded, y.rounded) && bits(x.least, y.least) && x.flag == y.flag && x.maps == y.maps && same &&
+               bits(x.exact, y.exact) && x.small == y.small;
     }
 };
 

@@ -265,7 +265,7 @@ TEST_CASE("tcp: a long send that is taken back half-way is whole or cannot be ha
         REQUIRE(kept[0].data == nullptr);
         if (taken_first) REQUIRE(ends[1].take(kept[0].id, into, 6) == posted::pending);
         REQUIRE(ends[0].cancel(5) == errc::ok);
-        REQUIRE(ends[0].cancel(5) == errc::ok); // its one event is still to come
+        REQUIRE(ends[0].cancel(5) == errc::ok);                  // its one event is still to come
         std::fill(payload.begin(), payload.end(), std::byte{2}); // it is its owner's again
         REQUIRE(ends[0].post_send(1, {.operation = 77}, {}, 7) == posted::complete);
         if (!taken_first) ends[1].release(kept[0].id);

@@ -68,8 +68,8 @@ struct nic_arguments {
     bool accumulate = false;
     bool multicast = false;
     bool without_credits = false;
-    bool targets = false; // list them instead
-    bool choose = false;  // say where a reduction should run
+    bool targets = false;                              // list them instead
+    bool choose = false;                               // say where a reduction should run
     std::string host_costs = "4us,2.5us,0.02us,0.5us"; // L, r, c, C
     std::string nic_costs = "2.1us,0.42us,1.5us,9.2us";
     std::string per_node = "1";

@@ -67,15 +67,29 @@ public:
     std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        driver_->interrupted();
         return inner_.post_send(to, tag, bytes, id);
     }
-    std::size_t poll(std::span<event> events) { return inner_.poll(events); }
+    std::size_t poll(std::span<event> events) {
+        const std::size_t found = inner_.poll(events);
+        if (found != 0) driver_->interrupted();
+        return found;
+    }
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        driver_->interrupted();
         return inner_.take(handle, into, id);
     }
     bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
-    void release(std::uint64_t handle) { inner_.release(handle); }
-    errc cancel(std::uint64_t id) { return inner_.cancel(id); }
+    void release(std::uint64_t handle) {
+        driver_->interrupted();
+        inner_.release(handle);
+    }
+    errc cancel(std::uint64_t id) {
+        driver_->interrupted();
+        return inner_.cancel(id);
+    }
+    bool unsent() const noexcept requires requires(const T& t) { t.unsent(); }
+    { return inner_.unsent(); }
     // Of a blocking call.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
         driver_->interrupted();

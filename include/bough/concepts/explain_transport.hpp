@@ -116,17 +116,20 @@ consteval bool explain_descriptor_transport() {
         { t.disarm() } -> std::same_as<void>;
     };
     if constexpr (transport && !descriptor)
-        static_assert(detail::no_transport<T>,
-                      "bough: a DescriptorTransport needs `int descriptor()`: the file descriptor that is readable, while "
-                      "armed, when there may be something; -1 if there is none");
+        static_assert(
+            detail::no_transport<T>,
+            "bough: a DescriptorTransport needs `int descriptor()`: the file descriptor that is readable, while "
+            "armed, when there may be something; -1 if there is none");
     if constexpr (transport && !arm)
-        static_assert(detail::no_transport<T>,
-                      "bough: a DescriptorTransport needs `bool arm()`: from now on the descriptor tells of news; false "
-                      "if there may be some already");
+        static_assert(
+            detail::no_transport<T>,
+            "bough: a DescriptorTransport needs `bool arm()`: from now on the descriptor tells of news; false "
+            "if there may be some already");
     if constexpr (transport && !disarm)
-        static_assert(detail::no_transport<T>,
-                      "bough: a DescriptorTransport needs `void disarm()`: no more notifications; the descriptor is not "
-                      "readable any more");
+        static_assert(
+            detail::no_transport<T>,
+            "bough: a DescriptorTransport needs `void disarm()`: no more notifications; the descriptor is not "
+            "readable any more");
     return DescriptorTransport<T>;
 }
 

@@ -145,9 +145,12 @@ public:
         return core_.outstanding();
     }
 
-    // Is there anything to do before the next call? Operations in flight, or what others must still be told.
+    // Is there anything to do before the next call? Operations in flight, what others must still be told, or what waits in
+    // the transport to be sent.
     bool busy() const {
         const lock_guard held(mutex_);
+        if constexpr (requires { core_.transport().unsent(); })
+            if (core_.transport().unsent()) return true;
         return core_.outstanding() != 0 || core_.has_to_send();
     }
 

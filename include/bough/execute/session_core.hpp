@@ -109,9 +109,10 @@ public:
                 while (next != found) handle(events_[next++]);
             });
         handling_ = false;
+        const std::size_t before = active_.size();
         if (blocked_) retry();
         if (has_to_send()) flush();
-        return found != 0;
+        return found != 0 || active_.size() != before; // the end of one may let another go on
     }
 
     void check_deadlines() {

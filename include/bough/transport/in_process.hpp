@@ -167,10 +167,11 @@ public:
     void wait(std::uint32_t idle, std::uint64_t) const {
         if (idle < spins_)
             detail::relax();
-        else if (idle < spins_ + yields)
-            std::this_thread::yield();
         else
-            std::this_thread::sleep_for(std::chrono::microseconds(50));
+            std::this_thread::yield();
+        // Where it takes a clock longer to be set than the nap lasts, as in virtual machines, the nap alone does not give the
+        // processor away: ranks of a real-time priority would starve others of the same.
+        if (idle >= spins_ + yields) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
 
     // An eventfd; -1 where there is none (DescriptorTransport).

@@ -150,7 +150,8 @@ private:
                MPI_Comm_free_keyval(&key) == MPI_SUCCESS;
     }
     static int at_finalize(MPI_Comm, int, void*, void*) {
-        const std::uint64_t last_ns = steady_now_ns() + 1'000'000'000; // a peer that never says bye is none of our making
+        const std::uint64_t last_ns =
+            steady_now_ns() + 1'000'000'000; // a peer that never says bye is none of our making
         for (remains& r : all()) {
             std::vector<std::byte> frame(r.longest);
             while ((r.expected != 0 || !r.outgoing.all_sent()) && steady_now_ns() < last_ns)

@@ -410,19 +410,21 @@ private:
         if (head_->openings.load(std::memory_order_acquire) != openings_) return true;
         for (link& l : links_) {
             if (l.peer == rank_ || l.reported) continue;
+            if (l.in.broken()) return lose(l.peer, errc::protocol_error), true;
             if (l.in.has_arrival() || l.out.has_news() || (!takes_.empty() && l.in.has_piece())) return true;
-            if (l.wants_room && l.out.has_room()) {
+            if (l.wants_room && l.out.has_new_room()) {
                 l.wants_room = false;
                 return true;
             }
         }
-        return false;
+        const auto ended = [](const pending_take& t) { return t.over || !t.from->in.is_lent(t.index); };
+        return std::any_of(takes_.begin(), takes_.end(), ended);
     }
 
     rank_t rank_ = 0;
     std::uint32_t cores_ = 0, spins_ = 0, idle_polls_ = 0;
     std::uint32_t openings_ = 0; // that I know of
-    std::uint32_t leaving_ = 0; // peers that are gone, and not yet reported
+    std::uint32_t leaving_ = 0;  // peers that are gone, and not yet reported
     std::uint32_t forks_ = detail::forks();
     bool has_barriers_ = false;
     std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0;

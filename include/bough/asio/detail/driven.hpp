@@ -44,13 +44,7 @@ public:
     std::shared_ptr<void> lock() const noexcept override { return kept_.lock(); }
     bool progress() override { return session_->progress(); }
     void check_deadlines() override { session_->check_deadlines(); }
-    bool busy() override {
-        if (session_->outstanding() != 0) return true;
-        if constexpr (requires { transport().unsent(); })
-            return transport().unsent();
-        else
-            return false;
-    }
+    bool busy() override { return session_->busy(); }
     int descriptor() override {
         if constexpr (has_descriptor)
             return transport().descriptor();

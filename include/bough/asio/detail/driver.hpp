@@ -65,11 +65,11 @@ public:
         posted_ = true;
         boost::asio::post(executor_, turn{this->shared_from_this(), cause::post});
     }
-    // A blocking call waits in the transport's own way, in which the descriptor may be lost.
+    // Somebody else uses the transport, which may leave something to be done that its descriptor does not tell of: frames
+    // to be sent, events that are due.
     void interrupted() {
-        if (!std::exchange(armed_, false)) return;
-        session_->disarm();
-        schedule();
+        if (armed_) [[unlikely]]
+            wake();
     }
     // The transport goes away: its session has ended.
     void close() noexcept {
@@ -83,6 +83,16 @@ public:
 
 private:
     enum class cause : std::uint8_t { post, timer, descriptor };
+
+    void wake() {
+        armed_ = false;
+        session_->disarm();
+        try {
+            schedule();
+        } catch (...) { // memory ran out; the timer is under way
+            posted_ = false;
+        }
+    }
 
     struct turn { // a handler
         std::shared_ptr<asio_driver> self;
@@ -116,7 +126,8 @@ private:
         bool moved = false;
         for (int i = 0; i != 16 && session_->progress(); ++i) moved = true;
         idle_ = moved ? 0 : idle_ + 1;
-        if (idle_ % 64 == 63) session_->check_deadlines();
+        const bool tired = !moved && idle_ >= options_.polls;
+        if (tired || idle_ % 64 == 63) session_->check_deadlines(); // which may end some
         complete_ended();
         if (dead_) {
             // In the end of what was in flight.
@@ -124,7 +135,7 @@ private:
             idle_ = 0;
             stop_waiting();
         } else {
-            idle_ < options_.polls ? schedule() : sleep();
+            tired ? sleep() : schedule();
         }
         on_exception.self = nullptr;
     }
@@ -140,7 +151,6 @@ private:
         }
     }
     void sleep() {
-        session_->check_deadlines();
         if (watch()) return nap(std::uint64_t{options_.tick_ms} * 1000);
         const std::uint64_t more = idle_ - options_.polls;
         nap(std::min<std::uint64_t>(options_.longest_nap_us, 5 + more));

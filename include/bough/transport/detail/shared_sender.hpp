@@ -39,9 +39,15 @@ public:
         return (open_ >> (tail_ & ring_.mask) & 1) == 0;
     }
 
+    // A push that has been refused may be accepted.
+    bool has_new_room() noexcept {
+        if (area_was_full_) (void)refresh();
+        return has_room() && (!area_was_full_ || consumed_seen_ != full_at_);
+    }
+
     // A payload that is copied. Pre: bytes.size() <= eager_bytes(). False: no room.
     bool push(const envelope& tag, std::span<const std::byte> bytes) noexcept {
-        if (!has_room()) return false;
+        if (!has_room()) return area_was_full_ = false;
         slot& s = ring_.slots[tail_ & ring_.mask];
         if (bytes.size() <= short_bytes)
             s.put(bytes);
@@ -53,7 +59,7 @@ public:
     // A payload that stays where it is: `where` says which way, `place` the offset or the address.
     bool push_long(const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id, std::uint32_t where,
                    std::uint64_t place) noexcept {
-        if (!has_room()) return false;
+        if (!has_room()) return area_was_full_ = false;
         const std::uint32_t index = tail_ & ring_.mask;
         slot& s = ring_.slots[index];
         const std::uint64_t said[2] = {place, bytes.size()};
@@ -79,7 +85,8 @@ public:
     bool has_news() noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             const lent now = state_of(open);
-            if (deserted_ || !is_under_way(open, now) || (now == lent::wanted && can_stage() && unstaged(open)))
+            if (deserted_ || (detached_ & open & (~open + 1)) != 0 || !is_under_way(open, now) ||
+                (now == lent::wanted && can_stage() && unstaged(open)))
                 return true;
         }
         return false;
@@ -198,8 +205,10 @@ private:
         const std::uint64_t length = (bytes.size() + 63) / 64 * 64;
         std::uint64_t begin = used_;
         if (begin % ring_.area_bytes + length > ring_.area_bytes) begin += ring_.area_bytes - begin % ring_.area_bytes;
-        if (begin + length - free_ > ring_.area_bytes && (!refresh() || begin + length - free_ > ring_.area_bytes))
-            return false;
+        area_was_full_ =
+            begin + length - free_ > ring_.area_bytes && (!refresh() || begin + length - free_ > ring_.area_bytes);
+        full_at_ = consumed_seen_;
+        if (area_was_full_) return false;
         const auto offset = static_cast<std::uint32_t>(begin % ring_.area_bytes);
         std::memcpy(ring_.area + offset, bytes.data(), bytes.size());
         std::memcpy(s.payload, &offset, sizeof offset);
@@ -231,6 +240,8 @@ private:
     std::vector<note> notes_;           // a slot
     std::uint32_t pieces_ = 0;          // staged, of all messages
     bool deserted_ = false;
+    bool area_was_full_ = false; // for the last payload that was to be copied there
+    std::uint32_t full_at_ = 0;  // what had been consumed then
 };
 
 } // namespace bough::detail

@@ -146,9 +146,10 @@ private:
 
     void accept(std::uint64_t now_ns) {
         for (;;) {
-            auto oldest = std::min_element(strangers_.begin(), strangers_.end(), [](const auto& a, const auto& b) {
+            const auto older = [](const tcp_stranger& a, const tcp_stranger& b) {
                 return a.since_ns != b.since_ns ? a.since_ns < b.since_ns : a.number < b.number;
-            });
+            };
+            auto oldest = std::min_element(strangers_.begin(), strangers_.end(), older);
             const bool full = strangers_.size() >= limits_.strangers;
             const bool may_drop = oldest != strangers_.end() && now_ns - oldest->since_ns >= limits_.grace_ns;
             if (full && !may_drop) return;

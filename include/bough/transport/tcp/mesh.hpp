@@ -223,6 +223,8 @@ public:
         for (const auto& link : links_) {
             if (!link || !link->open) continue;
             if (link->in.is_impatient()) return false;
+            if (link->in.owes_credit() && link->out.idle() && !link->out.broken())
+                return false; // the next poll tells it
             const bool to_write = !link->out.idle() && !link->out.broken();
             if (to_write || link->in.blocked())
                 watch_.ask(link->stream.socket().native_handle(), !link->in.blocked(), to_write);
