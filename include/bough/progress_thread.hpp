@@ -95,7 +95,7 @@ public:
             auto made = std::make_unique<looked_after<shared_session>>(shared);
             BOUGH_EXPECTS(made->bell() == nullptr, "look_after: another progress_thread looks after this transport");
 #if __has_include(<poll.h>)
-            watched_.reserve(sessions_.size() + 2); // the thread itself allocates nothing
+            roomier_.reserve(sessions_.size() + 2); // the thread itself allocates nothing, and may be in poll() now
 #endif
             sessions_.push_back(std::move(made));
             sessions_.back()->set_bell(bell_);
@@ -193,6 +193,7 @@ private:
         if (bell_->descriptor() < 0) return false;
         {
             const std::scoped_lock lock(mutex_);
+            if (watched_.capacity() <= sessions_.size()) watched_.swap(roomier_);
             watched_.clear();
             watched_.push_back({.fd = bell_->descriptor(), .events = POLLIN, .revents = 0});
             int last = 0;
@@ -250,7 +251,8 @@ private:
     std::mutex mutex_; // of sessions_
     std::vector<std::unique_ptr<any_session>> sessions_;
 #if __has_include(<poll.h>)
-    std::vector<pollfd> watched_;
+    std::vector<pollfd> watched_; // the thread's own
+    std::vector<pollfd> roomier_; // with room for all sessions, where watched_ has not
 #endif
     std::atomic<bool> stopping_{false};
     std::thread thread_; // starts when all else is there
