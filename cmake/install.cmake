@@ -15,7 +15,7 @@ install(
 install(EXPORT bough-targets NAMESPACE bough:: DESTINATION ${package_dir} COMPONENT development)
 
 # A component is a file of targets of its own, so that bough::bough alone asks for no dependency.
-foreach(component in_process shared_memory tcp fabric mpi pmix asio hana)
+foreach(component in_process shared_memory tcp fabric verbs mpi pmix asio hana)
     if(TARGET bough_${component})
         install(TARGETS bough_${component} EXPORT bough-${component}-targets COMPONENT development)
         install(EXPORT bough-${component}-targets NAMESPACE bough:: DESTINATION ${package_dir} COMPONENT development)

@@ -297,7 +297,7 @@ TEST_CASE("fabric: frames of another group are dropped and counted") {
         REQUIRE_FALSE(device.address(address, length));
         fabric_options tapped = options;
         status outcome;
-        auto victim = detail::join_fabric(wire, tapped, outcome); // a group of one
+        auto victim = detail::join_fabric<detail::fabric_device>(wire, tapped, outcome); // a group of one
         REQUIRE(victim);
         (void)victim->device().address(card.address, length);
         fi_addr_t to = FI_ADDR_UNSPEC;

@@ -17,96 +17,42 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/concepts/wire_up.hpp>
-#include <bough/core/config.hpp>
-#include <bough/error.hpp>
-#include <bough/transport/detail/measured_costs.hpp>
-#include <bough/transport/fabric/endpoint.hpp>
+#include <bough/core/status.hpp>
+#include <bough/transport/fabric/basic_fabric.hpp>
+#include <bough/transport/fabric/device.hpp>
 #include <bough/transport/fabric/join.hpp>
 #include <bough/transport/fabric/options.hpp>
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace bough {
 
-class fabric {
+class fabric : public basic_fabric<detail::fabric_device> {
 public:
     // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
     template <WireUp W>
-    explicit fabric(W& wire, const fabric_options& options = {}) : fabric(checked(wire, options)) {}
+    explicit fabric(W& wire, const fabric_options& options = {}) : basic_fabric(joined(wire, options)) {}
 
     // The same without exceptions: empty, and `result` says why. unsupported: libfabric has no such provider here;
     // deadline: a rank did not come, `peer` if it is known; invalid_argument: options that break a rule, or providers that
     // differ; peer_aborted: another rank has an error, its code is `cause`; no_resources; peer_dead: the wire-up's.
     template <WireUp W>
     static std::optional<fabric> join(W& wire, const fabric_options& options, status& result) {
-        auto made = detail::join_fabric(wire, options, result);
+        auto made = detail::join_fabric<detail::fabric_device>(wire, options, result);
         if (!made) return std::nullopt;
         return fabric(std::move(made));
     }
 
-    fabric(fabric&&) noexcept = default;
-    fabric& operator=(fabric&&) = delete;
-
-    rank_t rank() const noexcept { return end_->who().rank; }
-    rank_t size() const noexcept { return end_->who().size; }
-    // How many cores the ranks share: those of all machines, each counted once.
-    std::uint32_t cores() const noexcept { return end_->who().cores; }
-    // More ranks than cores on this machine: whoever waits takes time from whoever works.
-    bool oversubscribed() const noexcept { return end_->who().oversubscribed; }
-    // What plans are chosen by (bough/select/transport_costs.hpp).
-    static constexpr model::loggops default_costs() noexcept { return detail::fabric_costs.model; }
-    static constexpr double switch_ns() noexcept { return detail::fabric_costs.switch_ns; }
-    bool forked() const noexcept { return end_->forked(); }
     // What libfabric calls the network in use.
-    std::string provider() const { return end_->device().provider(); }
+    std::string provider() const { return end().device().provider(); }
     // Long payloads are written remotely; else they travel as tagged messages.
-    bool writes_remotely() const noexcept { return end_->who().writes; }
-    // Frames that were not of this group, and were dropped.
-    std::uint64_t strangers() const noexcept { return end_->strangers(); }
-
-    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        return end_->post_send(to, tag, bytes, id);
-    }
-    std::size_t poll(std::span<event> events) { return end_->poll(events); }
-    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        return end_->take(handle, into, id);
-    }
-    // A long message has to be taken.
-    bool claim(std::uint64_t handle) noexcept { return end_->claim(handle); }
-    void release(std::uint64_t handle) { end_->release(handle); }
-    errc cancel(std::uint64_t id) { return end_->cancel(id); }
-
-    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
-    // Polls drive the provider, so nobody may sleep for long.
-    void wait(std::uint32_t idle, std::uint64_t) const {
-        const std::uint32_t spins = oversubscribed() ? 1 : 200;
-        constexpr std::uint32_t yields = 5'000; // some milliseconds; each poll has asked the provider too
-        if (idle < spins) return;
-        if (idle < spins + yields)
-            std::this_thread::yield();
-        else
-            std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    bool writes_remotely() const noexcept { return end().who().writes; }
 
 private:
-    explicit fabric(std::unique_ptr<detail::fabric_endpoint> end) noexcept : end_(std::move(end)) {}
-    template <class W>
-    static fabric checked(W& wire, const fabric_options& options) {
-        status result;
-        auto made = detail::join_fabric(wire, options, result);
-        detail::throw_if(result);
-        return fabric(std::move(made));
-    }
-
-    std::unique_ptr<detail::fabric_endpoint> end_;
+    explicit fabric(std::unique_ptr<endpoint> made) noexcept : basic_fabric(std::move(made)) {}
 };
 
 static_assert(InPlaceTransport<fabric> && WaitableTransport<fabric>);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations that a provider is told of, and buffers for frames that are reused once it has done with them.
+// Buffers for frames, which are reused once the device has done with them.
 #ifndef BOUGH_TRANSPORT_FABRIC_BUFFERS_HPP
 #define BOUGH_TRANSPORT_FABRIC_BUFFERS_HPP
 
-#include <bough/core/rank.hpp>
-#include <bough/transport/fabric/device.hpp>
+#include <bough/transport/fabric/op.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,30 +14,11 @@
 
 namespace bough::detail {
 
-// What a completion belongs to. The provider keeps a pointer to `context`, which comes first.
-struct fabric_op {
-    enum class what : std::uint8_t { receive, frame, push, pull };
-    fi_context2 context{};
-    what kind = what::receive;
-    rank_t peer = no_rank;
-    std::uint32_t index = 0;
-
-    static fabric_op& of(void* context) noexcept { return *static_cast<fabric_op*>(context); }
-};
-static_assert(offsetof(fabric_op, context) == 0);
-
-struct fabric_buffer {
-    fabric_op op{};
-    std::byte* memory = nullptr; // on a cache line's boundary
-    void* descriptor = nullptr;
-    std::size_t length = 0; // of the frame in it
-};
-
+template <class Device>
 class fabric_buffers {
 public:
     // Pre: the device outlives the buffers.
-    fabric_buffers(fabric_device& device, fabric_op::what kind, std::uint64_t access, std::size_t longest,
-                   std::size_t most)
+    fabric_buffers(Device& device, fabric_op::what kind, std::uint64_t access, std::size_t longest, std::size_t most)
         : device_(&device), kind_(kind), access_(access), stride_((longest + 63) / 64 * 64), most_(most) {}
 
     fabric_buffer& operator[](std::uint32_t index) noexcept {
@@ -66,7 +45,7 @@ private:
     };
     struct block {
         std::unique_ptr<line[]> memory;
-        unique_fid<fid_mr> registered;
+        typename Device::memory registered;
         fabric_buffer buffers[per_block]{};
     };
 
@@ -83,14 +62,14 @@ private:
             b.op.kind = kind_;
             b.op.index = base + i;
             b.memory = first + i * stride_;
-            b.descriptor = fabric_device::descriptor(made->registered);
+            b.descriptor = Device::descriptor(made->registered);
             spare_.push_back(base + i);
         }
         blocks_.push_back(std::move(made));
         return true;
     }
 
-    fabric_device* device_;
+    Device* device_;
     fabric_op::what kind_;
     std::uint64_t access_;
     std::size_t stride_, most_;

@@ -3,10 +3,17 @@
 #ifndef BOUGH_TRANSPORT_FABRIC_DEVICE_HPP
 #define BOUGH_TRANSPORT_FABRIC_DEVICE_HPP
 
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/transport/detail/measured_costs.hpp>
+#include <bough/transport/fabric/frame.hpp>
+#include <bough/transport/fabric/op.hpp>
 #include <bough/transport/fabric/options.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,6 +27,7 @@
 #include <rdma/fi_tagged.h>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace bough::detail {
 
@@ -50,8 +58,18 @@ inline errc errc_of_fabric(ssize_t result) noexcept {
     }
 }
 
+static_assert(sizeof(fi_context2) <= sizeof(fabric_op::context));
+
+// A device as op.hpp describes it.
 class fabric_device {
 public:
+    using options_type = fabric_options;
+    using memory = unique_fid<fid_mr>;
+    static constexpr measured_costs costs = fabric_costs;
+    static constexpr bool tags = true, probes = false;
+    static constexpr std::uint64_t sends = FI_SEND, receives = FI_RECV, writes_from = FI_WRITE,
+                                   is_written = FI_REMOTE_WRITE;
+
     // Preferred: a provider that writes remotely, and one that keeps the order of messages.
     status open(const fabric_options& options) {
         for (const bool writes : {true, false})
@@ -78,6 +96,25 @@ public:
     fid_ep* endpoint() const noexcept { return endpoint_.get(); }
     fid_cq* completions() const noexcept { return completions_.get(); }
 
+    std::size_t most_sends() const noexcept { return info_->tx_attr->size; }
+    std::size_t most_receives() const noexcept { return info_->rx_attr->size; }
+    std::size_t most_injected() const noexcept { return info_->tx_attr->inject_size; }
+
+    status describe(fabric_card& card) const {
+        std::size_t length = 0;
+        if (const status bad = address(card.address, length)) return bad;
+        card.address_bytes = static_cast<std::uint32_t>(length);
+        card.tagged = !writes_remotely();
+        return {};
+    }
+    template <WireUp W>
+    status connect(W&, std::span<const fabric_card> cards, rank_t, std::uint64_t) {
+        peers_.assign(cards.size(), FI_ADDR_UNSPEC);
+        for (std::size_t r = 0; r != cards.size(); ++r)
+            if (const status bad = insert(cards[r].address.data(), peers_[r])) return bad;
+        return {};
+    }
+
     // Where others reach this rank: at most as many bytes as there is room for.
     status address(std::span<std::byte> into, std::size_t& length) const {
         length = into.size();
@@ -91,8 +128,8 @@ public:
     }
 
     // Memory that the provider may use. `target`: others write there; else this rank's own transfers use it, for which
-    // many providers need no registration: then `memory` stays empty. False: it could not be registered.
-    bool register_memory(std::span<const std::byte> bytes, std::uint64_t access, unique_fid<fid_mr>& memory) {
+    // many providers need no registration: then `registered` stays empty. False: it could not be registered.
+    bool register_memory(std::span<const std::byte> bytes, std::uint64_t access, memory& registered) {
         const bool target = (access & FI_REMOTE_WRITE) != 0;
         if (!target && !local_) return true;
         fid_mr* made = nullptr;
@@ -102,15 +139,59 @@ public:
             result = fi_mr_reg(domain_.get(), bytes.data(), bytes.size(), access, 0, key, 0, &made, nullptr);
         }
         if (result != 0) return false;
-        memory.reset(made);
+        registered.reset(made);
         return !bind_ || (fi_mr_bind(made, &endpoint_->fid, 0) == 0 && fi_mr_enable(made) == 0);
     }
-    static void* descriptor(const unique_fid<fid_mr>& memory) noexcept {
-        return memory ? fi_mr_desc(memory.get()) : nullptr;
+    static void* descriptor(const memory& registered) noexcept {
+        return registered ? fi_mr_desc(registered.get()) : nullptr;
     }
     std::uint64_t remote_address(const std::byte* first) const noexcept {
         return virtual_ ? reinterpret_cast<std::uint64_t>(first) : 0;
     }
+    static std::uint64_t remote_key(const memory& registered) noexcept { return fi_mr_key(registered.get()); }
+
+    // --- Operations ---
+
+    bool receive(fabric_buffer& b, std::size_t longest) {
+        return fi_recv(endpoint(), b.memory, longest, b.descriptor, FI_ADDR_UNSPEC, &b.op.context) == 0;
+    }
+    fabric_result send(rank_t to, fabric_buffer& b) {
+        return result_of(fi_send(endpoint(), b.memory, b.length, b.descriptor, peers_[to], &b.op.context));
+    }
+    fabric_result inject(rank_t to, std::span<const std::byte> bytes) {
+        return result_of(fi_inject(endpoint(), bytes.data(), bytes.size(), peers_[to]));
+    }
+    fabric_result write(rank_t to, const fabric_piece& p, std::uint64_t address, std::uint64_t key,
+                        std::uint32_t ticket) {
+        return result_of(fi_writedata(endpoint(), p.bytes.data(), p.bytes.size(), p.descriptor, ticket, peers_[to],
+                                      address, key, &p.op->context));
+    }
+    fabric_result send_tagged(rank_t to, const fabric_piece& p, std::uint64_t tag) {
+        return result_of(
+            fi_tsend(endpoint(), p.bytes.data(), p.bytes.size(), p.descriptor, peers_[to], tag, &p.op->context));
+    }
+    bool receive_tagged(rank_t from, std::span<std::byte> into, void* descriptor, std::uint64_t tag, fabric_op& op) {
+        return fi_trecv(endpoint(), into.data(), into.size(), descriptor, peers_[from], tag, 0, &op.context) == 0;
+    }
+    void cancel(fabric_op& op) { fi_cancel(&endpoint_->fid, &op.context); }
+
+    std::size_t poll(std::span<fabric_done> done) {
+        std::array<fi_cq_data_entry, 8> entries;
+        const ssize_t n = fi_cq_read(completions(), entries.data(), std::min(done.size(), entries.size()));
+        if (n == -FI_EAVAIL) return failed(done[0]);
+        for (ssize_t i = 0; i < n; ++i) {
+            const fi_cq_data_entry& e = entries[static_cast<std::size_t>(i)];
+            fabric_done& d = done[static_cast<std::size_t>(i)];
+            if ((e.flags & FI_REMOTE_WRITE) != 0)
+                d = {.how = fabric_done::way::written, .ticket = static_cast<std::uint32_t>(e.data)};
+            else
+                d = {.op = &fabric_op::of(e.op_context), .bytes = e.len};
+        }
+        return n > 0 ? static_cast<std::size_t>(n) : 0;
+    }
+    // Libfabric does not say; it sends what it took all the same.
+    static constexpr bool all_sent() noexcept { return true; }
+    static constexpr void disconnect(rank_t) noexcept {} // connections are libfabric's matter
 
     // From here on the provider touches no memory of this rank, save what is registered.
     void close_endpoint() noexcept { endpoint_.reset(); }
@@ -143,6 +224,17 @@ private:
         if (fi_getinfo(version, node, nullptr, node != nullptr ? FI_SOURCE : 0, hints.get(), &found) != 0)
             return nullptr;
         return unique_info(found);
+    }
+
+    static fabric_result result_of(ssize_t code) noexcept {
+        if (code == 0) return fabric_result::ok;
+        return code == -FI_EAGAIN || code == -FI_ENOMEM ? fabric_result::full : fabric_result::broken;
+    }
+    BOUGH_COLD std::size_t failed(fabric_done& done) {
+        fi_cq_err_entry e{};
+        if (fi_cq_readerr(completions(), &e, 0) < 0 || e.op_context == nullptr) return 0;
+        done = {.op = &fabric_op::of(e.op_context), .how = fabric_done::way::failed};
+        return 1;
     }
 
     status start() {
@@ -185,6 +277,7 @@ private:
     unique_info info_;
     bool local_ = false, bind_ = false, virtual_ = false, own_keys_ = false;
     std::uint64_t keys_ = 0;
+    std::vector<fi_addr_t> peers_;
     // Closed from the last to the first.
     unique_fid<fid_fabric> fabric_;
     unique_fid<fid_domain> domain_;

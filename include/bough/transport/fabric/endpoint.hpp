@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bough::fabric does: the messages, payloads and peers of one rank over an endpoint of libfabric.
+// What bough::fabric and bough::verbs do: the messages, payloads and peers of one rank over a device (op.hpp).
 //
 // A long message costs three steps: its announcement, the receiver's `go` with the place for it, and a remote write that
 // brings a ticket along. The sender starts it, so it knows at any moment whether its memory is in use: before `go` it can
@@ -14,10 +14,9 @@
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/buffers.hpp>
-#include <bough/transport/fabric/device.hpp>
 #include <bough/transport/fabric/frame.hpp>
 #include <bough/transport/fabric/lines.hpp>
-#include <bough/transport/fabric/options.hpp>
+#include <bough/transport/fabric/op.hpp>
 #include <bough/transport/fabric/transfer.hpp>
 
 #include <algorithm>
@@ -34,9 +33,12 @@
 
 namespace bough::detail {
 
+template <class Device>
 class fabric_endpoint {
 public:
-    fabric_endpoint(std::unique_ptr<fabric_device> device, const fabric_options& options, const fabric_group& g)
+    using options_type = typename Device::options_type;
+
+    fabric_endpoint(std::unique_ptr<Device> device, const options_type& options, const fabric_group& g)
         : options_(options), group_(g), device_(std::move(device)), lines_(*device_, options, g), peers_(g.size) {}
 
     ~fabric_endpoint() {
@@ -54,12 +56,11 @@ public:
     const fabric_group& who() const noexcept { return group_; }
     bool forked() const noexcept { return forks() != forks_; }
     std::uint64_t strangers() const noexcept { return strangers_ + lines_.strangers(); }
-    const fabric_device& device() const noexcept { return *device_; }
+    const Device& device() const noexcept { return *device_; }
 
     // --- Joining ---
 
-    fabric_device& device() noexcept { return *device_; }
-    void set_address(rank_t r, fi_addr_t address) noexcept { lines_.set_address(r, address); }
+    Device& device() noexcept { return *device_; }
     void watch(rank_t r, std::uint64_t process) {
         if (!watch_.add(r, process)) suspect(r, errc::peer_dead);
     }
@@ -94,12 +95,10 @@ public:
         if (p.left || p.suspected_ns != 0) return p.reported ? posted::failed : posted::would_block;
         if (!lines_.has_room(to)) return posted::would_block;
         if (bytes.size() <= options_.eager_bytes)
-            return lines_.send(to, fabric_frame::message, tag, bytes) == fabric_lines::result::sent
-                       ? posted::complete
-                       : posted::would_block;
+            return lines_.send(to, fabric_frame::message, tag, bytes) == fabric_result::ok ? posted::complete
+                                                                                           : posted::would_block;
         const fabric_announcement about{bytes.size(), p.announced, 0};
-        if (lines_.send(to, fabric_frame::announcement, tag, std::as_bytes(std::span(&about, 1))) !=
-            fabric_lines::result::sent)
+        if (lines_.send(to, fabric_frame::announcement, tag, std::as_bytes(std::span(&about, 1))) != fabric_result::ok)
             return posted::would_block;
         auto push = pushes_.make(fabric_op::what::push, to, id);
         push->number = p.announced++;
@@ -139,11 +138,11 @@ public:
         pull->number = a.number;
         pull->into = into;
         pull->place = {0, 0, a.number, ++tickets_};
-        const std::uint64_t access = group_.writes ? FI_REMOTE_WRITE : FI_RECV;
-        if (!device_->register_memory(into, access, pull->memory)) return posted::failed;
+        const std::uint64_t use = group_.writes ? Device::is_written : Device::receives;
+        if (!device_->register_memory(into, use, pull->memory)) return posted::failed;
         if (group_.writes) {
             pull->place.address = device_->remote_address(into.data());
-            pull->place.key = fi_mr_key(pull->memory.get());
+            pull->place.key = Device::remote_key(pull->memory);
         } else if (!receive_piece(*pull)) {
             return posted::would_block;
         }
@@ -188,7 +187,7 @@ private:
         errc fault = errc::ok;
         bool left = false, reported = false;
     };
-    using transfer = fabric_transfer;
+    using transfer = fabric_transfer<typename Device::memory>;
 
     void end(transfer& t, errc code) {
         if (std::exchange(t.over, true)) return;
@@ -240,23 +239,23 @@ private:
     void begin(transfer& t, const fabric_place& place) {
         t.place = place;
         t.stage = transfer::ready;
-        if (device_->register_memory(t.from, group_.writes ? FI_WRITE : FI_SEND, t.memory)) return push(t);
+        if (device_->register_memory(t.from, group_.writes ? Device::writes_from : Device::sends, t.memory))
+            return push(t);
         lines_.say(t.op.peer, fabric_frame::none, place);
         end(t, errc::no_resources);
         pushes_.remove(t);
     }
     void push(transfer& t) {
         t.piece = std::min<std::uint64_t>(t.from.size() - t.moved, device_->most_bytes());
-        const std::byte* first = t.from.data() + t.moved;
-        const fi_addr_t to = lines_.address(t.op.peer);
-        void* descriptor = fabric_device::descriptor(t.memory);
-        const ssize_t code =
-            group_.writes ? fi_writedata(device_->endpoint(), first, t.piece, descriptor, t.place.ticket, to,
-                                         t.place.address + t.moved, t.place.key, &t.op.context)
-                          : fi_tsend(device_->endpoint(), first, t.piece, descriptor, to, t.tag(), &t.op.context);
-        if (code == 0)
+        const fabric_piece piece{t.from.subspan(t.moved, t.piece), Device::descriptor(t.memory), &t.op};
+        fabric_result result = fabric_result::broken;
+        if (group_.writes)
+            result = device_->write(t.op.peer, piece, t.place.address + t.moved, t.place.key, t.place.ticket);
+        else if constexpr (Device::tags)
+            result = device_->send_tagged(t.op.peer, piece, t.tag());
+        if (result == fabric_result::ok)
             t.stage = transfer::flying;
-        else if (code == -FI_EAGAIN || code == -FI_ENOMEM)
+        else if (result == fabric_result::full)
             stalled_ = true;
         else
             suspect(t.op.peer, errc::peer_dead);
@@ -269,8 +268,10 @@ private:
     // Of a payload that comes as tagged messages.
     bool receive_piece(transfer& t) {
         t.piece = std::min<std::uint64_t>(t.into.size() - t.moved, device_->most_bytes());
-        return fi_trecv(device_->endpoint(), t.into.data() + t.moved, t.piece, fabric_device::descriptor(t.memory),
-                        lines_.address(t.op.peer), t.tag(), 0, &t.op.context) == 0;
+        if constexpr (Device::tags)
+            return device_->receive_tagged(t.op.peer, t.into.subspan(t.moved, t.piece), Device::descriptor(t.memory),
+                                           t.tag(), t.op);
+        return false;
     }
     void pushed(transfer& t) {
         t.moved += t.piece;
@@ -289,8 +290,9 @@ private:
         pulls_.remove(t);
     }
     // A piece of a payload has been written here.
-    void written(std::uint32_t ticket) {
-        transfer* t = pulls_.find([=](const transfer& x) { return x.place.ticket == ticket; });
+    void written(const fabric_done& e) {
+        if (e.op != nullptr) lines_.unused(e.op->index);
+        transfer* t = pulls_.find([&](const transfer& x) { return x.place.ticket == e.ticket; });
         if (t == nullptr) return void(++strangers_);
         pulled(*t, std::min<std::uint64_t>(t->into.size() - t->moved, device_->most_bytes()));
     }
@@ -300,10 +302,10 @@ private:
     }
     // The payload of a pull never comes.
     void give_up(transfer& t, errc code) {
-        if (!group_.writes && !closed_) { // the provider still has its memory; it says when not
+        if (!group_.writes && !closed_) { // the device still has its memory; it says when not
             t.stage = transfer::flying;
             t.place.key = static_cast<std::uint64_t>(code);
-            fi_cancel(&device_->endpoint()->fid, &t.op.context);
+            if constexpr (Device::tags) device_->cancel(t.op);
             return;
         }
         t.memory.reset(); // from here on nobody can write there
@@ -311,21 +313,22 @@ private:
         pulls_.remove(t);
     }
 
-    // --- What the provider says ---
+    // --- What the device says ---
 
-    // Takes over what the provider has done. False: nothing.
+    // Takes over what the device has done. False: nothing.
     bool gather(std::size_t most) {
-        std::array<fi_cq_data_entry, 8> entries;
-        const ssize_t n = fi_cq_read(device_->completions(), entries.data(), std::min(most, entries.size()));
-        if (n == -FI_EAVAIL) return failed(), true;
-        for (ssize_t i = 0; i < n; ++i) {
-            const fi_cq_data_entry& e = entries[static_cast<std::size_t>(i)];
-            if ((e.flags & FI_REMOTE_WRITE) != 0)
-                written(static_cast<std::uint32_t>(e.data));
+        std::array<fabric_done, 8> entries;
+        const std::size_t n = device_->poll(std::span(entries).first(std::min(most, entries.size())));
+        for (std::size_t i = 0; i != n; ++i) {
+            const fabric_done& e = entries[i];
+            if (e.how == fabric_done::way::failed)
+                failed(*e.op);
+            else if (e.how == fabric_done::way::ok)
+                completed(*e.op, e.bytes);
             else
-                completed(fabric_op::of(e.op_context), e.len);
+                written(e);
         }
-        return n > 0;
+        return n != 0;
     }
     void completed(fabric_op& op, std::size_t length) {
         switch (op.kind) {
@@ -333,16 +336,15 @@ private:
         case fabric_op::what::frame: return lines_.sent(op.index);
         case fabric_op::what::push: return pushed(transfer::of(op));
         case fabric_op::what::pull: return pulled(transfer::of(op), length);
+        case fabric_op::what::injected: return;
         }
     }
-    BOUGH_COLD void failed() {
-        fi_cq_err_entry e{};
-        if (fi_cq_readerr(device_->completions(), &e, 0) < 0 || e.op_context == nullptr) return;
-        fabric_op& op = fabric_op::of(e.op_context);
+    BOUGH_COLD void failed(fabric_op& op) {
         transfer& t = transfer::of(op);
         switch (op.kind) {
         case fabric_op::what::receive: return lines_.not_received(op.index);
         case fabric_op::what::frame: return lines_.not_sent(op.index);
+        case fabric_op::what::injected: return suspect(op.peer, errc::peer_dead);
         case fabric_op::what::push:
             suspect(op.peer, errc::peer_dead);
             end(t, errc::peer_dead);
@@ -373,6 +375,7 @@ private:
         if (now - looked_ns_ < 1'000'000) return;
         looked_ns_ = now;
         watch_.look([this](rank_t r) { suspect(r, errc::peer_dead); });
+        if constexpr (Device::probes) probe(now);
         const auto too_late = [&](const transfer& t) {
             return t.given_up_ns != 0 && !t.over && now - t.given_up_ns > options_.answer_ns;
         };
@@ -380,6 +383,13 @@ private:
             resign(); // a millisecond after the words were said
         else if (pushes_.find(too_late) != nullptr || pulls_.find(too_late) != nullptr)
             say_bye(), resigning_ = true;
+    }
+    // Asks for those of whom nothing is under way whether they are there.
+    void probe(std::uint64_t now) {
+        if (now - probed_ns_ < options_.probe_ns) return;
+        probed_ns_ = now;
+        for (rank_t r = 0; r != group_.size; ++r)
+            if (r != group_.rank && !peers_[r].left) device_->probe(r);
     }
     BOUGH_COLD void judge() {
         const std::uint64_t now = steady_now_ns();
@@ -393,8 +403,8 @@ private:
         peer& p = peers_[r];
         if (p.left) return;
         p.left = true;
-        lines_.forget(r);
-        if (p.suspected_ns != 0) --suspects_;
+        lines_.forget(r, p.suspected_ns != 0);
+        if (p.suspected_ns != 0) --suspects_, device_->disconnect(r);
         for (std::size_t i = pushes_.size(); i-- != 0;) {
             transfer& t = pushes_[i];
             if (t.op.peer != r) continue;
@@ -454,21 +464,22 @@ private:
         wait_for([this] { return lines_.all_sent() && lines_.all_waved(); });
     }
 
-    fabric_options options_;
+    options_type options_;
     fabric_group group_;
     std::uint32_t forks_ = forks();
-    std::unique_ptr<fabric_device> device_;
-    fabric_lines lines_;
+    std::unique_ptr<Device> device_;
+    fabric_lines<Device> lines_;
     std::vector<peer> peers_;
-    fabric_transfers pushes_, pulls_;
+    fabric_transfers<typename Device::memory> pushes_, pulls_;
     std::vector<event> ready_; // that are not handed over yet, from next_ready_ on
     std::size_t next_ready_ = 0;
     fabric_watch watch_;
     std::uint32_t tickets_ = 0, idle_ = 0, suspects_ = 0;
     std::uint64_t strangers_ = 0;
     std::uint64_t looked_ns_ = 0; // at what is not seen by polling
-    bool stalled_ = false;        // a push waits for the provider
-    bool resigning_ = false;      // has said bye, and will be closed
+    std::uint64_t probed_ns_ = 0;
+    bool stalled_ = false;   // a push waits for the device
+    bool resigning_ = false; // has said bye, and will be closed
     bool closed_ = false;
 };
 

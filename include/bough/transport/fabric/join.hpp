@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a rank joins a group over libfabric: it opens an endpoint, learns the others' addresses, and greets them.
+// How a rank joins a group: it opens its device, learns where the others are, and greets them.
 #ifndef BOUGH_TRANSPORT_FABRIC_JOIN_HPP
 #define BOUGH_TRANSPORT_FABRIC_JOIN_HPP
 
@@ -8,10 +8,8 @@
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/fabric/alive.hpp>
-#include <bough/transport/fabric/device.hpp>
 #include <bough/transport/fabric/endpoint.hpp>
 #include <bough/transport/fabric/frame.hpp>
-#include <bough/transport/fabric/options.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -27,26 +25,24 @@
 
 namespace bough::detail {
 
-inline status check_fabric_options(const fabric_options& o) noexcept {
+template <class Options>
+status check_fabric_options(const Options& o) noexcept {
     if (o.window < 1 || o.window > 4096) return invalid_argument("window: must be 1 to 4096");
     if (o.eager_bytes > std::uint32_t{1} << 20) return invalid_argument("eager_bytes: at most 1 MiB");
     return {};
 }
 
-inline status describe_fabric(fabric_card& mine, fabric_device& device, const fabric_options& options) {
+template <class Device>
+status describe_fabric(fabric_card& mine, Device& device, const typename Device::options_type& options) {
     if (const status bad = check_fabric_options(options)) return bad;
     if (const status bad = device.open(options)) return bad;
-    std::size_t length = 0;
-    if (const status bad = device.address(mine.address, length)) return bad;
-    mine.address_bytes = static_cast<std::uint32_t>(length);
     std::strncpy(mine.provider.data(), device.provider(), mine.provider.size() - 1);
-    mine.tagged = !device.writes_remotely();
-    return {};
+    return device.describe(mine);
 }
 
 // What the cards say of the whole group. An error is everybody's.
-inline status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, fabric_options& options,
-                              fabric_group& group) {
+template <class Options>
+status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, Options& options, fabric_group& group) {
     group.rank = me;
     group.size = static_cast<rank_t>(cards.size());
     group.job = cards[0].job;
@@ -70,10 +66,10 @@ inline status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, fab
     return {};
 }
 
-template <WireUp W>
-std::unique_ptr<fabric_endpoint> join_fabric(W& wire, fabric_options options, status& outcome) {
+template <class Device, WireUp W>
+std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, typename Device::options_type options, status& outcome) {
     const std::uint64_t last_ns = deadline_after(steady_now_ns(), options.timeout_ns);
-    auto device = std::make_unique<fabric_device>();
+    auto device = std::make_unique<Device>();
     fabric_card mine;
     mine.window = options.window;
     mine.eager_bytes = options.eager_bytes;
@@ -91,18 +87,16 @@ std::unique_ptr<fabric_endpoint> join_fabric(W& wire, fabric_options options, st
     fabric_group group;
     if (!outcome) outcome = agree_on_fabric(cards, wire.rank(), options, group);
     if (ready) outcome = ready;
+    if (!outcome) outcome = device->connect(wire, cards, group.rank, last_ns);
     if (outcome) return nullptr;
 
-    auto endpoint = std::make_unique<fabric_endpoint>(std::move(device), options, group);
-    for (rank_t r = 0; r != group.size && !outcome; ++r) {
-        fi_addr_t address = FI_ADDR_UNSPEC;
-        outcome = endpoint->device().insert(cards[r].address.data(), address);
-        endpoint->set_address(r, address);
+    auto endpoint = std::make_unique<fabric_endpoint<Device>>(std::move(device), options, group);
+    for (rank_t r = 0; r != group.size; ++r) {
         const bool is_seen = mine.machine != 0 && cards[r].machine == mine.machine && mine.processes != 0 &&
                              cards[r].processes == mine.processes && cards[r].process != mine.process;
         if (is_seen) endpoint->watch(r, cards[r].process);
     }
-    if (!outcome) outcome = endpoint->meet(last_ns);
+    outcome = endpoint->meet(last_ns);
     if (outcome) endpoint.reset();
     return endpoint;
 }

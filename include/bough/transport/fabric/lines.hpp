@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The frames between one rank and all others: buffers that wait for them, their order, credits, and words that the provider
+// The frames between one rank and all others: buffers that wait for them, their order, credits, and words that the device
 // does not take at once. What frames mean is the endpoint's business (endpoint.hpp).
 #ifndef BOUGH_TRANSPORT_FABRIC_LINES_HPP
 #define BOUGH_TRANSPORT_FABRIC_LINES_HPP
@@ -8,9 +8,8 @@
 #include <bough/core/rank.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/fabric/buffers.hpp>
-#include <bough/transport/fabric/device.hpp>
 #include <bough/transport/fabric/frame.hpp>
-#include <bough/transport/fabric/options.hpp>
+#include <bough/transport/fabric/op.hpp>
 #include <bough/transport/fabric/order.hpp>
 
 #include <algorithm>
@@ -48,23 +47,22 @@ struct fabric_arrival {
     }
 };
 
+template <class Device>
 class fabric_lines {
 public:
-    enum class result : std::uint8_t { sent, full, broken };
+    using options_type = typename Device::options_type;
 
-    fabric_lines(fabric_device& device, const fabric_options& options, const fabric_group& g)
+    fabric_lines(Device& device, const options_type& options, const fabric_group& g)
         : device_(&device), options_(options), group_(g), lines_(g.size),
           longest_(sizeof(fabric_frame) + std::max<std::size_t>(options.eager_bytes, sizeof(fabric_place))),
-          in_(device, fabric_op::what::receive, FI_RECV, longest_,
+          in_(device, fabric_op::what::receive, Device::receives, longest_,
               std::size_t{g.size} * (4 * std::size_t{options.window} + 16)),
-          out_(device, fabric_op::what::frame, FI_SEND, longest_,
-               std::clamp<std::size_t>(device.info().tx_attr->size / 2, 1, 256)),
-          injected_(std::min(device.info().tx_attr->inject_size, most_injected)),
+          out_(device, fabric_op::what::frame, Device::sends, longest_,
+               std::clamp<std::size_t>(device.most_sends() / 2, 1, 256)),
+          injected_(std::min(device.most_injected(), most_injected)),
           receives_(std::clamp<std::size_t>(std::size_t{g.size - 1} * (options.window + 4), 1,
-                                            std::min<std::size_t>(device.info().rx_attr->size, 512))) {}
+                                            std::min<std::size_t>(device.most_receives(), 512))) {}
 
-    void set_address(rank_t r, fi_addr_t address) noexcept { lines_[r].address = address; }
-    fi_addr_t address(rank_t r) const noexcept { return lines_[r].address; }
     std::uint64_t strangers() const noexcept { return strangers_; }
 
     // Frames may fail before all ranks are there: then `hello` is said again.
@@ -76,12 +74,15 @@ public:
     }
     // All peers that are there have heard this rank's last word.
     bool all_waved() const noexcept {
-        return first([](const line& l) { return !l.waved && !l.gone; }) == group_.size;
+        return first([](const line& l) { return l.parting && !l.waved; }) == group_.size;
     }
-    bool all_sent() const noexcept { return queue_.empty() && out_.in_use() == 0; }
+    bool all_sent() const noexcept { return queue_.empty() && out_.in_use() == 0 && device_->all_sent(); }
     bool is_gone(rank_t r) const noexcept { return lines_[r].gone; }
-    // Nothing is heard of a rank any more, nor said to it but farewell.
-    void forget(rank_t r) noexcept { lines_[r].gone = true; }
+    // Nothing is heard of a rank any more, nor said to it but farewell. `dead`: it hears nothing either.
+    void forget(rank_t r, bool dead) noexcept {
+        lines_[r].gone = true;
+        lines_[r].parting &= !dead;
+    }
     void close() noexcept {
         closed_ = true;
         queue_.clear();
@@ -106,16 +107,17 @@ public:
         return l.queued == 0 && l.sent - l.freed < options_.window;
     }
     // Of a message: takes one of the credits.
-    result send(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body) {
-        const result r = transmit(to, kind, tag, body);
-        if (r == result::sent) ++lines_[to].sent;
+    fabric_result send(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body) {
+        const fabric_result r = transmit(to, kind, tag, body);
+        if (r == fabric_result::ok) ++lines_[to].sent;
         return r;
     }
-    // Says it now, or as soon as the provider takes it.
+    // Says it now, or as soon as the device takes it.
     void say(rank_t to, std::uint16_t kind, const fabric_place& body = {}) {
         if (closed_) return;
+        lines_[to].parting |= kind == fabric_frame::bye;
         const word w{to, kind, body, 0};
-        if (lines_[to].queued == 0 && transmit(to, kind, {}, body_of(w)) != result::full) return;
+        if (lines_[to].queued == 0 && transmit(to, kind, {}, body_of(w)) != fabric_result::full) return;
         ++lines_[to].queued;
         queue_.push_back(w);
     }
@@ -129,18 +131,20 @@ public:
             if (w.since_ns == 0) w.since_ns = now;
             bool done = l.gone && (w.kind != fabric_frame::farewell || now - w.since_ns > options_.linger_ns);
             if (!done && !l.blocked) {
-                l.blocked = transmit(w.to, w.kind, {}, body_of(w)) == result::full;
+                l.blocked = transmit(w.to, w.kind, {}, body_of(w)) == fabric_result::full;
                 done = !l.blocked;
             }
-            if (done)
+            if (done) {
                 --l.queued;
-            else
+                l.parting &= !l.gone || w.kind != fabric_frame::bye; // nobody answers what is not said
+            } else {
                 queue_[kept++] = w;
+            }
         }
         queue_.resize(kept);
         for (const word& w : queue_) lines_[w.to].blocked = false;
     }
-    // What the provider says of a frame.
+    // What the device says of a frame.
     void sent(std::uint32_t buffer) noexcept { out_.put(out_[buffer]); }
     void not_sent(std::uint32_t buffer) {
         const rank_t to = out_[buffer].op.peer;
@@ -160,8 +164,7 @@ public:
         while (posted_ < receives_ && !closed_) {
             fabric_buffer* b = in_.get();
             if (b == nullptr) return;
-            if (fi_recv(device_->endpoint(), b->memory, longest_, b->descriptor, FI_ADDR_UNSPEC, &b->op.context) != 0)
-                return in_.put(*b); // later
+            if (!device_->receive(*b, longest_)) return in_.put(*b); // later
             ++posted_;
         }
     }
@@ -186,6 +189,11 @@ public:
             for (std::uint32_t next = 0; l.order.next(next);) ripe_.push_back(next);
         }
         refill();
+    }
+    // It was used up with no frame in it.
+    void unused(std::uint32_t buffer) {
+        --posted_;
+        put_back(in_[buffer]);
     }
     // It was longer than any frame of this group.
     void not_received(std::uint32_t buffer) {
@@ -224,13 +232,12 @@ private:
     static constexpr std::size_t most_injected = 256;
 
     struct line {
-        fi_addr_t address = FI_ADDR_UNSPEC;
         fabric_order order{};
         std::uint32_t sequence = 0;        // of the next frame to it
         std::uint32_t sent = 0, freed = 0; // messages to it, and how many of them it has used up
         std::uint32_t used = 0, told = 0;  // messages of it that are used up, and how many of them it knows of
-        std::uint32_t queued = 0;          // words to it that the provider has not taken
-        bool met = false, waved = false, gone = false, blocked = false;
+        std::uint32_t queued = 0;          // words to it that the device has not taken
+        bool met = false, parting = false, waved = false, gone = false, blocked = false;
     };
     struct word {
         rank_t to;
@@ -254,7 +261,7 @@ private:
         return std::as_bytes(std::span(&w.body, 1));
     }
 
-    result transmit(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body) {
+    fabric_result transmit(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body) {
         line& l = lines_[to];
         const fabric_frame head{tag, l.sequence, group_.job, group_.rank, static_cast<std::uint16_t>(l.used), kind};
         const std::size_t length = sizeof head + body.size();
@@ -262,35 +269,34 @@ private:
             std::memcpy(memory, &head, sizeof head);
             if (!body.empty()) std::memcpy(memory + sizeof head, body.data(), body.size());
         };
-        ssize_t code = 0;
+        fabric_result result = fabric_result::ok;
         if (length <= injected_) {
             alignas(16) std::byte whole[most_injected];
             write(whole);
-            code = fi_inject(device_->endpoint(), whole, length, l.address);
+            result = device_->inject(to, std::span(whole, length));
         } else { // words are few, and must not wait for messages
             fabric_buffer* b = out_.get(kind != fabric_frame::message && kind != fabric_frame::announcement);
-            if (b == nullptr) return result::full;
+            if (b == nullptr) return fabric_result::full;
             write(b->memory);
             b->op.peer = to;
-            code = fi_send(device_->endpoint(), b->memory, length, b->descriptor, l.address, &b->op.context);
-            if (code != 0) out_.put(*b);
+            b->length = length;
+            result = device_->send(to, *b);
+            if (result != fabric_result::ok) out_.put(*b);
         }
-        if (code == -FI_EAGAIN || code == -FI_ENOMEM || (code != 0 && meeting_)) return result::full;
-        if (code != 0) {
-            broken_.push_back(to);
-            return result::broken;
-        }
+        if (result == fabric_result::broken && meeting_) return fabric_result::full;
+        if (result == fabric_result::broken) broken_.push_back(to);
+        if (result != fabric_result::ok) return result;
         l.told = l.used;
         if (head.counts()) ++l.sequence;
-        return result::sent;
+        return fabric_result::ok;
     }
 
-    fabric_device* device_;
-    fabric_options options_;
+    Device* device_;
+    options_type options_;
     fabric_group group_;
     std::vector<line> lines_;
     std::size_t longest_; // frame
-    fabric_buffers in_, out_;
+    fabric_buffers<Device> in_, out_;
     std::size_t injected_;
     std::size_t receives_, posted_ = 0; // frames that can come at once, as wished and as it is
     std::vector<word> queue_;

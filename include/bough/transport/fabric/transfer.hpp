@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Long payloads on their way, with the memory that the provider may use for them.
+// Long payloads on their way, with the memory that the device may use for them.
 #ifndef BOUGH_TRANSPORT_FABRIC_TRANSFER_HPP
 #define BOUGH_TRANSPORT_FABRIC_TRANSFER_HPP
 
 #include <bough/core/rank.hpp>
-#include <bough/transport/fabric/buffers.hpp>
-#include <bough/transport/fabric/device.hpp>
 #include <bough/transport/fabric/frame.hpp>
+#include <bough/transport/fabric/op.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -18,48 +17,48 @@
 namespace bough::detail {
 
 // One, out (push) or in (pull).
+template <class Memory>
 struct fabric_transfer {
-    fabric_op op{}; // first: a completion knows only this
-    enum : std::uint8_t {
-        waiting,
-        ready,
-        flying
-    } stage = waiting; // of a push: for `go`, for the provider, for its end
-    bool over = false; // its event is due or past
+    fabric_op op{};                                                 // first: a completion knows only this
+    enum : std::uint8_t { waiting, ready, flying } stage = waiting; // of a push: for `go`, for the device, for its end
+    bool over = false;                                              // its event is due or past
     std::uint32_t number = 0;
     std::uint64_t id = 0, moved = 0, piece = 0, given_up_ns = 0;
     std::span<const std::byte> from{};
     std::span<std::byte> into{};
     fabric_place place{};
-    unique_fid<fid_mr> memory{};
+    Memory memory{};
 
     static fabric_transfer& of(fabric_op& o) noexcept { return reinterpret_cast<fabric_transfer&>(o); }
     // Of the piece that is next, where pieces are tagged messages.
     std::uint64_t tag() const noexcept { return moved << 32 ^ place.ticket; }
 };
 
-// Those that are under way. Their places in memory stay: the provider points to them.
+// Those that are under way. Their places in memory stay: the device points to them.
+template <class Memory>
 class fabric_transfers {
 public:
-    std::unique_ptr<fabric_transfer> make(fabric_op::what kind, rank_t with, std::uint64_t id) {
-        std::unique_ptr<fabric_transfer> t;
+    using transfer = fabric_transfer<Memory>;
+
+    std::unique_ptr<transfer> make(fabric_op::what kind, rank_t with, std::uint64_t id) {
+        std::unique_ptr<transfer> t;
         if (spare_.empty()) {
-            t = std::make_unique<fabric_transfer>();
+            t = std::make_unique<transfer>();
         } else {
             t = std::move(spare_.back());
             spare_.pop_back();
-            *t = fabric_transfer{};
+            *t = transfer{};
         }
         t->op.kind = kind;
         t->op.peer = with;
         t->id = id;
         return t;
     }
-    void add(std::unique_ptr<fabric_transfer> t) {
+    void add(std::unique_ptr<transfer> t) {
         spare_.reserve(list_.size() + spare_.size() + 1); // remove() never allocates
         list_.push_back(std::move(t));
     }
-    void remove(const fabric_transfer& t) noexcept {
+    void remove(const transfer& t) noexcept {
         std::size_t i = 0;
         while (list_[i].get() != &t) ++i;
         list_[i]->memory.reset();
@@ -68,10 +67,10 @@ public:
     }
     bool empty() const noexcept { return list_.empty(); }
     std::size_t size() const noexcept { return list_.size(); }
-    fabric_transfer& operator[](std::size_t i) noexcept { return *list_[i]; }
+    transfer& operator[](std::size_t i) noexcept { return *list_[i]; }
     // The first of which f says true; null: of none.
     template <class F>
-    fabric_transfer* find(const F& f) const {
+    transfer* find(const F& f) const {
         for (const auto& t : list_)
             if (f(*t)) return t.get();
         return nullptr;
@@ -82,7 +81,7 @@ public:
     }
 
 private:
-    std::vector<std::unique_ptr<fabric_transfer>> list_, spare_;
+    std::vector<std::unique_ptr<transfer>> list_, spare_;
 };
 
 } // namespace bough::detail
