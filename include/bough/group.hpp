@@ -45,20 +45,41 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
 
 // A context number that none of the members has used yet, reserved on each of them. Calls of other threads may come in
 // between anywhere: so each member reserves one, and if they differ, the largest, if it is still free on all. One allreduce,
-// and two more whenever others were in the way.
+// and more whenever others were in the way: then a thread that is not the first in line on its rank proposes none (0), and all
+// begin anew, so that the thread of the lowest communicator gets its number first. Not in every round: the first in line may
+// wait for a rank that makes this communicator before that one.
 template <class X>
 status fresh_context(communicator<X>& comm, std::uint16_t& made) {
     session<X>& shared = *comm.shared_session();
     const auto locked = [&](auto&& f) { return shared.with_lock([&] { return f(shared.contexts()); }); };
-    for (std::uint32_t least = 1;;) {
-        const std::uint16_t mine = locked([&](contexts& c) { return c.reserve(least); });
-        const auto give_back = [&](std::uint16_t n) { locked([&](contexts& c) { c.give_back(n); }); };
+    struct place_in_line {
+        const decltype(locked)& use;
+        std::uint16_t from;
+        place_in_line(const decltype(locked)& l, std::uint16_t f) : use(l), from(f) {
+            use([this](contexts& c) { c.stand_in_line(from); });
+        }
+        place_in_line(const place_in_line&) = delete;
+        ~place_in_line() {
+            use([this](contexts& c) { c.leave_line(from); });
+        }
+    } const place(locked, comm.context());
+    const auto give_back = [&](std::uint16_t n) {
+        if (n != 0) locked([&](contexts& c) { c.give_back(n); });
+    };
+    for (std::uint32_t least = 1, round = 0;; ++round) {
+        const bool in_turn = round % 8 != 0;
+        const std::uint16_t mine =
+            locked([&](contexts& c) { return !in_turn || c.is_first(place.from) ? c.reserve(least) : std::uint16_t{0}; });
         std::array<std::uint32_t, 2> range{mine, ~std::uint32_t{mine}}; // the largest, and the complement of the least
         status s;
         allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
         const auto most = static_cast<std::uint16_t>(range[0]);
         if (!s && most == contexts::none) s.code = errc::no_resources;
         if (s) return give_back(mine), s;
+        if (~range[1] == 0) { // somebody's turn has not come
+            give_back(mine);
+            continue;
+        }
         if (range[0] == ~range[1]) return made = mine, s; // all have the same
         std::uint32_t is_free = mine == most || locked([&](contexts& c) { return c.claim(most); }) ? 1 : 0;
         const bool has_it = is_free != 0;

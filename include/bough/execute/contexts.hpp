@@ -44,6 +44,17 @@ public:
         lowest_ = std::min<std::uint32_t>(lowest_, context);
     }
 
+    // Threads that want a number for communicators of their own stand in line, by the number of the communicator that they
+    // make it from: only the first proposes one, so that of several that want one at the same time one gets it.
+    void stand_in_line(std::uint16_t from) { line_.push_back(from); }
+    bool is_first(std::uint16_t from) const noexcept {
+        return std::none_of(line_.begin(), line_.end(), [from](std::uint16_t other) { return other < from; });
+    }
+    void leave_line(std::uint16_t from) noexcept {
+        const auto place = std::find(line_.begin(), line_.end(), from);
+        if (place != line_.end()) line_.erase(place);
+    }
+
     void start(const envelope& tag) {
         per_context& c = at(tag.context);
         c.latest = tag.operation;
@@ -80,7 +91,8 @@ private:
     }
 
     std::vector<per_context> all_; // by number
-    std::uint32_t lowest_ = 1;     // all below are reserved
+    std::vector<std::uint16_t> line_;
+    std::uint32_t lowest_ = 1; // all below are reserved
     std::uint32_t agreements_of_all_ = 0;
 };
 
