@@ -68,8 +68,8 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
     };
     for (std::uint32_t least = 1, round = 0;; ++round) {
         const bool in_turn = round % 8 != 0;
-        const std::uint16_t mine =
-            locked([&](contexts& c) { return !in_turn || c.is_first(place.from) ? c.reserve(least) : std::uint16_t{0}; });
+        const std::uint16_t mine = locked(
+            [&](contexts& c) { return !in_turn || c.is_first(place.from) ? c.reserve(least) : std::uint16_t{0}; });
         std::array<std::uint32_t, 2> range{mine, ~std::uint32_t{mine}}; // the largest, and the complement of the least
         status s;
         allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
