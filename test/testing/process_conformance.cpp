@@ -36,6 +36,7 @@ struct flawed {
     in_process::endpoint end;
     flaw what;
     std::uint64_t polls = 0, sends = 0;
+    bool planted = false;                       // a flaw that shows once
     std::vector<event> more{};                  // events that it makes up
     std::vector<std::vector<std::byte>> kept{}; // messages that were accepted without room
     std::uint64_t cancelled = ~std::uint64_t{0};
@@ -49,9 +50,9 @@ struct flawed {
         ++sends;
         if (what == flaw::swallows_one && sends == 100) return posted::complete;
         envelope changed = tag;
-        if (what == flaw::changes_an_envelope && sends == 150) ++changed.signature.kind;
+        if (what == flaw::changes_an_envelope && sends >= 150 && !planted) ++changed.signature.kind;
         if (what == flaw::shortens && sends > 150 && bytes.size() == 64) bytes = bytes.first(63);
-        if (what == flaw::changes_a_byte && sends % 64 == 0 && bytes.size() == 64) {
+        if (what == flaw::changes_a_byte && sends > 150 && bytes.size() == 64) {
             std::array<std::byte, 64> copy{};
             std::memcpy(copy.data(), bytes.data(), 64);
             copy[63] ^= std::byte{1};
@@ -59,7 +60,8 @@ struct flawed {
         }
         const posted result = end.post_send(to, changed, bytes, id);
         if (what == flaw::always_room && result == posted::would_block && bytes.size() == 8) return posted::complete;
-        if (what == flaw::twice_complete && result == posted::complete && sends == 200)
+        if (what == flaw::changes_an_envelope && sends >= 150) planted = planted || result != posted::would_block;
+        if (what == flaw::twice_complete && result == posted::complete && sends >= 200 && !std::exchange(planted, true))
             more.push_back({.what = event::kind::complete, .id = id});
         return result;
     }
