@@ -4,6 +4,7 @@
 //   bench-one_sided [rounds]      p = 2: pinned to a core each, if there are two; p = 4, 8: as many as there are
 // Times are per operation, medians over rounds; a ratio is the median of the rounds' ratios, one-sided / messages. Both
 // run the same plans. For two ranks and 8 bytes also: / the round trip of one cache line that two processes pass to and fro.
+#include "board.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
@@ -35,44 +36,16 @@ namespace {
 
 using bough::rank_t;
 using clock_type = std::chrono::steady_clock;
-constexpr rank_t most_ranks = 8;
 constexpr std::size_t sizes[] = {4, 8, 64, 512, 4096, 16384, 65536};
 
 struct result {
     double messages_ns = 0, ours_ns = 0, ratio = 0;
 };
-struct board { // what the processes of one measurement share
-    std::atomic<std::uint32_t> came{0};
-    std::byte said[2][most_ranks * bough::most_wire_up_bytes];
+struct board : wire_up_board { // what the processes of one measurement share
     alignas(64) std::atomic<std::uint64_t> ball{0};
     alignas(64) result allreduce[std::size(sizes)];
     result broadcast[std::size(sizes)], round_trip; // round trip / allreduce of 8 bytes
 };
-
-class board_wire_up {
-public:
-    board_wire_up(board& b, rank_t rank, rank_t ranks) : board_(b), rank_(rank), ranks_(ranks) {}
-    rank_t rank() const noexcept { return rank_; }
-    rank_t size() const noexcept { return ranks_; }
-    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
-        std::byte* said = board_.said[turn_++ & 1];
-        std::memcpy(said + rank_ * mine.size(), mine.data(), mine.size());
-        board_.came.fetch_add(1);
-        while (board_.came.load() < turn_ * ranks_) std::this_thread::yield();
-        std::memcpy(all.data(), said, all.size());
-        return {};
-    }
-
-private:
-    board& board_;
-    rank_t rank_, ranks_;
-    std::uint32_t turn_ = 0;
-};
-
-double median(std::vector<double> x) {
-    std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-    return x[x.size() / 2];
-}
 
 struct rank_run {
     board& shared;
@@ -149,9 +122,7 @@ struct rank_run {
 };
 
 void over_processes(rank_t ranks, bool pinned, int rounds) {
-    void* at = ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (at == MAP_FAILED) std::abort();
-    board* b = new (at) board;
+    board* b = shared<board>(1);
     for (rank_t r = 0; r != ranks; ++r)
         if (::fork() == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);

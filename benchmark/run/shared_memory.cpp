@@ -5,6 +5,7 @@
 // Times are per operation, medians over rounds; the ratio is the median of the rounds' ratios. Inside the clock every rank
 // rewrites its vector and reads its whole result. The floors: 8 bytes, one cache line per side on which the other spins
 // (yields, with more ranks than cores); longer, each reads the other's vector where it lies, between two such exchanges.
+#include "board.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
@@ -37,11 +38,10 @@ namespace {
 
 using bough::rank_t;
 using clock_type = std::chrono::steady_clock;
-constexpr std::size_t most_ranks = 16;
 std::size_t most_bytes = std::size_t{16} << 20;
 
 // What the processes of one measurement share: the floors' lines and vectors, and rank 0's results.
-struct board {
+struct board : wire_up_board {
     struct alignas(64) line {
         std::atomic<std::uint64_t> sequence{0};
         double value = 0;
@@ -49,48 +49,11 @@ struct board {
     struct result {
         double ours_ns, floor_ns, ratio, fastest_ns, slowest_ns;
     };
-    std::atomic<std::uint32_t> came{0};
-    std::byte said[2][most_ranks * bough::most_wire_up_bytes];
     line lines[2][most_ranks];
     line answer[2];
     result results[64];
     std::uint32_t count = 0;
 };
-
-// The wire-up of processes that share a board. Two exchanges, as a join makes.
-class board_wire_up {
-public:
-    board_wire_up(board& b, rank_t rank, rank_t ranks) : board_(b), rank_(rank), ranks_(ranks) {}
-    rank_t rank() const noexcept { return rank_; }
-    rank_t size() const noexcept { return ranks_; }
-    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
-        std::byte* said = board_.said[turn_++ & 1];
-        std::memcpy(said + rank_ * mine.size(), mine.data(), mine.size());
-        board_.came.fetch_add(1);
-        while (board_.came.load() < turn_ * ranks_) std::this_thread::yield();
-        std::memcpy(all.data(), said, all.size());
-        return {};
-    }
-
-private:
-    board& board_;
-    rank_t rank_, ranks_;
-    std::uint32_t turn_ = 0;
-};
-
-template <class T>
-T* shared(std::size_t count) {
-    void* at =
-        ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (at == MAP_FAILED) std::abort();
-    T* first = static_cast<T*>(at);
-    std::uninitialized_default_construct_n(first, count);
-    return first;
-}
-double median(std::vector<double> x) {
-    std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-    return x[x.size() / 2];
-}
 
 // One rank of a measurement.
 struct rank_run {

@@ -6,6 +6,7 @@
 // Of p = 2: both processes send a buffer to each other over one blocking TCP connection and wait for the other's, which
 // they then add to their own (the physical floor of an allreduce), in turns with bough's allreduce of as many bytes.
 // Times are per operation, medians of rounds; the input is rewritten and the whole result is read inside the clock.
+#include "board.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -41,29 +42,6 @@ using bough::rank_t;
     std::perror(what);
     std::_Exit(1);
 }
-
-// A wire-up through memory that was shared before the ranks were forked.
-struct shared_board {
-    std::atomic<std::uint32_t> came{0};
-    std::array<std::byte, 64 * bough::most_wire_up_bytes> said{};
-};
-class board_wire_up {
-public:
-    board_wire_up(shared_board& board, rank_t rank, rank_t size) : board_(&board), rank_(rank), size_(size) {}
-    rank_t rank() const { return rank_; }
-    rank_t size() const { return size_; }
-    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
-        std::copy(mine.begin(), mine.end(), board_->said.begin() + static_cast<std::ptrdiff_t>(rank_ * mine.size()));
-        board_->came.fetch_add(1);
-        while (board_->came.load() < size_) std::this_thread::sleep_for(std::chrono::microseconds(100));
-        std::copy_n(board_->said.begin(), all.size(), all.begin());
-        return {};
-    }
-
-private:
-    shared_board* board_;
-    rank_t rank_, size_;
-};
 
 // One blocking connection, through which as many bytes go each way at the same time.
 class raw_pair {
@@ -154,10 +132,6 @@ double time_of(int operations, F&& f) {
     for (int i = 0; i != operations; ++i) f();
     return std::chrono::duration<double, std::micro>(clock_type::now() - begin).count() / operations;
 }
-double median(std::vector<double> v) {
-    std::sort(v.begin(), v.end());
-    return v[v.size() / 2];
-}
 
 // Sets the input, runs, reads the result.
 template <class F>
@@ -169,8 +143,7 @@ void whole_use(std::span<double> x, double mine, double expected, F&& f) {
 }
 
 void pair_benchmark() {
-    auto* board = new (::mmap(nullptr, sizeof(shared_board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-        shared_board;
+    auto* board = shared<wire_up_board>(1);
     const auto sockets = tcp_pair();
     const bool spins = std::thread::hardware_concurrency() >= 2;
     fork_ranks(2, [&](rank_t me) {
@@ -209,8 +182,7 @@ void pair_benchmark() {
 }
 
 void group_benchmark(rank_t ranks) {
-    auto* board = new (::mmap(nullptr, sizeof(shared_board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-        shared_board;
+    auto* board = shared<wire_up_board>(1);
     fork_ranks(ranks, [&](rank_t me) {
         board_wire_up wire(*board, me, ranks);
         bough::communicator comm{bough::tcp{wire}};
