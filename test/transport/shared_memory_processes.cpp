@@ -149,6 +149,25 @@ TEST_CASE("shared_memory: a rank that is killed") {
     CHECK(p99 < 5000);
 }
 
+// Its memory goes page by page, and only then its lifeline: until then its long messages cannot be read any more.
+TEST_CASE("shared_memory: a rank that takes long to die is dead, and not one that breaks the protocol") {
+    for (int trial = 0; trial != 12; ++trial) {
+        processes group(5, [](auto& wire, report& told) {
+            const std::vector<char> ballast(wire.rank() == 1 ? std::size_t{128} << 20 : 0, 'x');
+            communicator comm{shared_memory{wire}};
+            until_an_error(comm, 300'000, told);
+            told.check(std::count(ballast.begin(), ballast.end(), 'x') == std::ssize(ballast));
+        });
+        REQUIRE(group.reached(1));
+        group.kill(1, SIGKILL);
+        group.wait();
+        for (const rank_t r : {0u, 2u, 3u, 4u}) {
+            CAPTURE(trial, r, group.of(r).result.code, group.of(r).result.cause);
+            CHECK(is_death_of(group.of(r).result, 1));
+        }
+    }
+}
+
 TEST_CASE("shared_memory: a rank that is stopped is found by the deadline") {
     const int trials = bough_test::all() ? 300 : 6;
     for (int trial = 0; trial != trials; ++trial) {

@@ -19,22 +19,20 @@
 #include <bough/core/config.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/error.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/lifeline.hpp>
 #include <bough/transport/detail/shared_join.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
 #include <bough/transport/detail/shared_segment.hpp>
 #include <bough/transport/detail/shared_sleep.hpp>
-#include <bough/transport/detail/slots.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -111,38 +109,14 @@ public:
         return leaving_ == 0 ? 0 : departed(events);
     }
 
-    std::uint64_t now_ns() const noexcept {
-        return static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-                .count());
-    }
-    // As shared_memory waits: spins while every rank can have a core of its own; then yields; after some milliseconds of
-    // nothing sleeps until a peer writes, for 5 ms at a time, so that the death of a peer is seen.
+    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     template <class Landed>
     void wait(std::uint32_t idle, std::uint64_t deadline_ns, Landed&& landed) {
-        if (idle == 1) idle_since_ns_ = 0;
-        if (idle <= (oversubscribed() ? 1u : 500u)) {
-            if (idle > 16) detail::relax();
-            return;
-        }
-        if ((idle & 3) != 0) return std::this_thread::yield();
-        const std::uint64_t now = now_ns();
-        if (idle_since_ns_ == 0) idle_since_ns_ = looked_ns_ = now;
-        if (now - looked_ns_ > 2'000'000) {
-            looked_ns_ = now;
-            look();
-        }
-        if (now - idle_since_ns_ < 4'000'000 || leaving_ != 0) return std::this_thread::yield();
-        if (deadline_ns != 0 && deadline_ns <= now) return;
-        const std::uint64_t left = deadline_ns == 0 ? longest_nap_ns : deadline_ns - now;
-        detail::sleep_on(head_->sleeping, std::min(left, longest_nap_ns), has_barriers_, landed);
-        looked_ns_ = now_ns();
-        look();
+        if (idle == 1) patience_.renew();
+        patience_.wait(idle, deadline_ns, head_->sleeping, leaving_, landed, [this] { look(); });
     }
 
 private:
-    static constexpr std::uint64_t longest_nap_ns = 5'000'000;
-
     struct peer {
         std::byte* region = nullptr;
         detail::segment_head* head = nullptr;
@@ -153,7 +127,8 @@ private:
 
     shared_memory_regions(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout, status& result)
         : rank_(rank), cores_(made.cores()), region_bytes_(static_cast<std::size_t>(layout.heap_bytes)),
-          has_barriers_(detail::register_barriers()), peers_(layout.ranks), mine_(std::move(made.mine)) {
+          peers_(layout.ranks), mine_(std::move(made.mine)) {
+        patience_ = {oversubscribed(), detail::register_barriers()};
         head_ = reinterpret_cast<detail::segment_head*>(mine_.data());
         peers_[rank].region = mine_.data() + layout.heap_at();
         for (rank_t r = 0; r != layout.ranks; ++r) {
@@ -203,8 +178,7 @@ private:
     std::uint32_t leaving_ = 0; // peers that are gone, and not yet reported
     std::uint32_t forks_ = detail::forks();
     std::size_t region_bytes_ = 0;
-    bool has_barriers_ = false;
-    std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0;
+    detail::shared_patience patience_;
     detail::segment_head* head_ = nullptr;
     std::vector<peer> peers_; // by rank
     detail::shared_segment mine_;

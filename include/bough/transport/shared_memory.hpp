@@ -39,12 +39,12 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -136,7 +136,7 @@ public:
         if (!takes_.empty()) found += unstage(events.subspan(found));
         if (leaving_ != 0) found += departed(events.subspan(found));
         if (found != 0)
-            idle_since_ns_ = 0;
+            patience_.renew();
         else if ((++idle_polls_ & 1023) == 0)
             look();
         return found;
@@ -195,30 +195,14 @@ public:
     }
 
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
-    // Spins while every rank can have a core of its own; then yields; after some milliseconds of nothing it sleeps until a
-    // peer has something for it, for 5 ms at a time, so that the death of a peer is seen.
+    // Spins, then yields, then sleeps for at most 5 ms at a time (detail/shared_sleep.hpp).
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
-        if (idle <= spins_) {
-            if (idle > 16) detail::relax();
-            return;
-        }
-        if ((idle & 3) != 0) return std::this_thread::yield();
-        const std::uint64_t now = now_ns();
-        if (idle_since_ns_ == 0) idle_since_ns_ = looked_ns_ = now;
-        if (now - looked_ns_ > 2'000'000) {
-            looked_ns_ = now;
-            look();
-        }
-        if (now - idle_since_ns_ < 4'000'000 || leaving_ != 0) return std::this_thread::yield();
-        if (deadline_ns != 0 && deadline_ns <= now) return;
-        const std::uint64_t left = deadline_ns == 0 ? longest_nap_ns : deadline_ns - now;
-        detail::sleep_on(head_->sleeping, std::min(left, longest_nap_ns), has_barriers_, [this] { return has_news(); });
-        looked_ns_ = now_ns();
-        look();
+        patience_.wait(
+            idle, deadline_ns, head_->sleeping, leaving_, [this] { return has_news(); }, [this] { look(); });
     }
 
     // An epoll queue of the lifelines; -1 if the kernel has no barriers (DescriptorTransport).
-    int descriptor() noexcept { return has_barriers_ ? lines_.descriptor() : -1; }
+    int descriptor() noexcept { return patience_.has_barriers() ? lines_.descriptor() : -1; }
     bool arm() noexcept {
         return leaving_ == 0 && !forked() && detail::ask_for_ring(head_->sleeping, [this] { return has_news(); });
     }
@@ -230,7 +214,6 @@ public:
 
 private:
     static constexpr std::size_t in_place_bytes = 4096; // shorter payloads are copied, even out of the heap
-    static constexpr std::uint64_t longest_nap_ns = 5'000'000;
 
     // What this rank knows of one peer.
     struct alignas(64) link {
@@ -323,8 +306,11 @@ private:
             const iovec here{into.data() + got, into.size() - got};
             const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(place + got)), here.iov_len};
             const ssize_t came = ::process_vm_readv(l.pid, &here, 1, &there, 1, 0);
-            if (came <= 0) { // it is dead, or has taken the message back; or there never was one
-                if (l.in.is_lent(index) && lines_.alive(l.peer)) l.in.set_broken();
+            if (came <= 0) {                    // it is dying, or has taken the message back; or there never was one
+                if (came < 0 && errno == ESRCH) // its memory goes before its lifeline does
+                    lose(l.peer, errc::peer_dead);
+                else if (l.in.is_lent(index) && lines_.alive(l.peer))
+                    l.in.set_broken();
                 return false;
             }
             got += static_cast<std::size_t>(came);
@@ -422,12 +408,11 @@ private:
     }
 
     rank_t rank_ = 0;
-    std::uint32_t cores_ = 0, spins_ = 0, idle_polls_ = 0;
+    std::uint32_t cores_ = 0, idle_polls_ = 0;
     std::uint32_t openings_ = 0; // that I know of
     std::uint32_t leaving_ = 0;  // peers that are gone, and not yet reported
     std::uint32_t forks_ = detail::forks();
-    bool has_barriers_ = false;
-    std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0;
+    detail::shared_patience patience_;
     detail::segment_head* head_ = nullptr;
     std::vector<link*> in_;   // peers that send to me
     std::vector<link*> open_; // to which long messages of mine are under way
@@ -467,9 +452,9 @@ std::optional<shared_memory> shared_memory::join(W& wire, status& result, const 
 
 inline shared_memory::shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
                                     std::uint32_t eager_bytes, status& result)
-    : rank_(rank), cores_(made.cores()), has_barriers_(detail::register_barriers()), links_(layout.ranks),
+    : rank_(rank), cores_(made.cores()), links_(layout.ranks),
       mine_(std::move(made.mine), std::move(made.file), layout) {
-    spins_ = oversubscribed() ? 1 : 500;
+    patience_ = {oversubscribed(), detail::register_barriers()};
     head_ = reinterpret_cast<detail::segment_head*>(mine_.data());
     in_.reserve(layout.ranks);
     open_.reserve(layout.ranks);

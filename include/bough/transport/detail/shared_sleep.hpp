@@ -9,6 +9,8 @@
 #define BOUGH_TRANSPORT_DETAIL_SHARED_SLEEP_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/detail/slots.hpp>
 
 #include <climits>
 
@@ -19,6 +21,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 namespace bough::detail {
@@ -56,6 +59,49 @@ bool ask_for_ring(std::atomic<std::uint32_t>& word, F&& ready) noexcept {
     word.store(0, std::memory_order_relaxed);
     return false;
 }
+
+// How a rank waits for others: it spins while every rank can have a core of its own; then yields; after some milliseconds of
+// nothing it sleeps until somebody has something for it, for 5 ms at a time, so that the death of a peer is seen.
+class shared_patience {
+public:
+    shared_patience() = default;
+    shared_patience(bool oversubscribed, bool has_barriers) noexcept
+        : spins_(oversubscribed ? 1 : 500), has_barriers_(has_barriers) {}
+
+    bool has_barriers() const noexcept { return has_barriers_; }
+    // Something has happened.
+    void renew() noexcept { idle_since_ns_ = 0; }
+    // For the `idle`-th time without anything; may return early. `look()` finds out who has died, and `leaving` counts those
+    // of whom the caller is to be told still. `ready()`: there is something after all.
+    template <class Ready, class Look>
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns, std::atomic<std::uint32_t>& word,
+              const std::uint32_t& leaving, Ready&& ready, Look&& look) {
+        if (idle <= spins_) {
+            if (idle > 16) relax();
+            return;
+        }
+        if ((idle & 3) != 0) return std::this_thread::yield();
+        const std::uint64_t now = steady_now_ns();
+        if (idle_since_ns_ == 0) idle_since_ns_ = looked_ns_ = now;
+        if (now - looked_ns_ > 2'000'000) {
+            looked_ns_ = now;
+            look();
+        }
+        if (now - idle_since_ns_ < 4'000'000 || leaving != 0) return std::this_thread::yield();
+        if (deadline_ns != 0 && deadline_ns <= now) return;
+        const std::uint64_t left = deadline_ns == 0 ? longest_nap_ns : deadline_ns - now;
+        sleep_on(word, std::min(left, longest_nap_ns), has_barriers_, ready);
+        looked_ns_ = steady_now_ns();
+        look();
+    }
+
+private:
+    static constexpr std::uint64_t longest_nap_ns = 5'000'000;
+
+    std::uint32_t spins_ = 0;
+    bool has_barriers_ = false;
+    std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0;
+};
 
 // False: its owner does not sleep on it, but wants a ring.
 BOUGH_COLD inline bool wake(std::atomic<std::uint32_t>& word) noexcept {
