@@ -46,6 +46,7 @@ public:
         if (progress() || session_->outstanding() != before) return 0; // an operation may have ended: look at it first
         if (!busy()) return -1;
         if (descriptor() < 0) return 1;
+        session_->make_way();
         armed_ = session_->transport().arm();
         return armed_ ? tick_ms_ : 0;
     }

@@ -7,9 +7,9 @@
 //   compute();                        // op goes on, and late messages are combined
 //   op.wait();
 // While operations are in flight and nothing comes, it sleeps where the transport wakes it (DescriptorTransport, POSIX), else
-// it polls, with naps that grow to `longest_nap_us`. While none is, it sleeps until one is started, and uses no processor time. It ends operations whose time is up. Ops of users run in it. It
-// keeps the sessions of its communicators until leave(), or until it is destroyed; operations in flight go on then with
-// whoever polls.
+// it polls, with naps that grow to `longest_nap_us`. While none is, it sleeps until one is started, and uses no processor
+// time. It ends operations whose time is up. Ops of users run in it. It keeps the sessions of its communicators until
+// leave(), or until it is destroyed; operations in flight go on then with whoever polls.
 #ifndef BOUGH_PROGRESS_THREAD_HPP
 #define BOUGH_PROGRESS_THREAD_HPP
 
@@ -143,7 +143,9 @@ private:
                 return shared->with_lock([&] {
                     const int descriptor = shared->transport().inner().descriptor();
                     if (descriptor < 0) return any_session::has_none;
-                    if (shared->progress() || !shared->transport().inner().arm()) return any_session::has_moved;
+                    if (shared->progress()) return any_session::has_moved;
+                    shared->make_way();
+                    if (!shared->transport().inner().arm()) return any_session::has_moved;
                     shared->transport().set_asleep(armed = true);
                     return descriptor;
                 });

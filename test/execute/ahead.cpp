@@ -32,24 +32,26 @@ TEST_CASE("ahead: half of what a peer copies out, from the first message on") {
     CHECK(counted.fits(1, 49'000));
 }
 
-TEST_CASE("ahead: a peer that copies nothing out gets four messages, whatever the limits") {
-    for (const std::uint64_t bytes : {std::uint64_t{0}, limit}) {
-        prepared work = to_all(2);
-        ahead counted(2, {.bytes_per_peer = bytes, .bytes = bytes}, false);
-        counted.prepare(work);
-        for (int i = 0; i != 4; ++i) {
-            CHECK(counted.fits(1, 1'000'000));
-            counted.sent(work, 1, 1'000'000);
-        }
-        CHECK_FALSE(counted.fits(1, 0));
-        counted.forget(work);
-        CHECK(counted.fits(1, 0));
+TEST_CASE("ahead: a peer that copies nothing out gets four messages, and no more bytes than others") {
+    prepared work = to_all(2);
+    ahead counted(2, limits, false);
+    counted.prepare(work);
+    for (int i = 0; i != 4; ++i) {
+        CHECK(counted.fits(1, 12'000));
+        CHECK_FALSE(counted.fits(1, 49'800)); // its transport has to keep them
+        counted.sent(work, 1, 100);
+        if (i == 0) CHECK_FALSE(counted.fits(1, 38'000));
     }
+    CHECK_FALSE(counted.fits(1, 0));
+    counted.forget(work);
+    CHECK(counted.fits(1, 0));
 }
 
 TEST_CASE("ahead: without room for early messages nothing is sent ahead") {
-    prepared work = to_all(2);
-    ahead counted(2, {.bytes = 0}, true);
-    counted.prepare(work);
-    CHECK_FALSE(counted.fits(1, 0));
+    for (const bool copies : {true, false}) {
+        prepared work = to_all(2);
+        ahead counted(2, {.bytes = 0}, copies);
+        counted.prepare(work);
+        CHECK_FALSE(counted.fits(1, 0));
+    }
 }

@@ -3,10 +3,10 @@
 //
 // A peer that is late has started none of them, and keeps what comes for them. Sent without bound, that would fill the
 // transport, and the oldest operation, which the peer may be waiting in, could not send any more: nobody would go on. So
-// what is sent ahead to one peer is bounded by what its session copies out when older messages come behind it: half of
-// early_limits, or four messages where it cannot copy. A message that is longer than that is never sent ahead. The oldest
-// operation may always send, and what an operation has sent ahead is forgotten when it is the oldest. Limits should be
-// equal on all ranks.
+// what is sent ahead to one peer is bounded by what its session copies out when nothing else moves: half of early_limits.
+// Where it cannot copy, by that and by four messages, for which the transport must have memory. A message that is longer
+// than that is never sent ahead. The oldest operation may always send, and what an operation has sent ahead is forgotten
+// when it is the oldest. Limits should be equal on all ranks.
 #ifndef BOUGH_EXECUTE_AHEAD_HPP
 #define BOUGH_EXECUTE_AHEAD_HPP
 
@@ -24,7 +24,7 @@ class ahead {
 public:
     // `copies`: a receiver can copy out what is early.
     ahead(rank_t ranks, const early_limits& limits, bool copies) noexcept
-        : most_(copies ? std::min(limits.bytes_per_peer, limits.bytes / ranks) / 2 : 4), copies_(copies) {}
+        : most_(std::min(limits.bytes_per_peer, limits.bytes / ranks) / 2), least_(copies ? 0 : most_ / 4) {}
 
     // Makes room for what `by` may send: nothing below allocates.
     void prepare(prepared& by) {
@@ -55,10 +55,10 @@ public:
     }
 
 private:
-    std::uint64_t cost(std::uint64_t bytes) const noexcept { return copies_ ? bytes + 256 : 1; }
+    std::uint64_t cost(std::uint64_t bytes) const noexcept { return std::max(bytes + 256, least_); }
 
-    std::uint64_t most_; // to one peer: bytes, or messages
-    bool copies_;
+    std::uint64_t most_;  // bytes to one peer
+    std::uint64_t least_; // that a message counts for
     std::uint64_t total_ = 0;
     std::vector<std::uint64_t> sent_; // by peer
 };

@@ -5,7 +5,8 @@
 // would_block. When one sender has several there, they are copied out, so that they do not stand in the way of another
 // communicator's messages, up to a cap in bytes per peer and per group; beyond it they stay where they are again, as do
 // those whose payload is with their sender still. The same is done as soon as a message of an operation that has started
-// comes behind them: a transport may free its slots only in the order in which they were filled.
+// comes behind them, as a transport may free its slots only in the order in which they were filled; and when nothing comes
+// for a while, as such a message may be waiting for a slot. Then what operations in flight hold is copied out, too.
 //
 // Copies allocate, and their memory is kept for others (256 pieces, 2 MiB): one more allocation for every message by which
 // more are early at a time than ever before, and then none. Nothing else in a session allocates once its plans are bound.
@@ -14,6 +15,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/execute/engine.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -66,11 +68,30 @@ public:
             if (other.peer == e.peer && !is_copy(other.id)) copy_out(other);
     }
 
-    // A message of this peer has come that is of use already: what is early must not stand in the way of the next.
+    // A message of this peer has come that is of use already: the next may be, too.
     void overtaken(rank_t peer) {
         if (!InPlaceTransport<T>) return;
         for (event& other : waiting_)
             if (other.peer == peer && !is_copy(other.id)) copy_out(other);
+    }
+
+    // What is early must not stand in the way of anything.
+    void copy_all() {
+        if (!InPlaceTransport<T>) return;
+        for (event& e : waiting_)
+            if (!is_copy(e.id)) copy_out(e);
+    }
+    // The same of a message that an operation holds.
+    void detach(held_message& held) {
+        if (!InPlaceTransport<T> || is_copy(held.handle)) return;
+        event e;
+        e.peer = held.peer;
+        e.id = held.handle;
+        e.data = held.data;
+        e.bytes = held.bytes;
+        copy_out(e);
+        held.handle = e.id;
+        held.data = e.data;
     }
 
     template <class F>

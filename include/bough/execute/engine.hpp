@@ -112,6 +112,12 @@ public:
     }
     bool has_blocked() const noexcept { return blocked_ != 0; }
 
+    // The owner may move the payload of a message that is held, if its handle then names the new place.
+    template <class F>
+    void for_each_held(F&& f) {
+        for (held_message& held : memory_.held)
+            if (held.present) f(held);
+    }
     // Releases every message that is still held: after an error.
     template <class Port>
     void release_held(Port&& port) {

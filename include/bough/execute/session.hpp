@@ -135,6 +135,13 @@ public:
         return core_.progress();
     }
 
+    // Frees the slots of messages that cannot be used yet: others may wait for these. For who sleeps until the transport
+    // has something, and does not wait().
+    void make_way() {
+        const lock_guard held(mutex_);
+        core_.make_way();
+    }
+
     // Has the operation ended? As op.done(), if another thread may be at work on this session.
     bool is_done(const session_operation& op) const {
         const lock_guard held(mutex_);
@@ -195,7 +202,7 @@ public:
         return with_lock([&] { return core_.contexts().next_agreement(context); });
     }
 
-    // --- for the agreement of survivors (bough/execute/agreement.hpp) ---
+    // --- for the agreement of survivors (bough/execute/agreement.hpp), and for NIC programs (bough/nic/run_host.hpp) ---
 
     void send_control(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
         const lock_guard held(mutex_);
@@ -204,6 +211,17 @@ public:
     static constexpr std::uint16_t shrink_context = bough::contexts::none;
     // Control messages that have come, in order per peer; the reader removes what it has used. Within with_lock.
     std::vector<control_message>& inbox() noexcept { return core_.inbox(); }
+    // Memory for so many control messages more, each way; and the memory of one that was used, to be used again.
+    void reserve_control(std::size_t messages, std::size_t bytes) {
+        const lock_guard held(mutex_);
+        core_.reserve_control(messages, bytes);
+    }
+    void recycle(std::vector<std::byte>&& bytes) { core_.recycle(std::move(bytes)); } // within with_lock
+    // What runs on control messages has failed: the group is poisoned with it, as by an operation.
+    void give_up(const status& why) {
+        const lock_guard held(mutex_);
+        core_.give_up(why);
+    }
     // Treats a rank as lost. Nothing of it is heard any more, however alive it is: it may live in another group now.
     void suspect(rank_t r) {
         const lock_guard held(mutex_);

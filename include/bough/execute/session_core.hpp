@@ -109,10 +109,21 @@ public:
                 while (next != found) handle(events_[next++]);
             });
         handling_ = false;
+        if (found == 0 && (++idle_turns_ & 31u) == 0) make_way();
         const std::size_t before = active_.size();
         if (blocked_) retry();
         if (has_to_send()) flush();
         return found != 0 || active_.size() != before; // the end of one may let another go on
+    }
+
+    // Copies out what came and cannot be used yet, so that it keeps no slot that an older message needs: that one may be of
+    // the operation in which a peer blocks, for which what came here waits. Done when nothing else moves.
+    BOUGH_COLD void make_way() {
+        if (active_.empty()) return;
+        early_.copy_all();
+        if (active_.size() == 1) return;
+        for (session_operation* op : active_)
+            op->work_->engine().for_each_held([this](held_message& held) { early_.detach(held); });
     }
 
     void check_deadlines() {
@@ -134,6 +145,14 @@ public:
         tag.segment = control_segment;
         outbox_.send(transport_, to, tag, bytes);
     }
+    void recycle(std::vector<std::byte>&& bytes) { notices_.recycle(std::move(bytes)); }
+    void reserve_control(std::size_t messages, std::size_t bytes) {
+        notices_.reserve(messages, bytes);
+        outbox_.reserve(messages, bytes);
+        inbox_.reserve(inbox_.capacity() + messages);
+    }
+    // What runs on control messages has failed: so has the group, as if an operation had.
+    void give_up(const status& why) { break_group(why); }
     void suspect(rank_t r) {
         mark_lost(r, errc::peer_dead);
         stale_ += early_.drop([r](const event& e) { return e.peer == r; });
@@ -448,6 +467,7 @@ private:
     bough::contexts contexts_;
     recent_calls recent_;
     std::uint64_t stale_ = 0;
+    std::uint32_t idle_turns_ = 0;
     bool blocked_ = false; // an engine has a refused send
     bool any_lost_ = false;
     bool handling_ = false; // events that have been polled

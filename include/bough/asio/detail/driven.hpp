@@ -52,10 +52,12 @@ public:
             return -1;
     }
     bool arm() override {
-        if constexpr (has_descriptor)
+        if constexpr (has_descriptor) {
+            session_->make_way();
             return transport().arm();
-        else
+        } else {
             return false;
+        }
     }
     void disarm() override {
         if constexpr (has_descriptor) transport().disarm();

@@ -73,7 +73,10 @@ public:
         const line& l = lines_[peer];
         if (!l.socket) return false;
         pollfd either[2] = {{l.socket.get(), POLLRDHUP, 0}, {l.process.get(), POLLIN, 0}};
-        return ::poll(either, 2, 0) == 0;
+        int found = 0;
+        do found = ::poll(either, 2, 0);
+        while (found < 0 && errno == EINTR); // also without waiting, if a signal is due
+        return found == 0;
     }
     // This rank leaves. In a forked child the lines are only closed: they are its parent's.
     void shut_down() noexcept {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// Programs in which some ranks run ahead with operations in flight while others block in an older one: what is sent ahead
+// must not keep the slots that the older one needs. Each returns how the first failed operation of this rank ended.
+#ifndef BOUGH_TEST_SUPPORT_TWO_LATE_HPP
+#define BOUGH_TEST_SUPPORT_TWO_LATE_HPP
+
+#include <bough/allreduce.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/communicator.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/reduce.hpp>
+#include <bough/start_allreduce.hpp>
+#include <bough/start_broadcast.hpp>
+#include <bough/start_reduce.hpp>
+#include <bough/tree/chain.hpp>
+#include <bough/tree/flat.hpp>
+#include <bough/tree/table.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace bough_test {
+
+inline void be_late() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+template <class List>
+bough::status first_failure(bough::operation& one, List& more) {
+    bough::status first;
+    one.wait(first);
+    for (bough::operation& o : more) {
+        bough::status s;
+        o.wait(s);
+        if (!first) first = s;
+    }
+    return first;
+}
+
+// Three ranks reduce along a chain. Rank 2 is late; meanwhile rank 1 sends `ahead` broadcasts to rank 0, which has not
+// started them and waits for rank 1 in the reduction.
+template <class T>
+bough::status early_messages_in_the_way(T transport, int ahead, std::size_t bytes) {
+    using namespace bough;
+    communicator comm{std::move(transport), {.timeout_ns = 4'000'000'000}};
+    std::vector<double> x(8, 1.0);
+    std::vector<std::vector<char>> y(static_cast<std::size_t>(ahead), std::vector<char>(bytes, 1));
+    status s;
+    if (comm.rank() == 2) be_late();
+    if (comm.rank() == 0) {
+        reduce(comm, std::span(x), plus{}, root{0}, chain{}, s);
+        for (auto& v : y)
+            if (!s) broadcast(comm, std::span(v), root{1}, flat{}, s);
+        return s;
+    }
+    operation one = start_reduce(comm, std::span(x), plus{}, root{0}, chain{});
+    std::vector<operation> more;
+    for (auto& v : y) more.push_back(start_broadcast(comm, std::span(v), root{1}, flat{}));
+    return first_failure(one, more);
+}
+
+// Four ranks: ranks 1 and 2 block in an allreduce, for which rank 2 is late. Rank 0 holds what rank 3 sends ahead for `ahead`
+// reductions, each of which waits for ranks 1 and 2.
+template <class T>
+bough::status held_messages_in_the_way(T transport, int ahead, std::size_t bytes) {
+    using namespace bough;
+    static constexpr tree_edge edges[] = {{0, 1}, {0, 3}, {3, 2}};
+    communicator comm{std::move(transport), {.timeout_ns = 4'000'000'000}};
+    std::vector<double> x(8, 1.0);
+    std::vector<std::vector<double>> y(static_cast<std::size_t>(ahead), std::vector<double>(bytes / 8, 1.0));
+    const table older(4, 0, edges);
+    status s;
+    if (comm.rank() == 2) be_late();
+    if (comm.rank() == 1 || comm.rank() == 2) {
+        allreduce(comm, std::span(x), plus{}, older, s);
+        for (auto& v : y)
+            if (!s) reduce(comm, std::span(v), plus{}, root{0}, flat{}, s);
+        return s;
+    }
+    operation one = start_allreduce(comm, std::span(x), plus{}, older);
+    std::vector<operation> more;
+    for (auto& v : y) more.push_back(start_reduce(comm, std::span(v), plus{}, root{0}, flat{}));
+    return first_failure(one, more);
+}
+
+} // namespace bough_test
+
+#endif
