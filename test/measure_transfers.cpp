@@ -6,6 +6,7 @@
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -17,9 +18,12 @@ using bough::model::transfer_kind;
 constexpr bough::model::alpha_beta_gamma network{
     .alpha_ns = 1000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25, .f_alpha = 0.5, .f_beta = 0.75};
 
+using rounds_plan = bough::plan<bough::goal::allreduce, bough::detail::transfer_rounds>;
+
+// Of messages of 4096 bytes.
 double chain_ns(bough::rank_t ranks, std::uint32_t rounds, transfer_kind kind) {
-    using rounds_plan = bough::plan<bough::goal::broadcast, bough::detail::transfer_rounds>;
-    return walk(rounds_plan({rounds, kind}, {.size = ranks}), network, 4096).makespan_ns;
+    const rounds_plan plan({rounds, kind}, {.size = ranks});
+    return walk(plan, network, 4096 * plan.blocks()).makespan_ns;
 }
 
 } // namespace
@@ -30,13 +34,14 @@ TEST_CASE("a round to and fro is two messages one way, a round of both at once i
             CAPTURE(ranks, rounds);
             CHECK(chain_ns(ranks, rounds, transfer_kind::one_way) == 2 * rounds * network.one_way_ns(4096));
             CHECK(chain_ns(ranks, rounds, transfer_kind::exchange) == rounds * network.exchange_ns(4096));
+            CHECK(chain_ns(ranks, rounds, transfer_kind::exchange_combine) ==
+                  rounds * (network.exchange_ns(4096) + network.combine_ns(0, 4096)));
             // Ports are held all the time: a burst is no faster than one message after the other, and one answer.
             CHECK(chain_ns(ranks, rounds, transfer_kind::burst) == (rounds + 1) * network.one_way_ns(4096));
         }
 }
 
 TEST_CASE("a round of a fan costs what its narrow end takes of all its messages") {
-    using rounds_plan = bough::plan<bough::goal::broadcast, bough::detail::transfer_rounds>;
     // To send takes 300 + 0.25 n, to receive 100 + 0.5 n.
     constexpr bough::model::alpha_beta_gamma uneven{.alpha_ns = 1000,
                                                     .beta_ns_per_byte = 1,
@@ -46,7 +51,8 @@ TEST_CASE("a round of a fan costs what its narrow end takes of all its messages"
                                                     .send_alpha = 0.3,
                                                     .receive_beta = 0.5};
     const auto rank_0_ns = [&](bough::rank_t peers, std::uint32_t rounds, transfer_kind kind, std::uint64_t bytes) {
-        return finish_times(rounds_plan({rounds, kind, peers}, {.size = peers + 2}), uneven, bytes)[0];
+        const rounds_plan plan({rounds, kind, peers}, {.size = peers + 2});
+        return finish_times(plan, uneven, bytes * plan.blocks())[0];
     };
     for (const bough::rank_t peers : {4u, 8u}) {
         const auto message_ns = [&](transfer_kind kind, std::uint64_t bytes) {
@@ -56,6 +62,18 @@ TEST_CASE("a round of a fan costs what its narrow end takes of all its messages"
         CHECK(message_ns(transfer_kind::fan_out, 8) == Approx(300).epsilon(0.05));
         CHECK(message_ns(transfer_kind::fan_in, 1 << 20) == Approx(0.5 * (1 << 20)).epsilon(0.01));
         CHECK(message_ns(transfer_kind::fan_out, 1 << 20) == Approx(0.25 * (1 << 20)).epsilon(0.01));
+    }
+}
+
+TEST_CASE("of messages in a row each is another part of the vector: none is in the receiver's cache already") {
+    for (const auto kind : {transfer_kind::burst, transfer_kind::fan_in, transfer_kind::fan_out}) {
+        const rounds_plan plan({bough::detail::transfer_rounds::many, kind}, {.size = 2});
+        std::vector<bough::block_t> sent;
+        for (const bough::step& s : plan.schedule_of(kind == transfer_kind::fan_in ? 1 : 0))
+            if (s.verb == bough::verb::send) sent.push_back(s.a.first);
+        REQUIRE(sent.size() == bough::detail::transfer_rounds::many);
+        std::sort(sent.begin(), sent.end());
+        CHECK(std::adjacent_find(sent.begin(), sent.end()) == sent.end());
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // How well choose chooses, counted on networks that it does not know: their models have parameters, and even kinds of costs,
-// that the chooser's alpha-beta-gamma model lacks. That model is fitted, by the library's own fit, to messages, exchanges and
-// combines timed on the network, as measure_transfers times them. Everything is computed, nothing is timed.
+// that the chooser's alpha-beta-gamma model lacks. That model is fitted, by the library's own fit, to messages and exchanges,
+// with combines and without, timed on the network, as measure_transfers times them. Everything is computed, nothing is timed.
 #ifndef BOUGH_BENCHMARK_RUN_CHOICE_HPP
 #define BOUGH_BENCHMARK_RUN_CHOICE_HPP
 
@@ -45,22 +45,18 @@ using namespace bough;
 template <CostModel M>
 model::alpha_beta_gamma fitted_to(const M& network) {
     std::vector<model::transfer_sample> samples;
-    const auto sample_ns = [&](std::uint64_t bytes, model::transfer_kind kind, rank_t peers, double messages) {
-        const auto rank_0_ns = [&](std::uint32_t rounds) {
-            const plan<goal::broadcast, detail::transfer_rounds> timed({rounds, kind, peers}, {.size = peers + 1});
-            return model::finish_times(timed, network, bytes)[0];
-        };
-        return (rank_0_ns(9) - rank_0_ns(1)) / 8 / messages;
-    };
-    for (const std::uint64_t bytes : transfer_options{}.bytes) {
-        samples.push_back(
-            {model::transfer_kind::one_way, bytes, sample_ns(bytes, model::transfer_kind::one_way, 1, 2)});
-        for (const auto kind : {model::transfer_kind::exchange, model::transfer_kind::burst})
-            samples.push_back({kind, bytes, sample_ns(bytes, kind, 1, 1)});
-        for (const auto kind : {model::transfer_kind::fan_in, model::transfer_kind::fan_out})
-            samples.push_back({kind, bytes, sample_ns(bytes, kind, 8, 8), 8});
-        samples.push_back({model::transfer_kind::combine, bytes, network.combine_ns(0, bytes)});
-    }
+    using enum model::transfer_kind;
+    for (const std::uint64_t bytes : transfer_options{}.bytes)
+        for (const auto kind : {one_way, exchange, exchange_combine, burst, fan_in, fan_out}) {
+            const rank_t peers = kind == fan_in || kind == fan_out ? 8 : 1;
+            const auto rank_0_ns = [&](std::uint32_t rounds) {
+                const plan<goal::allreduce, detail::transfer_rounds> timed({rounds, kind, peers}, {.size = peers + 1});
+                return model::finish_times(timed, network, bytes * timed.blocks())[0];
+            };
+            using rounds = detail::transfer_rounds;
+            const double round_ns = (rank_0_ns(rounds::many) - rank_0_ns(rounds::few)) / (rounds::many - rounds::few);
+            samples.push_back({kind, bytes, kind == one_way ? round_ns / 2 : round_ns / peers, peers});
+        }
     model::alpha_beta_gamma found = model::fit_alpha_beta_gamma(samples).model;
     found.early = true; // as measure_transfers says
     return found;

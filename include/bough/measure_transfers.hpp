@@ -4,12 +4,14 @@
 //   const auto found = bough::measure_transfers(comm);      // every rank calls it, every rank gets the same values
 //   if (!found.fit.error) comm.set_costs(found.fit.model);
 //
-// Ranks 0 and 1 play: a message to and fro (half a round trip is one_way), and both at once (exchange); each of a chain of
-// such rounds sends what the one before has brought, so none begins early. The time of one round is the difference between a
-// long chain and a short one, so what an operation costs before its first message is not in it. A burst is a chain in which
-// only the last message is answered. With three ranks or more that have cores of their own, up to eight others send to rank 0 at once
-// (fan_in), and it to all of them (fan_out): that tells what a message takes at either end. Combines are timed on rank 0
-// alone, with plus on doubles. Medians go into model::fit_alpha_beta_gamma.
+// Ranks 0 and 1 play: a message to and fro (half a round trip is one_way), both at once (exchange), and both at once, each
+// combined with what was sent, with plus on doubles (exchange_combine); each of a chain of such rounds sends what the one before
+// has brought, so none begins early. The time of one round is the difference between a long chain and a short one, so what an
+// operation costs before its first message is not in it. A burst is a chain in which only the last message is answered. With
+// three ranks or more that have cores of their own, up to eight others send to rank 0 at once (fan_in), and it to all of them
+// (fan_out): that tells what a message takes at either end. The messages of bursts and fans are parts of one vector, up to 64 KiB
+// each. No message is of memory that its receiver has seen before and nobody has written since: it would come from the
+// receiver's own cache. Medians go into model::fit_alpha_beta_gamma.
 // Stays within a budget of time where it can: long messages are timed less often, or not at all beyond two sizes. Every
 // operation has the communicator's deadline.
 #ifndef BOUGH_MEASURE_TRANSFERS_HPP
@@ -42,73 +44,77 @@ struct transfer_measurement {
 
 namespace detail {
 
-// Rounds between the ranks 0 and 1; the others do nothing. one_way: to and fro; exchange: both at once; burst: to and to, and
-// fro once.
+// One message behind others, of which each is another part of the vector?
+constexpr bool behind_others(model::transfer_kind kind) noexcept {
+    using enum model::transfer_kind;
+    return kind == burst || kind == fan_in || kind == fan_out;
+}
+
+// Rounds between the ranks 0 and 1; the others do nothing. one_way: to and fro; exchange: both at once; exchange_combine: and
+// what has come is combined with what was sent; burst: to and to, and fro once.
 struct transfer_rounds {
-    std::uint32_t rounds = 1;
+    static constexpr std::uint32_t few = 1, many = 9;
+
+    std::uint32_t rounds = few;
     model::transfer_kind kind = model::transfer_kind::one_way;
     rank_t peers = 1; // of rank 0; of a fan more
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if (rank > peers || at.size <= peers) return;
-        slice have{input, 0, at.blocks};
-        if (kind == model::transfer_kind::fan_in || kind == model::transfer_kind::fan_out)
-            return fan(have, rank, kind == model::transfer_kind::fan_in, out);
-        if (kind == model::transfer_kind::burst) {
-            for (std::uint32_t i = 0; i != rounds; ++i)
-                if (rank == 0)
-                    out.send(1, have);
-                else
-                    out.receive(0, have.in(bough::scratch(i % 2)));
-            if (rank == 0)
-                out.receive(1, have.in(bough::scratch(0)));
-            else
-                out.send(0, have.in(bough::scratch((rounds - 1) % 2)));
-            return;
-        }
-        const bool in_turn = kind == model::transfer_kind::one_way;
-        for (std::uint32_t i = 0; i != rounds; ++i) {
-            const slice landed = have.in(bough::scratch(i % 2));
-            if (in_turn && rank == 1) {
-                out.receive(0, landed);
-                out.send(0, landed);
-            } else {
-                out.send(1 - rank, have);
-                out.receive(1 - rank, landed);
-            }
-            have = landed;
-        }
+        if (behind_others(kind))
+            row(at, rank, out);
+        else
+            turns({input, 0, at.blocks}, rank, out);
     }
-    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    constexpr block_t natural_blocks(rank_t) const noexcept { return behind_others(kind) ? many : 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
-        return rank > peers || at.size <= peers ? 0
-                                                : at.blocks * std::max<block_t>(std::min<block_t>(rounds, 2), peers);
+        if (rank > peers || at.size <= peers) return 0;
+        return at.blocks * (behind_others(kind) ? peers : kind == model::transfer_kind::exchange_combine ? 3 : 2);
     }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     friend constexpr bool operator==(const transfer_rounds&, const transfer_rounds&) = default;
 
 private:
-    // Each peer to rank 0, or rank 0 to each, round after round. Who gets the last message of a fan-out answers it.
-    constexpr void fan(const slice& have, rank_t rank, bool inwards, StepSink auto& out) const {
-        if (rank == 0) {
-            for (std::uint32_t i = 0; i != rounds; ++i)
-                for (rank_t peer = 1; peer <= peers; ++peer)
-                    if (inwards)
-                        out.receive(peer, have.in(bough::scratch(peer - 1)));
-                    else
-                        out.send(peer, have);
-            for (rank_t peer = 1; !inwards && peer <= peers; ++peer)
-                out.receive(peer, have.in(bough::scratch(peer - 1)));
-        } else {
-            for (std::uint32_t i = 0; i != rounds; ++i)
-                if (inwards)
-                    out.send(0, have);
-                else
-                    out.receive(0, have.in(bough::scratch(i % 2)));
-            if (!inwards) out.send(0, have.in(bough::scratch((rounds - 1) % 2)));
+    constexpr void turns(slice have, rank_t rank, StepSink auto& out) const {
+        for (std::uint32_t i = 0; i != rounds; ++i) {
+            const slice next = have.in(bough::scratch(i % 2));
+            const rank_t other = 1 - rank;
+            if (kind == model::transfer_kind::one_way && rank == 1) {
+                out.receive(other, next);
+                out.send(other, next);
+            } else if (kind == model::transfer_kind::exchange_combine) {
+                const slice landed = have.in(bough::scratch(2));
+                out.send(other, have);
+                out.receive(other, landed);
+                out.combine(rank == 0 ? have : landed, rank == 0 ? landed : have, next);
+            } else {
+                out.send(other, have);
+                out.receive(other, next);
+            }
+            have = next;
+        }
+    }
+    // Rank 0 to each peer, or each to it, round after round. What rank 0 has sent last is answered.
+    constexpr void row(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        const auto message = [&](rank_t from, rank_t to, const slice& what, const slice& into) {
+            if (rank == from) out.send(to, what);
+            if (rank == to) out.receive(from, into);
+        };
+        const bool inwards = kind == model::transfer_kind::fan_in;
+        for (std::uint32_t i = 0; i != rounds; ++i)
+            for (rank_t peer = 1; peer <= peers; ++peer) {
+                const slice part{input, i % at.blocks, 1};
+                message(inwards ? peer : 0, inwards ? 0 : peer, part, part.in(bough::scratch(peer - 1)));
+            }
+        for (rank_t peer = 1; !inwards && peer <= peers; ++peer) {
+            const slice last{bough::scratch(peer - 1), (rounds - 1) % at.blocks, 1};
+            message(peer, 0, last, last);
         }
     }
 };
+
+// Bytes of a message behind others. All of a vector is to be in a cache that a core has to itself, as a small pipeline's is.
+inline constexpr std::uint64_t longest_part = 65536;
 
 // How many ranks a fan is measured with, rank 0 not counted; less than 2: none is. More than there are cores would take turns.
 template <class X>
@@ -120,49 +126,24 @@ rank_t fan_peers(communicator<X>& comm) noexcept {
 template <class X>
 class transfer_timer {
 public:
-    static constexpr std::uint32_t short_chain = 1, long_chain = 9;
+    transfer_timer(communicator<X>& comm, model::transfer_kind kind, std::uint64_t bytes)
+        : comm_(comm), rounds_{1, kind,
+                               behind_others(kind) && kind != model::transfer_kind::burst ? fan_peers(comm) : 1},
+          each_(std::max<std::uint64_t>(1, bytes / sizeof(double))),
+          data_(static_cast<std::size_t>(each_ * rounds_.natural_blocks(comm.size()))), other_(data_.size()) {}
 
-    explicit transfer_timer(communicator<X>& comm, std::uint64_t bytes)
-        : comm_(comm), data_(std::max<std::uint64_t>(1, bytes / sizeof(double)), 1.0), other_(data_) {}
+    // What is left to fill in is the time.
+    model::transfer_sample sample() const noexcept { return {rounds_.kind, each_ * sizeof(double), 0, rounds_.peers}; }
 
-    std::uint64_t bytes() const noexcept { return data_.size() * sizeof(double); }
-
-    // Rank 0's clock.
-    double chain_ns(std::uint32_t rounds, model::transfer_kind kind) {
-        const plan<goal::broadcast, transfer_rounds> timed({rounds, kind, peers_of(kind)}, {.size = comm_.size()});
-        call c;
-        c.input = reinterpret_cast<const std::byte*>(data_.data());
-        c.output = reinterpret_cast<std::byte*>(other_.data());
-        c.count = data_.size();
-        c.element_bytes = sizeof(double);
-        call_signature signature;
-        signature.count = data_.size();
-        throw_if(detail::run_barrier(comm_, dissemination{}));
-        const std::uint64_t begin = comm_.transport().now_ns();
-        throw_if(comm_.run(timed, c, signature));
-        return static_cast<double>(comm_.transport().now_ns() - begin);
-    }
-    // One combine, of many: clocks may be coarse.
-    double combine_ns() {
-        constexpr int many = 16;
-        const any_op op = make_any_op<double>(plus{});
-        const std::uint64_t begin = comm_.transport().now_ns();
-        for (int i = 0; i != many; ++i)
-            op(reinterpret_cast<const std::byte*>(data_.data()), reinterpret_cast<const std::byte*>(other_.data()),
-               reinterpret_cast<std::byte*>(other_.data()), data_.size());
-        return static_cast<double>(comm_.transport().now_ns() - begin) / many;
-    }
-    // Of one round or combine: the median of as many runs as fit into the budget, at least `least`. 0: none did.
-    double sample_ns(model::transfer_kind kind, std::uint32_t most, std::uint32_t least, std::uint64_t budget_ns) {
-        const bool local = kind == model::transfer_kind::combine;
-        if (local && comm_.rank() != 0) return 0;
+    // Of one round: the median of as many runs as fit into the budget, at least `least`. 0: none did.
+    double round_ns(std::uint32_t most, std::uint32_t least, std::uint64_t budget_ns) {
         const auto once = [&] {
-            if (local) return combine_ns();
-            const double base = chain_ns(short_chain, kind);
-            const double all = chain_ns(long_chain, kind);
+            const double base = chain_ns(transfer_rounds::few);
+            const double all = chain_ns(transfer_rounds::many);
             // On a busy machine the short chain may even take longer.
-            const double round = all > base ? (all - base) / (long_chain - short_chain) : all / long_chain;
-            return kind == model::transfer_kind::one_way ? round / 2 : round / peers_of(kind);
+            const double round = all > base ? (all - base) / (transfer_rounds::many - transfer_rounds::few)
+                                            : all / transfer_rounds::many;
+            return rounds_.kind == model::transfer_kind::one_way ? round / 2 : round / rounds_.peers;
         };
         const std::uint64_t begin = comm_.transport().now_ns();
         once(); // warms up
@@ -170,7 +151,7 @@ public:
         auto runs =
             static_cast<std::uint32_t>(std::clamp(static_cast<double>(budget_ns) / (each + 1), 0.0, double(most)));
         runs = std::max(runs, least);
-        if (!local) bough::broadcast(comm_, std::span(&runs, 1), root{0}, flat{}); // rank 0 has the clock
+        bough::broadcast(comm_, std::span(&runs, 1), root{0}, flat{}); // rank 0 has the clock
         if (runs == 0) return 0;
         std::vector<double> times;
         for (std::uint32_t i = 0; i != runs; ++i) times.push_back(once());
@@ -178,12 +159,31 @@ public:
         return times[runs / 2];
     }
 
-    rank_t peers_of(model::transfer_kind kind) const noexcept {
-        return kind == model::transfer_kind::fan_in || kind == model::transfer_kind::fan_out ? fan_peers(comm_) : 1;
+private:
+    // Rank 0's clock.
+    double chain_ns(std::uint32_t rounds) {
+        rounds_.rounds = rounds;
+        const plan<goal::allreduce, transfer_rounds> timed(rounds_, {.size = comm_.size()});
+        const any_op op = make_any_op<double>(plus{});
+        std::fill(data_.begin(), data_.end(), 0.0); // written since the last time; and sums stay 0
+        call c;
+        c.input = reinterpret_cast<const std::byte*>(data_.data());
+        c.output = reinterpret_cast<std::byte*>(other_.data());
+        c.count = data_.size();
+        c.element_bytes = sizeof(double);
+        c.combine = op.function;
+        c.combine_state = op.state;
+        call_signature signature;
+        signature.count = data_.size();
+        throw_if(detail::run_barrier(comm_, dissemination{}));
+        const std::uint64_t begin = comm_.transport().now_ns();
+        throw_if(comm_.run(timed, c, signature));
+        return static_cast<double>(comm_.transport().now_ns() - begin);
     }
 
-private:
     communicator<X>& comm_;
+    transfer_rounds rounds_;
+    std::uint64_t each_; // elements of a message
     std::vector<double> data_, other_;
 };
 
@@ -200,17 +200,18 @@ transfer_measurement measure_transfers(communicator<X>& comm, const transfer_opt
         return found;
     }
     std::vector<model::transfer_kind> kinds{model::transfer_kind::one_way, model::transfer_kind::exchange,
-                                            model::transfer_kind::burst, model::transfer_kind::combine};
+                                            model::transfer_kind::burst, model::transfer_kind::exchange_combine};
     if (detail::fan_peers(comm) >= 2)
         kinds.insert(kinds.end(), {model::transfer_kind::fan_in, model::transfer_kind::fan_out});
     const std::uint64_t share = options.budget_ns / (kinds.size() * options.bytes.size());
-    for (std::size_t i = 0; i != options.bytes.size(); ++i) {
-        detail::transfer_timer<X> timer(comm, options.bytes[i]);
-        for (const auto kind : kinds)
-            found.samples.push_back({kind, timer.bytes(),
-                                     timer.sample_ns(kind, options.repetitions, i < 2 ? 1 : 0, share),
-                                     timer.peers_of(kind)});
-    }
+    for (std::size_t i = 0; i != options.bytes.size(); ++i)
+        for (const auto kind : kinds) {
+            const bool part = i >= 2 && detail::behind_others(kind);
+            detail::transfer_timer<X> timer(comm, kind,
+                                            part ? std::min(options.bytes[i], detail::longest_part) : options.bytes[i]);
+            found.samples.push_back(timer.sample());
+            found.samples.back().ns = timer.round_ns(options.repetitions, i < 2 ? 1 : 0, share);
+        }
     std::vector<double> times;
     for (const model::transfer_sample& s : found.samples) times.push_back(s.ns);
     broadcast(comm, std::span(times), root{0}, flat{});

@@ -130,6 +130,24 @@ TEST_CASE("one fan alone tells nothing, and a fan needs two sizes") {
     CHECK(fit.model.send_alpha + fit.model.receive_alpha + fit.model.send_beta + fit.model.receive_beta == 0);
 }
 
+TEST_CASE("gamma is what a combine adds to an exchange, whatever combines alone take") {
+    std::vector<transfer_sample> samples = exact_samples(truth); // with combines alone
+    for (const std::uint64_t bytes : {8u, 4096u, 1048576u})
+        samples.push_back(
+            {transfer_kind::exchange_combine, bytes, truth.exchange_ns(bytes) + 30 + 0.75 * double(bytes)});
+    alpha_beta_gamma expected = truth;
+    expected.gamma_ns_per_byte = 0.75;
+    const alpha_beta_gamma_fit fit = fit_alpha_beta_gamma(samples);
+    CHECK(near(fit.model, expected));
+    CHECK(near(fit.model.combine_start_ns, 30, 1e-6));
+    CHECK(near(expected_ns(fit, {transfer_kind::exchange_combine, 1000, 0}), 5000 + 30 + 2000, 1e-6));
+    // Quicker with than without, as noise has it: it costs nothing then.
+    for (transfer_sample& s : samples)
+        if (s.kind == transfer_kind::exchange_combine) s.ns = 0.9 * truth.exchange_ns(s.bytes);
+    CHECK(fit_alpha_beta_gamma(samples).model.gamma_ns_per_byte == 0);
+    CHECK(fit_alpha_beta_gamma(samples).model.combine_start_ns == 0);
+}
+
 TEST_CASE("samples taken from walks of two ranks give the model back") {
     std::vector<transfer_sample> samples;
     for (const std::uint64_t bytes : {8u, 1024u, 1048576u}) {
@@ -139,7 +157,9 @@ TEST_CASE("samples taken from walks of two ranks give the model back") {
         samples.push_back({transfer_kind::one_way, bytes, ns(bough::plan_broadcast(bough::flat{}, {.size = 2}))});
         samples.push_back(
             {transfer_kind::exchange, bytes, ns(bough::plan_allreduce(bough::recursive_doubling{}, {.size = 2}))});
-        samples.push_back({transfer_kind::combine, bytes, truth.combine_ns(0, bytes)});
+        samples.push_back(
+            {transfer_kind::exchange_combine, bytes,
+             walk(bough::plan_allreduce(bough::recursive_doubling{}, {.size = 2}), truth, bytes).makespan_ns});
     }
     CHECK(near(fit_alpha_beta_gamma(samples).model, truth));
 }
@@ -201,6 +221,8 @@ TEST_CASE("transfers that cannot tell are refused, with what they lack") {
     CHECK(refusal({a, b, {transfer_kind::one_way, 8, 50}}).find("messages of two different sizes") !=
           std::string::npos);
     CHECK(refusal({a, b, {transfer_kind::combine, 8, 50}}).find("combines of two different sizes") !=
+          std::string::npos);
+    CHECK(refusal({a, b, {transfer_kind::exchange_combine, 8, 150}}).find("with combines of two different sizes") !=
           std::string::npos);
     CHECK(refusal({a, {transfer_kind::exchange, 16, 0}}).find("above 0") != std::string::npos);
 }

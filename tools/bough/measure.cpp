@@ -91,6 +91,7 @@ constexpr const char* text_of(bough::model::transfer_kind kind) {
     case bough::model::transfer_kind::burst: return "burst";
     case bough::model::transfer_kind::fan_in: return "fan in";
     case bough::model::transfer_kind::fan_out: return "fan out";
+    case bough::model::transfer_kind::exchange_combine: return "exchange and combine";
     }
     return "";
 }
@@ -109,12 +110,12 @@ json json_of(const bough::transfer_measurement& found, const std::string& transp
 
 void print_text(std::ostream& out, const bough::transfer_measurement& found, bough::rank_t ranks, unsigned cores) {
     const bough::model::alpha_beta_gamma& m = found.fit.model;
-    out << "Messages between two ranks, in turn and both ways at once, and combines on one; in_process: " << ranks
+    out << "Messages between two ranks, in turn and both ways at once, then with combines; in_process: " << ranks
         << " threads on " << cores << (cores == 1 ? " core" : " cores") << ".\n"
         << "Medians in us; op is plus on f64.\n\n"
-        << "              bytes   measured    model\n";
+        << "                        bytes   measured    model\n";
     for (const auto& s : found.samples)
-        out << "  " << std::left << std::setw(10) << text_of(s.kind) << std::right << std::setw(8) << size_text(s.bytes)
+        out << "  " << std::left << std::setw(20) << text_of(s.kind) << std::right << std::setw(8) << size_text(s.bytes)
             << std::setw(10) << us_text(s.ns) << std::setw(9) << us_text(expected_ns(found.fit, s)) << '\n';
     const auto per_kib = [](double ns_per_byte) { return us_text(ns_per_byte * 1024 * 1000) + " ns per KiB"; };
     out << "\n  alpha  a message of an exchange   " << us_text(m.alpha_ns) << " us\n"

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // Fit: the alpha_beta_gamma model of a network from timed messages, exchanges and combines.
 //
-//   one_way    a message from one rank to another: half of a round trip
-//   exchange   two ranks send each other a message at the same time
-//   burst      one more message behind others to the same rank: what it adds
-//   fan_in     one more message behind others from several ranks: what it adds at their receiver
-//   fan_out    one more message behind others to several ranks: what it adds at their sender
-//   combine    a combine on one rank
-// Each kind over a few sizes. The time of an exchange gives alpha and beta, that of a message f_alpha alpha and f_beta beta, that
-// of a combine gamma and what it costs whatever its size, that of a burst what of alpha and beta holds ports. In a burst the slower
+//   one_way            a message from one rank to another: half of a round trip
+//   exchange           two ranks send each other a message at the same time
+//   exchange_combine   and each combines what has come with what it sent
+//   burst              one more message behind others to the same rank: what it adds
+//   fan_in             one more message behind others from several ranks: what it adds at their receiver
+//   fan_out            one more message behind others to several ranks: what it adds at their sender
+//   combine            a combine on one rank
+// Each kind over a few sizes. The time of an exchange gives alpha and beta, that of a message f_alpha alpha and f_beta beta. What
+// an exchange takes longer with a combine gives gamma, and what a combine costs whatever its size; if there are none with, combines
+// alone do. These know less: a message may be combined where it lies instead of being copied first, and what has come from another
+// core may take longer to combine than what is in a cache. A burst gives what of alpha and beta holds ports. In it the slower
 // of its two ends sets the pace; the fans tell which one it is, and how fast the other would be. Every sample weighs by
 // its own time, so that short messages count as much as long ones: residuals are shares of the measured time.
 //
@@ -32,7 +35,7 @@
 
 namespace bough::model {
 
-enum class transfer_kind : std::uint8_t { one_way, exchange, combine, burst, fan_in, fan_out };
+enum class transfer_kind : std::uint8_t { one_way, exchange, combine, burst, fan_in, fan_out, exchange_combine };
 
 struct transfer_sample {
     transfer_kind kind = transfer_kind::one_way;
@@ -103,6 +106,7 @@ constexpr double expected_ns(const alpha_beta_gamma_fit& fit, const transfer_sam
     case transfer_kind::one_way: return fit.model.one_way_ns(s.bytes);
     case transfer_kind::exchange: return fit.model.exchange_ns(s.bytes);
     case transfer_kind::combine: return fit.model.combine_ns(0, s.bytes);
+    case transfer_kind::exchange_combine: return fit.model.exchange_ns(s.bytes) + fit.model.combine_ns(0, s.bytes);
     case transfer_kind::burst:
     case transfer_kind::fan_in:
     case transfer_kind::fan_out: break;
@@ -117,7 +121,7 @@ constexpr double expected_ns(const alpha_beta_gamma_fit& fit, const transfer_sam
 // without both fans, the two ends of a message take alike.
 constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sample> samples) {
     alpha_beta_gamma_fit fit;
-    bool any_single = false, any_combine = false, any_burst = false, any_in = false, any_out = false;
+    bool any_single = false, any_combine = false, any_joint = false, any_burst = false, any_in = false, any_out = false;
     rank_t peers = no_rank; // the fewest of a fan
     for (const transfer_sample& s : samples) {
         if (!(s.ns > 0 && s.ns <= std::numeric_limits<double>::max())) {
@@ -126,6 +130,7 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
         }
         any_single = any_single || s.kind == transfer_kind::one_way;
         any_combine = any_combine || s.kind == transfer_kind::combine;
+        any_joint = any_joint || s.kind == transfer_kind::exchange_combine;
         any_burst = any_burst || s.kind == transfer_kind::burst;
         any_in = any_in || s.kind == transfer_kind::fan_in;
         any_out = any_out || s.kind == transfer_kind::fan_out;
@@ -137,6 +142,8 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
         fit.error = invalid_argument("samples: f_alpha and f_beta need messages of two different sizes");
     else if (any_combine && !detail::sizes_vary(samples, transfer_kind::combine))
         fit.error = invalid_argument("samples: gamma needs combines of two different sizes");
+    else if (any_joint && !detail::sizes_vary(samples, transfer_kind::exchange_combine))
+        fit.error = invalid_argument("samples: gamma needs exchanges with combines of two different sizes");
     else if (any_burst && !detail::sizes_vary(samples, transfer_kind::burst))
         fit.error = invalid_argument("samples: what holds ports needs bursts of two different sizes");
     else if ((any_in && !detail::sizes_vary(samples, transfer_kind::fan_in)) ||
@@ -146,10 +153,11 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
 
     const auto of = [](transfer_kind kind) { return [=](const transfer_sample& s) { return s.kind == kind; }; };
     const bool any_fans = any_burst && any_in && any_out;
-    detail::line both, single, combine, burst, in, out;
+    detail::line both, single, combine, joint, burst, in, out;
     bool solved = detail::fit_line(samples, of(transfer_kind::exchange), both);
     if (any_single) solved = solved && detail::fit_line(samples, of(transfer_kind::one_way), single);
     if (any_combine) solved = solved && detail::fit_line(samples, of(transfer_kind::combine), combine);
+    if (any_joint) solved = solved && detail::fit_line(samples, of(transfer_kind::exchange_combine), joint);
     if (any_burst) solved = solved && detail::fit_line(samples, of(transfer_kind::burst), burst);
     if (any_fans)
         solved = solved && detail::fit_line(samples, of(transfer_kind::fan_in), in) &&
@@ -158,6 +166,8 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
         fit.error = invalid_argument("samples: too few to tell the costs apart");
         return fit;
     }
+    if (any_joint)
+        combine = {std::max(0.0, joint.base_ns - both.base_ns), std::max(0.0, joint.ns_per_byte - both.ns_per_byte)};
     if (any_single && (single.base_ns > both.base_ns || single.ns_per_byte > both.ns_per_byte)) {
         fit.shares_bounded = true;
         if (single.base_ns >= both.base_ns && single.ns_per_byte >= both.ns_per_byte) {
