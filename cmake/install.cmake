@@ -14,21 +14,14 @@ install(
     FILE_SET optional_headers DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(EXPORT bough-targets NAMESPACE bough:: DESTINATION ${package_dir} COMPONENT development)
 
-# A component is a file of targets of its own, so that bough::bough alone asks for no dependency.
-foreach(component in_process shared_memory tcp fabric verbs mpi pmix asio hana)
-    if(TARGET bough_${component})
-        install(TARGETS bough_${component} EXPORT bough-${component}-targets COMPONENT development)
-        install(EXPORT bough-${component}-targets NAMESPACE bough:: DESTINATION ${package_dir} COMPONENT development)
-    endif()
-endforeach()
-
 configure_package_config_file(
     ${CMAKE_CURRENT_LIST_DIR}/bough-config.cmake.in ${PROJECT_BINARY_DIR}/package/bough-config.cmake
     INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(
     ${PROJECT_BINARY_DIR}/package/bough-config-version.cmake
     VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
-install(FILES ${PROJECT_BINARY_DIR}/package/bough-config.cmake ${PROJECT_BINARY_DIR}/package/bough-config-version.cmake
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/bough-components.cmake ${PROJECT_BINARY_DIR}/package/bough-config.cmake
+              ${PROJECT_BINARY_DIR}/package/bough-config-version.cmake
         DESTINATION ${package_dir} COMPONENT development)
 
 configure_file(${CMAKE_CURRENT_LIST_DIR}/bough.pc.in ${PROJECT_BINARY_DIR}/package/bough.pc @ONLY)

@@ -3,7 +3,8 @@
 //
 //   bench-tcp            everything          bench-tcp 2            only p = 2
 //
-// Of p = 2: both processes send a buffer to each other over one blocking TCP connection and wait for the other's, which
+// Each over TCP itself, and over the Unix sockets that ranks of one system are connected by unless they are told not to.
+// Of p = 2: both processes send a buffer to each other over one connection of that kind and wait for the other's, which
 // they then add to their own (the physical floor of an allreduce), in turns with bough's allreduce of as many bytes.
 // Times are per operation, medians of rounds; the input is rewritten and the whole result is read inside the clock.
 #include "board.hpp"
@@ -142,67 +143,93 @@ void whole_use(std::span<double> x, double mine, double expected, F&& f) {
         if (v != expected) fail("wrong result");
 }
 
+bough::tcp_options over(bool near) {
+    bough::tcp_options options;
+    options.near_sockets = near;
+    return options;
+}
+
 void pair_benchmark() {
-    auto* board = shared<wire_up_board>(1);
+    auto* board = shared<wire_up_board>(2);
     const auto sockets = tcp_pair();
+    std::array<int, 2> near_sockets{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, near_sockets.data()) != 0) fail("socketpair");
     const bool spins = std::thread::hardware_concurrency() >= 2;
     fork_ranks(2, [&](rank_t me) {
-        raw_pair raw(sockets[me]);
-        board_wire_up wire(*board, me, 2);
-        bough::communicator comm{bough::tcp{wire}};
+        std::array<raw_pair, 2> raw{raw_pair(sockets[me]), raw_pair(near_sockets[me])};
+        board_wire_up wire(board[0], me, 2), near_wire(board[1], me, 2);
+        bough::communicator far{bough::tcp{wire, over(false)}}, near{bough::tcp{near_wire, over(true)}};
         for (const std::size_t bytes : {8u, 1024u, 8192u, 65536u, 1048576u, 16777216u}) {
             std::vector<double> x(bytes / 8), in(bytes / 8);
             const double mine = static_cast<double>(me) + 1;
             const int operations = static_cast<int>(std::clamp<std::size_t>(40'000'000 / bytes / 8, 3, 4000));
-            const auto by_hand = [&] {
-                whole_use(x, mine, 3, [&] {
-                    raw.exchange(x.data(), in.data(), bytes, spins);
-                    for (std::size_t i = 0; i != x.size(); ++i) x[i] += in[i];
+            const auto by_hand = [&](raw_pair& with) {
+                bough::barrier(far);
+                return time_of(operations, [&] {
+                    whole_use(x, mine, 3, [&] {
+                        with.exchange(x.data(), in.data(), bytes, spins);
+                        for (std::size_t i = 0; i != x.size(); ++i) x[i] += in[i];
+                    });
                 });
             };
-            const auto by_bough = [&] {
-                whole_use(x, mine, 3, [&] { bough::allreduce(comm, std::span(x), bough::plus{}); });
+            const auto by_bough = [&](auto& comm) {
+                bough::barrier(far);
+                return time_of(operations, [&] {
+                    whole_use(x, mine, 3, [&] { bough::allreduce(comm, std::span(x), bough::plus{}); });
+                });
             };
-            std::vector<double> floor, ours;
+            std::array<std::vector<double>, 4> us;
             for (int round = 0; round != 12; ++round) { // the first warms up
-                bough::barrier(comm);
-                const double a = time_of(operations, by_hand);
-                bough::barrier(comm);
-                const double b = time_of(operations, by_bough);
+                const std::array<double, 4> all{by_bough(far), by_hand(raw[0]), by_bough(near), by_hand(raw[1])};
                 if (round == 0) continue;
-                floor.push_back(a);
-                ours.push_back(b);
+                for (std::size_t i = 0; i != 4; ++i) us[i].push_back(all[i]);
             }
             if (me != 0) continue;
-            std::printf("p = 2, %8zu B: allreduce %9.1f us, raw exchange %9.1f us, ratio %.2f\n", bytes, median(ours),
-                        median(floor), median(ours) / median(floor));
+            std::array<double, 4> m{};
+            for (std::size_t i = 0; i != 4; ++i) m[i] = median(us[i]);
+            std::printf(
+                "p = 2, %8zu B: allreduce over TCP %9.1f us, raw exchange %9.1f us, ratio %.2f; over Unix sockets "
+                "%9.1f us, raw exchange %9.1f us, ratio %.2f; Unix / TCP %.2f\n",
+                bytes, m[0], m[1], m[0] / m[1], m[2], m[3], m[2] / m[3], m[2] / m[0]);
         }
     });
-    ::munmap(board, sizeof *board);
+    ::munmap(board, 2 * sizeof *board);
 }
 
 void group_benchmark(rank_t ranks) {
-    auto* board = shared<wire_up_board>(1);
+    auto* board = shared<wire_up_board>(2);
     fork_ranks(ranks, [&](rank_t me) {
-        board_wire_up wire(*board, me, ranks);
-        bough::communicator comm{bough::tcp{wire}};
-        double x = 0;
-        std::vector<double> ours;
-        std::uint64_t calls = comm.transport().system_calls();
-        for (int round = 0; round != 12; ++round) {
-            bough::barrier(comm);
-            if (round == 1) calls = comm.transport().system_calls();
-            const double us = time_of(200, [&] {
-                whole_use(std::span(&x, 1), 1, ranks, [&] { bough::allreduce(comm, std::span(&x, 1), bough::plus{}); });
-            });
-            if (round != 0) ours.push_back(us);
+        board_wire_up wire(board[0], me, ranks), near_wire(board[1], me, ranks);
+        bough::communicator far{bough::tcp{wire, over(false)}}, near{bough::tcp{near_wire, over(true)}};
+        for (const std::size_t bytes : {8u, 65536u, 1048576u}) {
+            std::vector<double> x(bytes / 8);
+            const int operations = bytes == 8 ? 200 : bytes == 65536 ? 20 : 3;
+            std::array<std::vector<double>, 2> us;
+            std::array<std::uint64_t, 2> calls{};
+            const auto run = [&](auto& comm, std::size_t which, bool counts) {
+                bough::barrier(comm);
+                const std::uint64_t before = comm.transport().system_calls();
+                const double time = time_of(operations, [&] {
+                    whole_use(x, 1, ranks, [&] { bough::allreduce(comm, std::span(x), bough::plus{}); });
+                });
+                if (!counts) return;
+                us[which].push_back(time);
+                calls[which] += comm.transport().system_calls() - before;
+            };
+            for (int round = 0; round != 12; ++round) {
+                run(far, 0, round != 0);
+                run(near, 1, round != 0);
+            }
+            if (me == 0)
+                std::printf("p = %2u, %8zu B: allreduce over TCP %7.1f us, over Unix sockets %7.1f us, ratio %.2f; "
+                            "%.1f and %.1f "
+                            "reads, writes and waits an operation at rank 0\n",
+                            ranks, bytes, median(us[0]), median(us[1]), median(us[1]) / median(us[0]),
+                            static_cast<double>(calls[0]) / (11 * operations),
+                            static_cast<double>(calls[1]) / (11 * operations));
         }
-        calls = comm.transport().system_calls() - calls;
-        if (me == 0)
-            std::printf("p = %2u, 8 B: allreduce %7.1f us; %.1f reads, writes and waits an operation at rank 0\n",
-                        ranks, median(ours), static_cast<double>(calls) / (11 * 200));
     });
-    ::munmap(board, sizeof *board);
+    ::munmap(board, 2 * sizeof *board);
 }
 
 } // namespace

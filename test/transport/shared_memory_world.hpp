@@ -3,8 +3,8 @@
 #ifndef BOUGH_TEST_TRANSPORT_SHARED_MEMORY_WORLD_HPP
 #define BOUGH_TEST_TRANSPORT_SHARED_MEMORY_WORLD_HPP
 
+#include "support/joined_ends.hpp"
 #include <bough/concepts/wire_up.hpp>
-#include <bough/testing/thread_wire_up.hpp>
 #include <bough/transport/shared_memory.hpp>
 
 #include <array>
@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <optional>
 #include <span>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -35,22 +34,12 @@ inline std::uint64_t clock_ns() {
 // All ends of a group, joined by a thread each. `why`, if given: how each rank's join ended.
 inline std::vector<bough::shared_memory> shared_ends(const std::vector<bough::shared_memory_options>& options,
                                                      std::vector<bough::status>* why = nullptr) {
-    const auto ranks = static_cast<bough::rank_t>(options.size());
-    bough::testing::thread_wire_up world{ranks};
-    std::vector<std::optional<bough::shared_memory>> made(ranks);
-    std::vector<bough::status> results(ranks);
-    std::vector<std::thread> threads;
-    for (bough::rank_t r = 0; r != ranks; ++r)
-        threads.emplace_back([&, r] {
-            auto wire = world.of(r);
-            if (auto end = bough::shared_memory::join(wire, results[r], options[r])) made[r].emplace(std::move(*end));
-        });
-    for (std::thread& t : threads) t.join();
-    std::vector<bough::shared_memory> ends;
-    for (auto& end : made)
-        if (end) ends.push_back(std::move(*end));
-    if (why != nullptr) *why = results;
-    return ends;
+    return joined_ends<bough::shared_memory>(
+        static_cast<bough::rank_t>(options.size()),
+        [&](bough::rank_t r, auto& wire, bough::status& result) {
+            return bough::shared_memory::join(wire, result, options[r]);
+        },
+        why);
 }
 inline std::vector<bough::shared_memory> shared_ends(bough::rank_t ranks,
                                                      const bough::shared_memory_options& options = {}) {

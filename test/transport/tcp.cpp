@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include "support/forked_group.hpp"
 #include "support/sample.hpp"
 #include "transport/tcp_ranks.hpp"
 #include <bough/allgather.hpp>
@@ -25,23 +26,29 @@ static_assert(explain_transport<tcp>() && explain_waitable_transport<tcp>());
 static_assert(!std::is_copy_constructible_v<tcp> && std::is_nothrow_move_constructible_v<tcp>);
 
 TEST_CASE("tcp: keeps the rules of a transport") {
-    for (const rank_t ranks : {2u, 3u, 5u}) {
-        const auto fault = testing::check_transport([](rank_t n) { return ends_of(n); },
-                                                    {.ranks = ranks, .messages = bough_test::all() ? 50'000u : 5'000u});
-        CAPTURE(ranks, fault.sentence, fault.rank);
-        CHECK(fault.rule == testing::transport_rule::none);
-    }
+    for (const bool near : {true, false})
+        for (const rank_t ranks : {2u, 3u, 5u}) {
+            tcp_options options;
+            options.near_sockets = near;
+            const auto fault =
+                testing::check_transport([&](rank_t n) { return ends_of(n, options); },
+                                         {.ranks = ranks, .messages = bough_test::all() ? 50'000u : 5'000u});
+            CAPTURE(near, ranks, fault.sentence, fault.rank);
+            CHECK(fault.rule == testing::transport_rule::none);
+        }
 }
 
 TEST_CASE("tcp: keeps them where long messages fill the sockets, and where memory is scarce") {
     tcp_options scarce;
     scarce.unexpected_bytes_per_peer = scarce.unexpected_bytes = 256 << 10; // with three ranks: less than all may want
     scarce.socket_bytes = 16 << 10;
-    for (const tcp_options& options : {tcp_options{}, scarce}) {
+    tcp_options far = scarce;
+    far.near_sockets = false;
+    for (const tcp_options& options : {tcp_options{}, scarce, far}) {
         const auto fault =
             testing::check_transport([&](rank_t n) { return ends_of(n, options); },
                                      {.messages = bough_test::all() ? 10'000u : 400u, .longest = std::size_t{2} << 20});
-        CAPTURE(options.socket_bytes, fault.sentence, fault.rank);
+        CAPTURE(options.socket_bytes, options.near_sockets, fault.sentence, fault.rank);
         CHECK(fault.rule == testing::transport_rule::none);
     }
 }
@@ -49,9 +56,10 @@ TEST_CASE("tcp: keeps them where long messages fill the sockets, and where memor
 TEST_CASE("tcp: keeps them over IPv6") {
     tcp_options options;
     options.bind = "::1";
+    options.near_sockets = false;
     try {
         (void)ends_of(1, options);
-    } catch (const tcp_error&) {
+    } catch (const bough::error&) {
         WARN("no IPv6 here");
         return;
     }
@@ -82,6 +90,7 @@ TEST_CASE("tcp: collectives give the right result, for any number of ranks, all 
             if (eager == 1 && ranks == 1) continue;
             tcp_options options;
             options.eager_mesh = eager;
+            options.near_sockets = ranks != 5; // and once over TCP itself
             std::atomic<int> wrong{0};
             run_threads(ranks, options, [&](tcp link) {
                 communicator comm{std::move(link)};
@@ -313,27 +322,20 @@ TEST_CASE("tcp: a payload lies where any element is aligned") {
 }
 
 TEST_CASE("tcp: the child of a fork has no group, and leaves its parent's alone") {
-    auto ends = ends_of(2);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        std::array<event, 4> events;
-        const bool right =
-            ends[0].forked() && ends[0].poll(events) == 0 && ends[0].post_send(1, {}, {}, 1) == posted::failed;
-        ends.clear(); // closes its copies of the sockets, and nothing else
-        ::_exit(right ? 0 : 1);
-    }
-    int state = 0;
-    REQUIRE(::waitpid(child, &state, 0) == child);
-    CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
+    tcp_options options;
+    options.unexpected_bytes_per_peer = 256 << 10; // longer messages stay with their sender
+    auto ends = ends_of(2, options);
+    bough_test::check_forked_group(ends, 4 << 20);
     std::vector<event> kept;
     REQUIRE(ends[0].post_send(1, {}, {}, 1) == posted::complete);
     for (int i = 0; i != 3; ++i) ends[1].wait(1'000'000, ends[1].now_ns() + 1'000'000); // through the event loop
     CHECK(arrivals(ends, 1, kept) == 1);
-    CHECK_FALSE(ends[0].forked());
 }
 
 TEST_CASE("tcp: descriptors are close-on-exec") {
-    const auto ends = ends_of(3);
+    tcp_options options;
+    options.near_sockets = false; // those are told from others'
+    const auto ends = ends_of(3, options);
     int sockets = 0;
     for (int d = 3; d != 1024; ++d) {
         const int flags = ::fcntl(d, F_GETFD);

@@ -3,6 +3,7 @@
 #ifndef BOUGH_TEST_TRANSPORT_TCP_RANKS_HPP
 #define BOUGH_TEST_TRANSPORT_TCP_RANKS_HPP
 
+#include "support/joined_ends.hpp"
 #include <bough/testing/thread_wire_up.hpp>
 #include <bough/transport/tcp.hpp>
 
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <sys/socket.h>
@@ -32,29 +32,14 @@ inline double ms_since(clock_type::time_point begin) {
 }
 
 // All ends of a group, for tests that drive them from one thread.
-inline std::vector<bough::tcp> ends_of(rank_t ranks, const bough::tcp_options& options = {}) {
-    bough::testing::thread_wire_up world{ranks};
-    std::vector<std::optional<bough::tcp>> made(ranks);
-    std::vector<bough::status> results(ranks);
-    {
-        std::vector<std::thread> threads;
-        for (rank_t r = 0; r != ranks; ++r)
-            threads.emplace_back([&, r] {
-                auto wire = world.of(r);
-                made[r] = bough::tcp::join(wire, options, results[r]);
-            });
-        for (std::thread& t : threads) t.join();
-    }
-    std::vector<bough::tcp> ends;
-    for (rank_t r = 0; r != ranks; ++r) {
-        if (!made[r]) throw bough::tcp_error(results[r]);
-        ends.push_back(std::move(*made[r]));
-    }
-    return ends;
+template <class Link = bough::tcp>
+std::vector<Link> ends_of(rank_t ranks, const bough::tcp_options& options = {}) {
+    return bough_test::joined_ends<Link>(
+        ranks, [&](rank_t, auto& wire, bough::status& result) { return Link::join(wire, options, result); });
 }
 
-// Runs f(tcp) on a thread per rank. An exception of a rank is thrown here.
-template <class F>
+// Runs f(link) on a thread per rank. An exception of a rank is thrown here.
+template <class Link = bough::tcp, class F>
 void run_threads(rank_t ranks, const bough::tcp_options& options, const F& f) {
     bough::testing::thread_wire_up world{ranks};
     std::vector<std::string> faults(ranks);
@@ -63,7 +48,7 @@ void run_threads(rank_t ranks, const bough::tcp_options& options, const F& f) {
         threads.emplace_back([&, r] {
             try {
                 auto wire = world.of(r);
-                f(bough::tcp{wire, options});
+                f(Link{wire, options});
             } catch (const std::exception& e) {
                 faults[r] = e.what();
             }

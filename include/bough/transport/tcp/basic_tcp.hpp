@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// basic_tcp: the tcp transport over any Mac. bough/transport/tcp.hpp has it with OpenSSL's, and says what it does.
+// basic_tcp: the tcp transport over any Mac and any Channel. bough/transport/tcp.hpp has it with OpenSSL's Mac and plain, and
+// says what it does.
 #ifndef BOUGH_TRANSPORT_TCP_BASIC_TCP_HPP
 #define BOUGH_TRANSPORT_TCP_BASIC_TCP_HPP
 
@@ -10,6 +11,7 @@
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/detail/measured_costs.hpp>
+#include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/hosts.hpp>
 #include <bough/transport/tcp/join.hpp>
 #include <bough/transport/tcp/mac.hpp>
@@ -26,7 +28,7 @@
 
 namespace bough {
 
-template <Mac M>
+template <Mac M, class Channel = detail::plain_channel>
 class basic_tcp {
 public:
 #if BOUGH_HAS_EXCEPTIONS
@@ -39,10 +41,10 @@ public:
     // The same without exceptions: no transport, and why.
     template <WireUp W>
     static std::optional<basic_tcp> join(W& wire, const tcp_options& options, status& result) {
-        return made(detail::join_wire_up<M>(wire, options, result));
+        return made(detail::join_wire_up<M, Channel>(wire, options, result));
     }
     static std::optional<basic_tcp> join(const tcp_hosts& hosts, const tcp_options& options, status& result) {
-        return made(detail::join_hosts<M>(hosts, options, result));
+        return made(detail::join_hosts<M, Channel>(hosts, options, result));
     }
 
     basic_tcp(basic_tcp&&) noexcept = default;
@@ -83,7 +85,7 @@ public:
     std::uint64_t shortages() const noexcept { return mesh_->shortages(); }
 
 private:
-    using mesh_type = detail::tcp_mesh<M>;
+    using mesh_type = detail::tcp_mesh<M, Channel>;
 
     explicit basic_tcp(std::unique_ptr<mesh_type> mesh) noexcept : mesh_(std::move(mesh)) {}
     static std::optional<basic_tcp> made(std::unique_ptr<mesh_type> mesh) {
@@ -96,9 +98,9 @@ private:
         status result;
         std::unique_ptr<mesh_type> mesh;
         if constexpr (std::is_same_v<std::remove_const_t<From>, tcp_hosts>)
-            mesh = detail::join_hosts<M>(from, options, result);
+            mesh = detail::join_hosts<M, Channel>(from, options, result);
         else
-            mesh = detail::join_wire_up<M>(from, options, result);
+            mesh = detail::join_wire_up<M, Channel>(from, options, result);
         if (!mesh) throw tcp_error(result);
         return mesh;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The door of a rank: it accepts connections, lets those in that prove to be ranks of the job, and calls on others.
 //
-// Until a proof has been checked a connection is a stranger: 128 bytes of state, a deadline, and a place among a bounded
-// number of them. When all places are taken the oldest stranger has to go, though none before it has had 20 ms; meanwhile
+// Until a proof has been checked a connection is a stranger: 128 bytes of state (and what its channel takes, if that is
+// TLS), a deadline, and a place among a bounded number of them. When all places are taken the oldest stranger has to go, though none before it has had 20 ms; meanwhile
 // further ones wait outside, with the kernel. So whoever answers at once gets in, however many others knock.
 #ifndef BOUGH_TRANSPORT_TCP_DOOR_HPP
 #define BOUGH_TRANSPORT_TCP_DOOR_HPP
@@ -10,9 +10,14 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/fd.hpp>
+#include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/handshake.hpp>
 #include <bough/transport/tcp/mac.hpp>
+#include <bough/transport/tcp/nearby.hpp>
 #include <bough/transport/tcp/sockets.hpp>
+#include <bough/transport/tcp/watch.hpp>
+
+#include <boost/asio/io_context.hpp>
 
 #include <algorithm>
 #include <array>
@@ -32,44 +37,58 @@ struct door_limits {
 };
 
 // A connection that has proved nothing.
-struct tcp_stranger {
+template <class Session>
+struct stranger_of {
     proof_message said{};
     std::uint64_t number = 0; // its nonce is made of it
     std::uint64_t since_ns = 0;
     std::uint32_t got = 0; // bytes of `said`
     int descriptor = -1;
+    bool greeted = false;
+    Session session;
 };
+using tcp_stranger = stranger_of<plain_channel::session>;
 static_assert(sizeof(tcp_stranger) <= 128);
 
 // `Host`, whoever has the door:
 //   host.judge(rank) -> verdict: shall this connection of the rank be the pair's?
-//   host.attach(rank, descriptor, window): it is; the descriptor is the host's now; `window`: the rank's, in KiB
+//   host.attach(rank, descriptor, session, window): it is; both are the host's now; `window`: the rank's, in KiB
 //   host.unreachable(rank) -> bool: calling on it failed; true: it need not be tried again
-template <Mac M>
+template <Mac M, class Channel = plain_channel>
 class tcp_door {
 public:
+    using session_type = typename Channel::session;
+
     // `who`: job, size, this rank as `to`, and its window.
-    tcp_door(const introduction& who, const job_key& key, const door_limits& limits)
-        : who_(who), key_(key), limits_(limits) {
+    tcp_door(const introduction& who, const job_key& key, const door_limits& limits,
+             typename Channel::settings& settings, boost::asio::io_context& io)
+        : who_(who), key_(key), limits_(limits), settings_(settings), io_(io) {
         strangers_.reserve(limits.strangers);
     }
     tcp_door(const tcp_door&) = delete;
     tcp_door& operator=(const tcp_door&) = delete;
     ~tcp_door() {
-        for (const tcp_stranger& s : strangers_) ::close(s.descriptor);
+        for (const stranger& s : strangers_) ::close(s.descriptor);
         M::wipe(secret_);
     }
 
-    status open(unique_fd listener) {
+    // `near`: a Unix socket that listens as well, or empty.
+    status open(unique_fd listener, unique_fd near) {
         listener_ = std::move(listener);
+        near_ = std::move(near);
+        if (near_ && (!both_.open() || !both_.add(listener_.get()) || !both_.add(near_.get())))
+            return {.code = errc::no_resources};
         return M::random(secret_) ? status{} : status{.code = errc::no_resources};
     }
     void close() noexcept {
+        both_ = {};
         listener_.reset();
-        for (const tcp_stranger& s : strangers_) ::close(s.descriptor);
+        near_.reset();
+        for (const stranger& s : strangers_) ::close(s.descriptor);
         strangers_.clear();
     }
-    int listener() const noexcept { return listener_.get(); }
+    // Readable when somebody knocks.
+    int listener() const noexcept { return near_ ? both_.get() : listener_.get(); }
     bool busy() const noexcept { return !strangers_.empty() || !callers_.empty(); }
     std::size_t strangers() const noexcept { return strangers_.size(); }
     std::uint64_t turned_away() const noexcept { return turned_away_; }
@@ -77,8 +96,9 @@ public:
     // system, is out of descriptors or of memory.
     std::uint64_t shortages() const noexcept { return shortages_; }
 
-    void call_on(rank_t to, const tcp_address& at) {
-        if (!is_calling(to)) callers_.push_back({to, at});
+    // First by its name on this system, if it has one.
+    void call_on(rank_t to, const tcp_address& at, const near_name& name) {
+        if (!is_calling(to)) callers_.push_back({to, at, name});
     }
     void stop_calling(rank_t to) {
         std::erase_if(callers_, [to](const caller& c) { return c.to == to; });
@@ -104,10 +124,11 @@ public:
     // Moves on what can move; does not block.
     template <class Host>
     void step(std::uint64_t now_ns, Host& host) {
-        if (listener_) accept(now_ns);
+        if (near_) accept(near_.get(), now_ns);
+        if (listener_) accept(listener_.get(), now_ns);
         for (std::size_t i = 0; i != strangers_.size();)
             if (hear(strangers_[i], now_ns, host)) {
-                strangers_[i] = strangers_.back();
+                if (i + 1 != strangers_.size()) strangers_[i] = std::move(strangers_.back());
                 strangers_.pop_back();
             } else {
                 ++i;
@@ -122,10 +143,14 @@ public:
     }
 
 private:
+    using stranger = stranger_of<session_type>;
     struct caller {
         rank_t to = no_rank;
         tcp_address at;
+        near_name name{};
+        bool near = false; // by that name
         unique_fd socket{};
+        session_type session{};
         bool proved = false; // the proof is sent
         std::uint32_t got = 0;
         std::array<std::byte, answer_bytes> heard{};
@@ -144,63 +169,76 @@ private:
         return M::authenticate(secret_, text, made);
     }
 
-    void accept(std::uint64_t now_ns) {
+    void accept(int listener, std::uint64_t now_ns) {
         for (;;) {
-            const auto older = [](const tcp_stranger& a, const tcp_stranger& b) {
-                return a.since_ns != b.since_ns ? a.since_ns < b.since_ns : a.number < b.number;
+            const auto older = [](const stranger& a, const stranger& b) {
+                return a.since_ns != b.since_ns ? a.since_ns < b.since_ns : b.number > a.number;
             };
             auto oldest = std::min_element(strangers_.begin(), strangers_.end(), older);
             const bool full = strangers_.size() >= limits_.strangers;
             const bool may_drop = oldest != strangers_.end() && now_ns - oldest->since_ns >= limits_.grace_ns;
             if (full && !may_drop) return;
-            unique_fd socket = accept_socket(listener_.get());
+            unique_fd socket = accept_socket(listener);
             if (!socket && errno == ECONNABORTED) continue;
             const bool is_short = !socket && is_shortage(errno);
             if (is_short && strangers_.empty()) ++shortages_;
             if (!socket && (!is_short || !may_drop)) return;
             if (full || !socket) {
                 ::close(oldest->descriptor);
-                *oldest = strangers_.back();
+                if (&*oldest != &strangers_.back()) *oldest = std::move(strangers_.back());
                 strangers_.pop_back();
                 ++turned_away_;
                 if (!socket) continue;
             }
-            nonce made{};
-            const std::uint64_t number = ++numbers_;
-            if (!nonce_of(number, made) || !send_now(socket.get(), make_greeting(made))) continue;
-            tcp_stranger s;
-            s.number = number;
+            if (listener == near_.get()) set_near_buffers(socket.get(), limits_.socket_bytes); // not inherited
+            stranger s;
+            s.number = ++numbers_;
             s.since_ns = now_ns;
+            s.session = session_type(settings_, io_, socket.get(), true);
             s.descriptor = socket.release();
-            strangers_.push_back(s);
+            strangers_.push_back(std::move(s));
         }
+    }
+
+    // Once the channel is open. False: it never will be.
+    bool greet(stranger& s) {
+        const errc opened = s.session.open();
+        if (opened != errc::ok) return opened == errc::would_block;
+        nonce made{};
+        s.greeted = nonce_of(s.number, made) && s.session.send(make_greeting(made));
+        return s.greeted;
     }
 
     // True: it is no stranger any more.
     template <class Host>
-    bool hear(tcp_stranger& s, std::uint64_t now_ns, Host& host) {
-        const int got = receive_now(s.descriptor, std::span(s.said).subspan(s.got));
-        if (got > 0) s.got += static_cast<std::uint32_t>(got);
+    bool hear(stranger& s, std::uint64_t now_ns, Host& host) {
+        bool in = (s.greeted || greet(s)) && now_ns - s.since_ns < limits_.stranger_timeout_ns;
+        if (s.greeted) {
+            const int got = s.session.receive(std::span(s.said).subspan(s.got));
+            if (got > 0) s.got += static_cast<std::uint32_t>(got);
+            in &= got >= 0;
+        }
         // Who begins with other words is none of ours.
-        bool in = got >= 0 && now_ns - s.since_ns < limits_.stranger_timeout_ns;
         for (std::size_t i = 0; i != std::min<std::size_t>(s.got, 8); ++i)
             in &= s.said[i] == static_cast<std::byte>(handshake_layout::magic[i]);
         if (in && s.got != s.said.size()) return false;
         unique_fd socket(s.descriptor);
         nonce accepting{}, connecting{};
         introduction who;
-        if (!in || !nonce_of(s.number, accepting) || !check_proof<M>(key_, who_, accepting, s.said, who, connecting)) {
+        job_key key = key_;
+        if (!in || !s.session.template bind<M>(key) || !nonce_of(s.number, accepting) ||
+            !check_proof<M>(key, who_, accepting, s.said, who, connecting)) {
             ++turned_away_;
             return true;
         }
         const tcp_verdict said = host.judge(who.from);
         answer_message answer{};
-        if (!make_answer<M>(key_, who, accepting, connecting, {said, who_.window_kib}, answer) ||
-            !send_now(socket.get(), answer))
+        if (!make_answer<M>(key, who, accepting, connecting, {said, who_.window_kib}, answer) ||
+            !s.session.send(answer))
             return true;
         if (said == tcp_verdict::welcome) {
             stop_calling(who.from);
-            host.attach(who.from, std::move(socket), who.window_kib);
+            host.attach(who.from, std::move(socket), std::move(s.session), who.window_kib);
         }
         return true;
     }
@@ -210,54 +248,61 @@ private:
     bool move_on(caller& c, std::uint64_t now_ns, Host& host) {
         if (!c.socket) {
             if (now_ns < c.retry_ns) return false;
-            c.socket = open_socket(c.at.protocol().family());
+            c.socket = connect_nearby(c.name, limits_.socket_bytes);
+            c.near = static_cast<bool>(c.socket);
+            if (!c.near) c.socket = open_socket(c.at.protocol().family());
             if (!c.socket) {
                 ++shortages_;
                 return fail(c, now_ns, errc::no_resources, host);
             }
-            if (limits_.socket_bytes != 0) {
-                set_socket_option(c.socket.get(), SOL_SOCKET, SO_RCVBUF, static_cast<int>(limits_.socket_bytes));
-                set_socket_option(c.socket.get(), SOL_SOCKET, SO_SNDBUF, static_cast<int>(limits_.socket_bytes));
-            }
+            if (!c.near) set_socket_buffers(c.socket.get(), limits_.socket_bytes);
             c.got = 0;
             c.proved = false;
-            if (::connect(c.socket.get(), c.at.data(), static_cast<socklen_t>(c.at.size())) != 0 &&
+            c.session = session_type(settings_, io_, c.socket.get(), false);
+            if (!c.near && ::connect(c.socket.get(), c.at.data(), static_cast<socklen_t>(c.at.size())) != 0 &&
                 errno != EINPROGRESS && errno != EINTR)
                 return fail(c, now_ns, errc::peer_dead, host);
         }
         // Where nobody listens yet, and the port is one that the kernel gives out, a socket can connect to itself.
-        if (!c.proved && local_address(c.socket.get()) == c.at) return fail(c, now_ns, errc::peer_dead, host);
+        if (!c.proved && !c.near && local_address(c.socket.get()) == c.at)
+            return fail(c, now_ns, errc::peer_dead, host);
+        if (const errc opened = c.session.open(); opened != errc::ok)
+            return opened != errc::would_block && fail(c, now_ns, opened, host);
         const std::size_t due = c.proved ? answer_bytes : greeting_bytes;
-        const int got = receive_now(c.socket.get(), std::span(c.heard).first(due).subspan(c.got));
-        if (got < 0) return fail(c, now_ns, c.proved ? errc::protocol_error : errc::peer_dead, host);
+        const int got = c.session.receive(std::span(c.heard).first(due).subspan(c.got));
+        if (got < 0)
+            return fail(c, now_ns, c.proved || c.session.accused() ? errc::protocol_error : errc::peer_dead, host);
         c.got += static_cast<std::uint32_t>(got);
         if (c.got != due) return false;
         introduction who = who_;
         who.from = who_.to;
         who.to = c.to;
         c.got = 0;
+        job_key key = key_;
+        if (!c.session.template bind<M>(key)) return fail(c, now_ns, errc::no_resources, host);
         if (!c.proved) {
             greeting_message greeting{};
             std::copy_n(c.heard.begin(), greeting.size(), greeting.begin());
             proof_message proof{};
             if (!read_greeting(greeting, c.accepting) || !M::random(c.connecting) ||
-                !make_proof<M>(key_, who, c.accepting, c.connecting, proof) || !send_now(c.socket.get(), proof))
+                !make_proof<M>(key, who, c.accepting, c.connecting, proof) || !c.session.send(proof))
                 return fail(c, now_ns, errc::protocol_error, host);
             c.proved = true;
             return false;
         }
         tcp_answer said;
-        if (!check_answer<M>(key_, who, c.accepting, c.connecting, c.heard, said))
+        if (!check_answer<M>(key, who, c.accepting, c.connecting, c.heard, said))
             return fail(c, now_ns, errc::protocol_error, host);
         if (said.verdict == tcp_verdict::taken) return fail(c, now_ns, errc::ok, host);
-        host.attach(c.to, std::move(c.socket), said.window_kib);
+        host.attach(c.to, std::move(c.socket), std::move(c.session), said.window_kib);
         return true;
     }
     // Tries again later, unless the host has had enough.
     template <class Host>
     bool fail(caller& c, std::uint64_t now_ns, errc why, Host& host) {
+        c.session = session_type();
         c.socket.reset();
-        c.fault = why;
+        if (c.fault != errc::protocol_error) c.fault = why; // it may be gone when this rank calls again
         c.retry_ns = now_ns + c.pause_ns;
         c.pause_ns = std::min<std::uint64_t>(2 * c.pause_ns, 50'000'000);
         return why != errc::ok && host.unreachable(c.to);
@@ -266,9 +311,12 @@ private:
     introduction who_;
     job_key key_;
     door_limits limits_;
+    typename Channel::settings& settings_;
+    boost::asio::io_context& io_;
     std::array<std::byte, mac_bytes> secret_{};
-    unique_fd listener_;
-    std::vector<tcp_stranger> strangers_;
+    unique_fd listener_, near_;
+    tcp_watch both_; // of the two
+    std::vector<stranger> strangers_;
     std::vector<caller> callers_;
     std::uint64_t numbers_ = 0;
     std::uint64_t turned_away_ = 0;

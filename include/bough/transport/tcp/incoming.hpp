@@ -58,7 +58,8 @@ public:
     void accuse() noexcept { (void)broken(); }
 
     // Fills in arrivals; ends of takes are added to `ends`. `moved`: bytes were read.
-    std::size_t poll(tcp_stream& stream, std::span<event> events, std::vector<event>& ends, bool& moved) {
+    template <class Stream>
+    std::size_t poll(Stream& stream, std::span<event> events, std::vector<event>& ends, bool& moved) {
         std::size_t found = 0;
         bool may_read = true;
         for (;;) {
@@ -88,7 +89,8 @@ public:
         return (mode_ == mode::announced || mode_ == mode::spilling) && handle == handle_;
     }
     // Pre: is_stream(handle); `into` has the right length.
-    posted take(tcp_stream& stream, std::span<std::byte> into, std::uint64_t id) {
+    template <class Stream>
+    posted take(Stream& stream, std::span<std::byte> into, std::uint64_t id) {
         tcp_arrival& a = *memory_.find(handle_);
         if (mode_ == mode::spilling && done_ != 0)
             std::memcpy(into.data(), a.own.get(), static_cast<std::size_t>(done_));
@@ -219,7 +221,8 @@ private:
         return true;
     }
 
-    void read_frames(tcp_stream& stream, bool& may_read, bool& moved) {
+    template <class Stream>
+    void read_frames(Stream& stream, bool& may_read, bool& moved) {
         if (chunk_ != nullptr && begin_ == end_) // frames begin where payloads are aligned
             begin_ = end_ = chunk_->live == 0 ? 0 : (end_ + frame_alignment - 1) / frame_alignment * frame_alignment;
         if (chunk_ == nullptr) use_chunk();
@@ -247,7 +250,8 @@ private:
     // --- A long message ----------------------------------------------------------------------------------------------
 
     // Nobody has taken the message for a while. True: it is read on, or known to be lost.
-    bool give_up_waiting(tcp_stream& stream) {
+    template <class Stream>
+    bool give_up_waiting(Stream& stream) {
         if (++turns_ < patience) return false;
         if (memory_.may_own(budget_, bytes_)) {
             memory_.give_own(*memory_.find(handle_), budget_);
@@ -256,8 +260,7 @@ private:
         }
         if (turns_ % 64 != 0 || !has_hung_up(stream.socket().native_handle())) return false;
         // Its sender is gone. If the rest of it has not come by now, it never will.
-        boost::system::error_code error;
-        if (here() + stream.socket().available(error) >= bytes_ + tail_bytes_ && !error) return false;
+        if (here() + stream.coming() >= bytes_ + tail_bytes_) return false;
         memory_.find(handle_)->at = tcp_arrival::place::void_;
         mode_ = mode::none;
         ended_ = true;
@@ -266,7 +269,8 @@ private:
     }
 
     // Reads payload and tail. True: there is nothing more to read of them.
-    bool read_on(tcp_stream& stream, bool& may_read, bool& moved) {
+    template <class Stream>
+    bool read_on(Stream& stream, bool& may_read, bool& moved) {
         std::byte* const target = mode_ == mode::taking     ? into_
                                   : mode_ == mode::spilling ? memory_.find(handle_)->own.get()
                                                             : nullptr;

@@ -39,10 +39,7 @@ inline status listen_at(tcp_address& at, const tcp_options& options, unique_fd& 
     listener = open_socket(at.protocol().family());
     if (!listener) return {.code = errc::no_resources};
     set_socket_option(listener.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-    if (options.socket_bytes != 0) { // what it accepts inherits them
-        set_socket_option(listener.get(), SOL_SOCKET, SO_RCVBUF, static_cast<int>(options.socket_bytes));
-        set_socket_option(listener.get(), SOL_SOCKET, SO_SNDBUF, static_cast<int>(options.socket_bytes));
-    }
+    set_socket_buffers(listener.get(), options.socket_bytes);
     if (::bind(listener.get(), at.data(), static_cast<socklen_t>(at.size())) != 0)
         return invalid_argument("bind: cannot listen at this address");
     if (::listen(listener.get(), SOMAXCONN) != 0) return {.code = errc::no_resources};
@@ -50,14 +47,15 @@ inline status listen_at(tcp_address& at, const tcp_options& options, unique_fd& 
     return {};
 }
 
-inline status check_options(const tcp_options& options) {
+template <class Settings>
+status check_options(const tcp_options& options, Settings& settings) {
     static_assert(window_bytes(least_window_kib) == 4 * tcp_chunk::capacity);
     if (options.unexpected_bytes_per_peer < window_bytes(least_window_kib))
         return invalid_argument("unexpected_bytes_per_peer: must be at least 256 KiB");
     if (options.unexpected_bytes < options.unexpected_bytes_per_peer)
         return invalid_argument("unexpected_bytes: must be at least what one peer may have");
     if (options.strangers == 0) return invalid_argument("strangers: one socket at least must be able to wait");
-    return {};
+    return settings.load(options.tls);
 }
 
 // Machines are told apart by their addresses.
@@ -73,13 +71,14 @@ inline std::uint32_t sum_of_cores(const std::vector<tcp_address>& at, const std:
 
 // What every rank tells the others before they are connected.
 struct tcp_card {
-    static constexpr std::size_t length = 80;
+    static constexpr std::size_t length = 96;
 
     bool able = false; // it listens
     tcp_address at;
     std::uint32_t cores = 1;
     std::uint64_t job = 0; // these two: rank 0's
     job_key key;
+    near_name name{};
 
     void write(std::span<std::byte, length> bytes) const {
         using handshake_layout::put;
@@ -100,6 +99,7 @@ struct tcp_card {
         put(bytes.subspan(4, 4), cores);
         put(bytes.subspan(32, 8), job);
         std::copy(key.bytes().begin(), key.bytes().end(), bytes.begin() + 40);
+        std::copy(name.begin(), name.end(), bytes.begin() + 72);
     }
     bool read(std::span<const std::byte, length> bytes) {
         using handshake_layout::get;
@@ -117,19 +117,21 @@ struct tcp_card {
         cores = static_cast<std::uint32_t>(get(bytes.subspan(4, 4)));
         job = get(bytes.subspan(32, 8));
         std::copy(bytes.begin() + 40, bytes.begin() + 72, key.bytes().begin());
+        std::copy(bytes.begin() + 72, bytes.begin() + 88, name.begin());
         return true;
     }
 };
 
-template <Mac M>
-std::unique_ptr<tcp_mesh<M>> open_mesh(const tcp_group& group, const job_key& key, const tcp_options& options,
-                                       unique_fd listener, status& result) {
-    std::unique_ptr<tcp_mesh<M>> mesh;
+template <Mac M, class C>
+std::unique_ptr<tcp_mesh<M, C>> open_mesh(const tcp_group& group, const job_key& key, const tcp_options& options,
+                                          typename C::settings&& settings, unique_fd listener, unique_fd near,
+                                          status& result) {
+    std::unique_ptr<tcp_mesh<M, C>> mesh;
 #if BOUGH_HAS_EXCEPTIONS
     try {
 #endif
-        mesh = std::make_unique<tcp_mesh<M>>(group, key, options);
-        result = mesh->open(std::move(listener));
+        mesh = std::make_unique<tcp_mesh<M, C>>(group, key, options, std::move(settings));
+        result = mesh->open(std::move(listener), std::move(near));
 #if BOUGH_HAS_EXCEPTIONS
     } catch (const boost::system::system_error&) { // no descriptor for the event loop
         result = {.code = errc::no_resources};
@@ -139,14 +141,15 @@ std::unique_ptr<tcp_mesh<M>> open_mesh(const tcp_group& group, const job_key& ke
     return mesh;
 }
 
-template <Mac M, WireUp W>
-std::unique_ptr<tcp_mesh<M>> join_wire_up(W& wire, const tcp_options& options, status& result) {
+template <Mac M, class C, WireUp W>
+std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options, status& result) {
     const std::uint64_t last = deadline_after(steady_now_ns(), options.timeout_ns);
-    unique_fd listener;
+    unique_fd listener, near;
+    typename C::settings settings;
     tcp_card mine;
     mine.cores = std::max(1u, std::thread::hardware_concurrency());
     const auto prepare = [&]() -> status {
-        if (const status bad = check_options(options)) return bad;
+        if (const status bad = check_options(options, settings)) return bad;
         boost::asio::ip::address address;
         if (const status bad = read_address(options.bind.empty() ? "127.0.0.1" : options.bind,
                                             "bind: must be a numeric IPv4 or IPv6 address", address))
@@ -159,6 +162,11 @@ std::unique_ptr<tcp_mesh<M>> join_wire_up(W& wire, const tcp_options& options, s
             if (const status bad = read_address(options.advertise, "advertise: must be a numeric address", address))
                 return bad;
             mine.at.address(address);
+        }
+        // Before the others are told where this rank is: whoever calls finds it, or it is on another system.
+        if (has_near_sockets && options.near_sockets && M::random(mine.name)) {
+            near = listen_nearby(mine.name, options.socket_bytes);
+            if (!near) mine.name = {};
         }
         std::array<std::byte, 8> job{};
         if (wire.rank() == 0 && (!M::random(mine.key.bytes()) || !M::random(job))) return {.code = errc::no_resources};
@@ -185,6 +193,7 @@ std::unique_ptr<tcp_mesh<M>> join_wire_up(W& wire, const tcp_options& options, s
             group.job = theirs.job;
         }
         group.addresses.push_back(theirs.at);
+        group.names.push_back(options.near_sockets ? theirs.name : near_name{});
         cores.push_back(theirs.cores);
     }
     M::wipe(card);
@@ -194,15 +203,16 @@ std::unique_ptr<tcp_mesh<M>> join_wire_up(W& wire, const tcp_options& options, s
     group.cores = options.cores != 0 ? options.cores : sum_of_cores(group.addresses, cores);
     tcp_options rest = options;
     rest.timeout_ns = time_left(steady_now_ns(), last);
-    return open_mesh<M>(group, key, rest, std::move(listener), result);
+    return open_mesh<M, C>(group, key, rest, std::move(settings), std::move(listener), std::move(near), result);
 }
 
-template <Mac M>
-std::unique_ptr<tcp_mesh<M>> join_hosts(const tcp_hosts& hosts, const tcp_options& options, status& result) {
+template <Mac M, class C>
+std::unique_ptr<tcp_mesh<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_options& options, status& result) {
     tcp_group group;
-    unique_fd listener;
+    unique_fd listener, near;
+    typename C::settings settings;
     const auto prepare = [&]() -> status {
-        if (const status bad = check_options(options)) return bad;
+        if (const status bad = check_options(options, settings)) return bad;
         if (!hosts.key.is_set()) return invalid_argument("key: is not set");
         if (hosts.rank >= hosts.hosts.size()) return invalid_argument("rank: the list of hosts has no such entry");
         std::string text = "bough tcp hosts";
@@ -218,6 +228,12 @@ std::unique_ptr<tcp_mesh<M>> join_hosts(const tcp_hosts& hosts, const tcp_option
             return {.code = errc::no_resources};
         group.job = handshake_layout::get(std::span(job).template first<8>());
         group.rank = hosts.rank;
+        group.names.resize(hosts.hosts.size());
+        if (has_near_sockets && options.near_sockets) {
+            for (rank_t r = 0; r != group.names.size(); ++r) group.names[r] = near_name_of<M>(hosts.key, group.job, r);
+            near = listen_nearby(group.names[hosts.rank], options.socket_bytes);
+            if (!near) return invalid_argument("rank: another process of this system has its place");
+        }
         tcp_address at = group.addresses[hosts.rank];
         if (!options.bind.empty()) {
             boost::asio::ip::address address;
@@ -233,7 +249,8 @@ std::unique_ptr<tcp_mesh<M>> join_hosts(const tcp_hosts& hosts, const tcp_option
                       ? options.cores
                       : sum_of_cores(group.addresses, std::vector<std::uint32_t>(group.addresses.size(), mine));
     group.patience_ns = deadline_after(steady_now_ns(), options.timeout_ns);
-    return open_mesh<M>(group, hosts.key, options, std::move(listener), result);
+    return open_mesh<M, C>(group, hosts.key, options, std::move(settings), std::move(listener), std::move(near),
+                           result);
 }
 
 } // namespace bough::detail

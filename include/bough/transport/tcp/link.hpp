@@ -53,15 +53,25 @@ struct wake_rooms {
     wake_room read, write;
 };
 
+// `Stream`: as tcp_stream.
+template <class Stream>
 struct tcp_link {
     // `mine`, `theirs`: the windows of the two ranks.
-    tcp_link(tcp_stream::socket_type&& socket, wake_rooms& room, tcp_memory& memory, rank_t to,
-             std::uint64_t most_unexpected, std::uint64_t mine, std::uint64_t theirs)
-        : peer(to), rooms(room), stream(std::move(socket)), in(memory, to, most_unexpected, mine), out(theirs) {}
+    tcp_link(Stream&& connected, wake_rooms& room, tcp_memory& memory, rank_t to, std::uint64_t most_unexpected,
+             std::uint64_t mine, std::uint64_t theirs)
+        : peer(to), rooms(room), stream(std::move(connected)), in(memory, to, most_unexpected, mine), out(theirs) {}
+
+    bool has_to_write() const noexcept { return (!out.idle() && !out.broken()) || stream.holds(); }
+    // As tcp_outgoing's.
+    template <class F>
+    void flush(F&& written) {
+        stream.push();
+        if (!out.idle()) out.flush(stream, written);
+    }
 
     rank_t peer;
     wake_rooms& rooms;
-    tcp_stream stream;
+    Stream stream;
     tcp_incoming in;
     tcp_outgoing out;
     bool open = true;

@@ -12,6 +12,8 @@
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
 #include <bough/transport/detail/forks.hpp>
+#include <bough/transport/detail/quietly.hpp>
+#include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/door.hpp>
 #include <bough/transport/tcp/link.hpp>
 #include <bough/transport/tcp/mac.hpp>
@@ -41,19 +43,24 @@ struct tcp_group {
     std::uint64_t job = 0;
     rank_t rank = 0;
     std::vector<tcp_address> addresses; // by rank
+    std::vector<near_name> names;       // the same, for those of this system; none: zeros
     std::uint32_t cores = 1;
     std::uint64_t patience_ns = 0; // time of now_ns(); until then a rank that cannot be reached is merely late
 };
 
-template <Mac M>
+template <Mac M, class Channel = plain_channel>
 class tcp_mesh {
 public:
-    tcp_mesh(const tcp_group& group, const job_key& key, const tcp_options& options)
-        : options_(options), group_(group), memory_(options.unexpected_bytes),
+    using settings_type = typename Channel::settings;
+    using session_type = typename Channel::session;
+    using link_type = tcp_link<typename Channel::stream>;
+
+    tcp_mesh(const tcp_group& group, const job_key& key, const tcp_options& options, settings_type&& settings)
+        : options_(options), group_(group), settings_(std::move(settings)), memory_(options.unexpected_bytes),
           window_kib_(
               static_cast<std::uint32_t>(std::min<std::uint64_t>(options.unexpected_bytes_per_peer >> 10, ~0u))),
           door_({group.job, static_cast<rank_t>(group.addresses.size()), no_rank, group.rank, window_kib_}, key,
-                {options.strangers, options.stranger_timeout_ns, 20'000'000, options.socket_bytes}),
+                {options.strangers, options.stranger_timeout_ns, 20'000'000, options.socket_bytes}, settings_, io_),
           links_(group.addresses.size()), places_(group.addresses.size(), place::none) {
         spins_ = size() > cores() ? 0 : 300;
         hot_.reserve(size());
@@ -64,7 +71,7 @@ public:
     tcp_mesh& operator=(const tcp_mesh&) = delete;
     ~tcp_mesh() {
         if (!forked())
-            say_goodbye();
+            quietly([this] { say_goodbye(); });
         else
             part_from_parent();
     }
@@ -75,14 +82,14 @@ public:
     bool forked() const noexcept { return forks() != forks_; }
 
     // Opens the door; of an eager group, waits until every pair is connected.
-    status open(unique_fd listener) {
-        if (const status bad = door_.open(std::move(listener))) return bad;
+    status open(unique_fd listener, unique_fd near) {
+        if (const status bad = door_.open(std::move(listener), std::move(near))) return bad;
         if (size() > options_.eager_mesh) {
             lazy_ = true;
             listen_at_door();
             return {};
         }
-        for (rank_t r = 0; r != rank(); ++r) door_.call_on(r, group_.addresses[r]);
+        for (rank_t r = 0; r != rank(); ++r) door_.call_on(r, group_.addresses[r], group_.names[r]);
         const std::uint64_t last = deadline_after(steady_now_ns(), options_.timeout_ns);
         for (std::uint64_t pause_us = 20; connected_ + 1 < size();
              pause_us = std::min<std::uint64_t>(500, pause_us + 5)) {
@@ -104,10 +111,10 @@ public:
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank() || places_[to] == place::lost || forked()) return posted::failed;
         if (places_[to] == place::none) {
-            door_.call_on(to, group_.addresses[to]);
+            door_.call_on(to, group_.addresses[to], group_.names[to]);
             return posted::would_block;
         }
-        tcp_link& link = *links_[to];
+        link_type& link = *links_[to];
         const posted result = link.out.post(link.stream, tag, bytes, id);
         touch(link); // also to begin a new turn at the next poll
         return result;
@@ -126,7 +133,7 @@ public:
         if (next_end_ != ends_.size()) found += hand_over(events);
         if (found == events.size()) return found;
         for (std::size_t i = 0; i < hot_.size();) {
-            tcp_link& link = *hot_[i];
+            link_type& link = *hot_[i];
             bool moved = false;
             if (link.open) found += link.in.poll(link.stream, events.subspan(found), ends_, moved);
             if (!link.out.credit(link.in.credit())) link.in.accuse();
@@ -153,10 +160,11 @@ public:
     }
 
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        if (forked()) return posted::failed;
         tcp_arrival* a = memory_.find(handle);
         if (a == nullptr || a->bytes != into.size() || a->at == tcp_arrival::place::void_) return posted::failed;
         if (a->at == tcp_arrival::place::stream) {
-            tcp_link& link = *links_[a->peer];
+            link_type& link = *links_[a->peer];
             return link.in.take(link.stream, into, id);
         }
         if (!into.empty()) std::memcpy(into.data(), a->data, into.size());
@@ -164,6 +172,7 @@ public:
         return posted::complete;
     }
     void release(std::uint64_t handle) {
+        if (forked()) return;
         tcp_arrival* a = memory_.find(handle);
         if (a == nullptr) return;
         if (a->at == tcp_arrival::place::stream)
@@ -173,6 +182,7 @@ public:
     }
 
     errc cancel(std::uint64_t id) {
+        if (forked()) return errc::forked_child;
         for (const auto& link : links_) {
             if (!link || !link->open) continue;
             bool went_out = false;
@@ -190,14 +200,14 @@ public:
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         if (idle < spins_ || forked() || next_end_ != ends_.size()) return;
         std::uint64_t most_ns = 50'000'000;
-        for (tcp_link* link : hot_) {
+        for (link_type* link : hot_) {
             if (link->in.blocked())
                 most_ns = std::min<std::uint64_t>(most_ns, 200'000); // it will not stay so
             else
                 listen_to(*link);
         }
-        std::erase_if(hot_, [](const tcp_link* link) { return link->listening; });
-        for (tcp_link* link : dirty_) wait_for_room(*link);
+        std::erase_if(hot_, [](const link_type* link) { return link->listening; });
+        for (link_type* link : dirty_) wait_for_room(*link);
         if (lazy_) listen_at_door();
         if (lazy_ && door_.busy()) most_ns = std::min<std::uint64_t>(most_ns, 500'000);
         const std::uint64_t now = steady_now_ns();
@@ -223,9 +233,9 @@ public:
         for (const auto& link : links_) {
             if (!link || !link->open) continue;
             if (link->in.is_impatient()) return false;
-            if (link->in.owes_credit() && link->out.idle() && !link->out.broken())
+            if (link->in.owes_credit() && !link->has_to_write() && !link->out.broken())
                 return false; // the next poll tells it
-            const bool to_write = !link->out.idle() && !link->out.broken();
+            const bool to_write = link->has_to_write();
             if (to_write || link->in.blocked())
                 watch_.ask(link->stream.socket().native_handle(), !link->in.blocked(), to_write);
         }
@@ -256,24 +266,26 @@ public:
         // Both call: the higher rank's connection is the pair's.
         return door_.is_connected(from) && rank() > from ? tcp_verdict::taken : tcp_verdict::welcome;
     }
-    void attach(rank_t peer, unique_fd socket, std::uint32_t window_kib) {
-        set_socket_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-        const tcp_address at = local_address(socket.get());
+    void attach(rank_t peer, unique_fd socket, session_type session, std::uint32_t window_kib) {
+        const int family = family_of(socket.get()), protocol = family == AF_UNIX ? 0 : IPPROTO_TCP;
+        if (protocol != 0) set_socket_option(socket.get(), protocol, TCP_NODELAY, 1);
         tcp_stream::socket_type made(io_);
         boost::system::error_code error;
-        made.assign({at.protocol().family(), IPPROTO_TCP}, socket.get(), error);
+        made.assign({family, protocol}, socket.get(), error);
         if (error || (watch_.is_open() && !watch_.add(socket.get()))) { // no room in the event queue of the kernel
             ++shortages_;
             return report_lost(peer, errc::no_resources);
         }
         (void)socket.release();
         made.non_blocking(true, error);
-        links_[peer] = std::make_unique<tcp_link>(std::move(made), *rooms_.emplace_back(std::make_unique<wake_rooms>()),
-                                                  memory_, peer, options_.unexpected_bytes_per_peer,
-                                                  window_bytes(window_kib_), window_bytes(window_kib));
+        links_[peer] = std::make_unique<link_type>(Channel::make_stream(std::move(made), std::move(session)),
+                                                   *rooms_.emplace_back(std::make_unique<wake_rooms>()), memory_, peer,
+                                                   options_.unexpected_bytes_per_peer, window_bytes(window_kib_),
+                                                   window_bytes(window_kib));
         places_[peer] = place::open;
         ++connected_;
         hot_.push_back(links_[peer].get());
+        if (links_[peer]->has_to_write()) touch(*links_[peer]);
     }
     bool unreachable(rank_t peer) {
         if (!lazy_ || steady_now_ns() < group_.patience_ns) return false;
@@ -288,7 +300,7 @@ private:
     struct wake_up {
         using allocator_type = wake_allocator<void>;
         tcp_mesh* self;
-        tcp_link* link;
+        link_type* link;
         wake_room* room; // is needed when the link is gone
         bool to_write;
         allocator_type get_allocator() const noexcept { return allocator_type(room); }
@@ -324,24 +336,24 @@ private:
         ends_.push_back(e);
     }
 
-    void touch(tcp_link& link) {
+    void touch(link_type& link) {
         if (std::exchange(link.dirty, true)) return;
         dirty_.push_back(&link);
     }
     void use_up(std::uint64_t handle, rank_t peer) {
         memory_.remove(handle);
-        if (tcp_link& link = *links_[peer]; link.in.owes_credit()) touch(link);
+        if (link_type& link = *links_[peer]; link.in.owes_credit()) touch(link);
     }
 
-    void listen_to(tcp_link& link) {
+    void listen_to(link_type& link) {
         if (link.listening || !link.open) return;
         link.listening = true;
         ++cold_;
         link.stream.socket().async_wait(tcp_stream::socket_type::wait_read,
                                         wake_up{this, &link, &link.rooms.read, false});
     }
-    void wait_for_room(tcp_link& link) {
-        if (link.waiting || !link.open || link.out.idle() || link.out.broken()) return;
+    void wait_for_room(link_type& link) {
+        if (link.waiting || !link.open || !link.has_to_write()) return;
         link.waiting = true;
         link.stream.socket().async_wait(tcp_stream::socket_type::wait_write,
                                         wake_up{this, &link, &link.rooms.write, true});
@@ -369,14 +381,12 @@ private:
 
     void flush() {
         std::size_t kept = 0;
-        for (tcp_link* link : dirty_) {
+        for (link_type* link : dirty_) {
             link->out.new_turn();
             if (link->open && link->in.owes_credit() && link->out.give_credit(link->in.used_up()))
                 link->in.credit_given();
-            if (link->open && !link->out.idle())
-                link->out.flush(link->stream,
-                                [&](std::uint64_t id) { ends_.push_back(end_of(id, errc::ok, link->peer)); });
-            if (link->open && !link->out.idle() && !link->out.broken())
+            if (link->open) link->flush([&](std::uint64_t id) { ends_.push_back(end_of(id, errc::ok, link->peer)); });
+            if (link->open && link->has_to_write())
                 dirty_[kept++] = link;
             else
                 link->dirty = false;
@@ -394,7 +404,7 @@ private:
         return n;
     }
 
-    BOUGH_COLD void lose(tcp_link& link, event& e) {
+    BOUGH_COLD void lose(link_type& link, event& e) {
         e = {};
         e.what = event::kind::lost;
         e.code = link.in.fault();
@@ -421,31 +431,25 @@ private:
 
     // The kernel's event queue is shared with the parent, whose sockets must not be taken out of it.
     BOUGH_COLD void part_from_parent() noexcept {
-#if BOUGH_HAS_EXCEPTIONS
-        try {
-            io_.notify_fork(boost::asio::io_context::fork_child);
-        } catch (...) { // no new queue to be had: the parent may be told of events late
-        }
-#else
-        io_.notify_fork(boost::asio::io_context::fork_child);
-#endif
+        // Without a new queue the parent may be told of events late.
+        quietly([this] { io_.notify_fork(boost::asio::io_context::fork_child); });
     }
     // What has been said is on its way before the sockets are closed, as far as the peers let it.
     void say_goodbye() {
         const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
-        std::vector<tcp_link*> leaving;
+        std::vector<link_type*> leaving;
         for (const auto& link : links_)
             if (link && link->open) leaving.push_back(link.get());
-        for (tcp_link* link : leaving) {
+        for (link_type* link : leaving) {
             // What is pending is lost with this rank; what was copied is not.
             link->out.keep_copied();
-            link->out.flush(link->stream, [](std::uint64_t) {});
+            link->flush([](std::uint64_t) {});
         }
-        std::erase_if(leaving, [](tcp_link* link) { return has_hung_up(link->stream.socket().native_handle()); });
+        std::erase_if(leaving, [](link_type* link) { return has_hung_up(link->stream.socket().native_handle()); });
         while (!leaving.empty() && steady_now_ns() < last) {
-            std::erase_if(leaving, [](tcp_link* link) {
-                if (!link->out.idle() && !link->out.broken()) {
-                    link->out.flush(link->stream, [](std::uint64_t) {});
+            std::erase_if(leaving, [](link_type* link) {
+                if (link->has_to_write()) {
+                    link->flush([](std::uint64_t) {});
                     return false;
                 }
                 return unsent_bytes(link->stream.socket().native_handle()) == 0 ||
@@ -457,6 +461,7 @@ private:
 
     tcp_options options_;
     tcp_group group_;
+    settings_type settings_;
     std::uint32_t forks_ = forks();
     std::uint32_t spins_ = 0;
     tcp_memory memory_;
@@ -464,10 +469,10 @@ private:
     std::vector<std::unique_ptr<wake_rooms>> rooms_;
     boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
-    tcp_door<M> door_;
-    std::vector<std::unique_ptr<tcp_link>> links_; // by rank
+    tcp_door<M, Channel> door_;
+    std::vector<std::unique_ptr<link_type>> links_; // by rank
     std::vector<place> places_;
-    std::vector<tcp_link*> hot_, dirty_;
+    std::vector<link_type*> hot_, dirty_;
     std::vector<event> ends_; // that are not handed over yet, from next_end_ on
     std::size_t next_end_ = 0;
     std::size_t cold_ = 0;

@@ -12,6 +12,15 @@
 
 namespace bough {
 
+// Of bough::tcp_tls (bough/transport/tcp/tls.hpp). Each is the path of a PEM file, or PEM text.
+struct tls_options {
+    std::string certificate{}; // of this rank, and of whoever stands between it and an authority
+    std::string key{};         // the private key of the certificate, without a password
+    std::string authorities{}; // whose certificates are believed
+    std::string name{};        // that every peer's certificate must have, as if it were a host's; empty: any
+    friend bool operator==(const tls_options&, const tls_options&) = default;
+};
+
 struct tcp_options {
     // The numeric IPv4 or IPv6 address to listen at. Empty: loopback; from a host list: this rank's own entry.
     std::string bind{};
@@ -27,6 +36,8 @@ struct tcp_options {
     std::uint64_t linger_ns = 1'000'000'000; // how long a rank that leaves waits for what it has said to go out
     std::uint32_t socket_bytes = 0;          // the kernel's buffers per socket and direction; 0: as it sees fit
     std::uint32_t cores = 0;                 // that the ranks share; 0: ask the systems
+    bool near_sockets = true;                // ranks of one system talk over Unix sockets instead of TCP (Linux)
+    tls_options tls{};                       // plain tcp refuses to join with any
 };
 
 // A group could not be joined: why() says the cause and, if it is known, the rank that is missing.

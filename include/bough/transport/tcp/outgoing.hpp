@@ -33,7 +33,8 @@ public:
     void new_turn() noexcept { written_ = false; }
 
     // As post_send, to a peer that is there.
-    posted post(tcp_stream& stream, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+    template <class Stream>
+    posted post(Stream& stream, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (broken_ || bytes.size() > most_frame_bytes) return broken_ ? posted::would_block : posted::failed;
         const frame f{tag, bytes.size(), sequence_,
                       bytes.size() > most_short_bytes ? frame_kind::long_message : frame_kind::message};
@@ -95,8 +96,8 @@ public:
     }
 
     // Writes what the socket takes. `written(id)`: a long message has gone out.
-    template <class F>
-    void flush(tcp_stream& stream, F&& written) {
+    template <class Stream, class F>
+    void flush(Stream& stream, F&& written) {
         while (count_ != 0 && !broken_) {
             io_vectors<const std::byte> out;
             std::size_t asked = 0;
@@ -181,7 +182,8 @@ private:
     };
 
     // A very short one is copied: cheaper than to name its pieces to the kernel.
-    static io_result write_frame(tcp_stream& stream, const frame& f, const frame_header& header,
+    template <class Stream>
+    static io_result write_frame(Stream& stream, const frame& f, const frame_header& header,
                                  std::span<const std::byte> bytes, std::size_t tail, std::size_t& n) {
         if (bytes.size() <= 256) {
             std::array<std::byte, frame_header_bytes + 256> whole;

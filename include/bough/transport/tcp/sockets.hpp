@@ -56,6 +56,19 @@ inline void set_socket_option(int descriptor, int level, int name, int value) no
     (void)::setsockopt(descriptor, level, name, &value, sizeof value);
 }
 
+// The kernel's buffers, of a socket and of what it accepts; 0: as it sees fit.
+inline void set_socket_buffers(int descriptor, std::uint32_t bytes) noexcept {
+    if (bytes == 0) return;
+    set_socket_option(descriptor, SOL_SOCKET, SO_RCVBUF, static_cast<int>(bytes));
+    set_socket_option(descriptor, SOL_SOCKET, SO_SNDBUF, static_cast<int>(bytes));
+}
+
+// AF_INET, AF_INET6 or AF_UNIX.
+inline int family_of(int descriptor) noexcept {
+    sockaddr_storage at{};
+    auto length = static_cast<socklen_t>(sizeof at);
+    return ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&at), &length) == 0 ? at.ss_family : AF_UNSPEC;
+}
 inline tcp_address local_address(int descriptor) noexcept {
     tcp_address at;
     auto length = static_cast<socklen_t>(at.capacity());
@@ -76,6 +89,7 @@ inline bool has_hung_up(int descriptor) noexcept {
 
 // What was written but has not reached the other machine.
 inline std::size_t unsent_bytes(int descriptor) noexcept {
+    if (family_of(descriptor) == AF_UNIX) return 0; // there is none
 #if defined(SIOCOUTQ)
     int bytes = 0;
     if (::ioctl(descriptor, SIOCOUTQ, &bytes) == 0) return static_cast<std::size_t>(bytes);

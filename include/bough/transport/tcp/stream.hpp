@@ -84,6 +84,15 @@ public:
         ++calls_;
         return result_of(error);
     }
+    // What can still be read if nothing more comes.
+    std::uint64_t coming() {
+        boost::system::error_code error;
+        const std::size_t bytes = socket_.available(error);
+        return error ? 0 : bytes;
+    }
+    // Bytes that write() took and the kernel did not: none.
+    static constexpr bool holds() noexcept { return false; }
+    static void push() noexcept {}
     // System calls that moved data, or tried to.
     std::uint64_t calls() const noexcept { return calls_; }
 

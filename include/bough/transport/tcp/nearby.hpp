@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// How ranks of one system find each other without TCP: each listens at a Unix socket as well, by a name that only the ranks of
+// the job can know. Whoever answers by that name, and proves to have the key, is a rank here; where nobody does, TCP it is.
+// Names are abstract ones, which no file stands for and which end with their process: Linux. Elsewhere there are none.
+#ifndef BOUGH_TRANSPORT_TCP_NEARBY_HPP
+#define BOUGH_TRANSPORT_TCP_NEARBY_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/transport/tcp/handshake.hpp>
+#include <bough/transport/tcp/mac.hpp>
+#include <bough/transport/tcp/sockets.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#if defined(__linux__)
+#include <sys/un.h>
+#endif
+
+namespace bough::detail {
+
+using near_name = std::array<std::byte, 16>; // zeros: none
+
+// Of a rank of a job whose key is known beforehand.
+template <Mac M>
+near_name near_name_of(const job_key& key, std::uint64_t job, rank_t rank) {
+    static constexpr char label[] = "bough tcp: near";
+    std::array<std::byte, sizeof label + 12> text{};
+    std::memcpy(text.data(), label, sizeof label);
+    handshake_layout::put(std::span(text).subspan(sizeof label, 8), job);
+    handshake_layout::put(std::span(text).subspan(sizeof label + 8, 4), rank);
+    std::array<std::byte, mac_bytes> tag{};
+    near_name name{};
+    if (M::authenticate(key.bytes(), text, tag)) std::copy_n(tag.begin(), name.size(), name.begin());
+    return name;
+}
+
+#if defined(__linux__)
+inline constexpr bool has_near_sockets = true;
+
+struct near_address {
+    explicit near_address(const near_name& name) noexcept {
+        static constexpr char prefix[] = "bough-", digits[] = "0123456789abcdef";
+        at.sun_family = AF_UNIX;
+        std::memcpy(at.sun_path + 1, prefix, sizeof prefix - 1);
+        char* to = at.sun_path + sizeof prefix;
+        for (const std::byte b : name) {
+            *to++ = digits[std::to_integer<unsigned>(b) >> 4];
+            *to++ = digits[std::to_integer<unsigned>(b) & 15];
+        }
+        length = static_cast<socklen_t>(to - reinterpret_cast<const char*>(&at));
+    }
+    const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&at); }
+
+    sockaddr_un at{};
+    socklen_t length = 0;
+};
+
+// What a sender's kernel keeps for a receiver that is slow; 0: 1 MiB, as far as the system allows. With what it gives
+// by itself, a fifth of that, eight ranks that exchange 1 MiB sleep twice as often.
+inline void set_near_buffers(int descriptor, std::uint32_t socket_bytes) noexcept {
+    set_socket_buffers(descriptor, socket_bytes != 0 ? socket_bytes : 1u << 20);
+}
+inline unique_fd open_near_socket(std::uint32_t socket_bytes) noexcept {
+    unique_fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket) set_near_buffers(socket.get(), socket_bytes);
+    return socket;
+}
+// Empty: the name is taken, or there is no socket.
+inline unique_fd listen_nearby(const near_name& name, std::uint32_t socket_bytes) noexcept {
+    unique_fd listener = open_near_socket(socket_bytes);
+    const near_address at(name);
+    if (listener && (::bind(listener.get(), at.get(), at.length) != 0 || ::listen(listener.get(), SOMAXCONN) != 0))
+        listener.reset();
+    return listener;
+}
+// Empty: nobody listens by that name here.
+inline unique_fd connect_nearby(const near_name& name, std::uint32_t socket_bytes) noexcept {
+    if (name == near_name{}) return {};
+    unique_fd socket = open_near_socket(socket_bytes);
+    const near_address at(name);
+    if (socket && ::connect(socket.get(), at.get(), at.length) != 0) socket.reset();
+    return socket;
+}
+#else
+inline constexpr bool has_near_sockets = false;
+inline void set_near_buffers(int, std::uint32_t) noexcept {}
+inline unique_fd listen_nearby(const near_name&, std::uint32_t) noexcept { return {}; }
+inline unique_fd connect_nearby(const near_name&, std::uint32_t) noexcept { return {}; }
+#endif
+
+} // namespace bough::detail
+
+#endif

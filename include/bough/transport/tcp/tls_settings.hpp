@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// The certificate of a rank, its key, and whom it believes, for all TLS connections of the rank.
+#ifndef BOUGH_TRANSPORT_TCP_TLS_SETTINGS_HPP
+#define BOUGH_TRANSPORT_TCP_TLS_SETTINGS_HPP
+
+#include <bough/core/status.hpp>
+#include <bough/transport/tcp/options.hpp>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include <memory>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <string>
+#include <utility> // before any header of Asio 1.74
+
+namespace bough::detail {
+
+class tls_settings {
+public:
+    using context_type = boost::asio::ssl::context;
+
+    // Pre: load() has found nothing wrong.
+    context_type& context() noexcept { return *context_; }
+
+    status load(const tls_options& options) {
+        if (options.certificate.empty()) return invalid_argument("tls.certificate: is not set");
+        if (options.key.empty()) return invalid_argument("tls.key: is not set");
+        if (options.authorities.empty()) return invalid_argument("tls.authorities: are not set");
+        context_ = std::make_unique<context_type>(context_type::tlsv13);
+        context_type& c = *context_;
+        boost::system::error_code error;
+        // Nobody is asked for the password of a key.
+        c.set_password_callback([](std::size_t, context_type::password_purpose) { return std::string(); }, error);
+        if (is_text(options.certificate))
+            c.use_certificate_chain(boost::asio::buffer(options.certificate), error);
+        else
+            c.use_certificate_chain_file(options.certificate, error);
+        if (error) return invalid_argument("tls.certificate: cannot be read as PEM");
+        if (is_text(options.key))
+            c.use_private_key(boost::asio::buffer(options.key), context_type::pem, error);
+        else
+            c.use_private_key_file(options.key, context_type::pem, error);
+        if (error || SSL_CTX_check_private_key(c.native_handle()) != 1)
+            return invalid_argument("tls.key: is not that of tls.certificate, or cannot be read as PEM");
+        if (is_text(options.authorities))
+            c.add_certificate_authority(boost::asio::buffer(options.authorities), error);
+        else
+            c.load_verify_file(options.authorities, error);
+        if (error) return invalid_argument("tls.authorities: cannot be read as PEM");
+        c.set_verify_mode(boost::asio::ssl::verify_peer | boost::asio::ssl::verify_fail_if_no_peer_cert, error);
+        SSL_CTX_set_num_tickets(c.native_handle(), 0); // no session is resumed
+        SSL_CTX_set_session_cache_mode(c.native_handle(), SSL_SESS_CACHE_OFF);
+        if (!believes_itself()) return invalid_argument("tls.certificate: tls.authorities do not vouch for it now");
+        // From here on of the peers: this rank's own certificate need not have the name.
+        if (!options.name.empty() &&
+            X509_VERIFY_PARAM_set1_host(SSL_CTX_get0_param(c.native_handle()), options.name.c_str(), 0) != 1)
+            return invalid_argument("tls.name: is no name");
+        return {};
+    }
+
+private:
+    static bool is_text(const std::string& given) { return given.find("-----BEGIN") != given.npos; }
+
+    // Is its own certificate what it asks of the others'? If not, all of them would refuse it.
+    bool believes_itself() const {
+        X509_STORE_CTX* const trial = X509_STORE_CTX_new();
+        if (trial == nullptr) return false;
+        SSL_CTX* const c = context_->native_handle();
+        STACK_OF(X509)* chain = nullptr;
+        SSL_CTX_get0_chain_certs(c, &chain);
+        const bool believed =
+            X509_STORE_CTX_init(trial, SSL_CTX_get_cert_store(c), SSL_CTX_get0_certificate(c), chain) == 1 &&
+            X509_verify_cert(trial) == 1;
+        X509_STORE_CTX_free(trial);
+        return believed;
+    }
+
+    std::unique_ptr<context_type> context_;
+};
+
+} // namespace bough::detail
+
+#endif
