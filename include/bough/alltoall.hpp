@@ -12,7 +12,8 @@
 // ends know, and are refused.
 // Every rank gives the same type and choice. alltoall: every block has the same length on all ranks. alltoallv: what rank i
 // sends to rank j is as long as what j receives from i; if it is not, that is an error (call_mismatch) at j, at the others
-// from this call or their next one, and nothing is cut off. An alltoall and an alltoallv do not match. On error `out` is unspecified, `in` is unchanged.
+// from this call or their next one, and nothing is cut off. An alltoall and an alltoallv do not match. On error
+// `out` is unspecified, `in` is unchanged.
 #ifndef BOUGH_ALLTOALL_HPP
 #define BOUGH_ALLTOALL_HPP
 

@@ -13,12 +13,14 @@
 // All are collective over `comm`. Communicators over one transport share its fate: a failure in one poisons all of them;
 // shrink() ends that, and all older communicators with it (their calls end with group_poisoned). A group can make 65,534
 // communicators; then duplicate and split end with no_resources, until the next shrink. Over bough::serialised transports
-// several threads of a rank may make communicators at the same time, each from one of its own.
+// several threads of a rank may make communicators at the same time, each from one of its own; if they are so much in each
+// other's way that the timeout of `comm` passes, the call ends with deadline on all of its ranks, and may be made again.
 #ifndef BOUGH_GROUP_HPP
 #define BOUGH_GROUP_HPP
 
 #include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/error.hpp>
 #include <bough/execute/agreement.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -47,7 +49,8 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
 // between anywhere: so each member reserves one, and if they differ, the largest, if it is still free on all. One allreduce,
 // and more whenever others were in the way: then a thread that is not the first in line on its rank proposes none (0), and all
 // begin anew, so that the thread of the lowest communicator gets its number first. Not in every round: the first in line may
-// wait for a rank that makes this communicator before that one.
+// wait for a rank that makes this communicator before that one. No bound on the rounds follows from that, so the communicator's
+// timeout is one: when it has passed on any member they all end with errc::deadline, in the same round, and nothing is broken.
 template <class X>
 status fresh_context(communicator<X>& comm, std::uint16_t& made) {
     session<X>& shared = *comm.shared_session();
@@ -66,21 +69,25 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
     const auto give_back = [&](std::uint16_t n) {
         if (n != 0) locked([&](contexts& c) { c.give_back(n); });
     };
+    const std::uint64_t last = deadline_after(shared.now_ns(), comm.options().timeout_ns);
     for (std::uint32_t least = 1, round = 0;; ++round) {
         const bool in_turn = round % 8 != 0;
         const std::uint16_t mine = locked(
             [&](contexts& c) { return !in_turn || c.is_first(place.from) ? c.reserve(least) : std::uint16_t{0}; });
-        std::array<std::uint32_t, 2> range{mine, ~std::uint32_t{mine}}; // the largest, and the complement of the least
+        // The largest, the complement of the least, and whether somebody's time is up.
+        std::array<std::uint32_t, 3> range{mine, ~std::uint32_t{mine}, round != 0 && shared.now_ns() >= last ? 1u : 0u};
         status s;
         allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
         const auto most = static_cast<std::uint16_t>(range[0]);
         if (!s && most == contexts::none) s.code = errc::no_resources;
         if (s) return give_back(mine), s;
-        if (~range[1] == 0) { // somebody's turn has not come
+        const bool all_propose = ~range[1] != 0;
+        if (all_propose && range[0] == ~range[1]) return made = mine, s; // all have the same
+        if (range[2] != 0) return give_back(mine), status{.code = errc::deadline};
+        if (!all_propose) { // somebody's turn has not come
             give_back(mine);
             continue;
         }
-        if (range[0] == ~range[1]) return made = mine, s; // all have the same
         std::uint32_t is_free = mine == most || locked([&](contexts& c) { return c.claim(most); }) ? 1 : 0;
         const bool has_it = is_free != 0;
         if (mine != most) give_back(mine);

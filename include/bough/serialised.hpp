@@ -100,8 +100,6 @@ public:
         wake_sleeper();
         return this->inner_.cancel(id);
     }
-    bool unsent() const noexcept requires requires(const T& t) { t.unsent(); }
-    { return this->inner_.unsent(); }
 
     // For a progress_thread. These four within with_lock of the session.
     void set_bell(std::shared_ptr<progress_bell> bell) noexcept { bell_ = std::move(bell); }

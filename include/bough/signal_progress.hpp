@@ -12,7 +12,9 @@
 // What a signal handler may do depends on what it has interrupted: progress allocates and calls the user's op, which it must
 // not if the interrupted code is in malloc, in a lock or in bough itself. So the signal does its work only inside of a
 // region that you declare interruptible(): there the thread computes, and neither allocates, locks, throws, does I/O nor calls
-// bough. Elsewhere it only sets a flag, which the next region, or any call that makes progress, serves.
+// bough. Elsewhere it only sets a flag, which the next region, or any call that makes progress, serves. A thread is in one
+// region at a time, whatever the object: regions do not nest. Deadlines are not looked at inside of one unless a signal comes:
+// an operation that nobody sends anything for ends by its deadline in the first call after it.
 //
 // Only one signal is raised until it has been served. The kernel raises none for eventfds and epoll queues (fcntl, F_SETSIG),
 // so a thread of this object's own does: it sleeps until the transport's descriptor is readable, and uses no processor time
@@ -40,7 +42,7 @@ public:
         listen();
     }
     ~signal_progress() {
-        BOUGH_EXPECTS(inside_ == 0, "signal_progress: destroyed inside of an interruptible region");
+        BOUGH_EXPECTS(!inside(), "signal_progress: destroyed inside of an interruptible region");
         ringer_.stop();
         deaf();
     }
@@ -57,7 +59,7 @@ public:
     private:
         signal_progress* owner_;
     };
-    // Until the end of the region this thread only computes.
+    // Until the end of the region this thread only computes. Pre: it is in no region, of this object or of another.
     [[nodiscard]] region interruptible() { return region(*this); }
 
     // How many signals have come, and how many of them have been served where they came.
@@ -66,23 +68,24 @@ public:
 
 private:
     void enter() {
-        BOUGH_EXPECTS(inside_ == 0, "interruptible: regions do not nest");
-        do {
+        BOUGH_EXPECTS(!inside(), "interruptible: regions do not nest");
+        for (;;) {
             pending_ = 0;
             turn();
-            inside_ = 1;
-            std::atomic_signal_fence(std::memory_order_seq_cst);
-        } while (pending_ != 0 && (inside_ = 0, true)); // a signal came before the region had begun
+            mine_ = 1;
+            set_inside(true);
+            if (pending_ == 0) return;
+            leave(); // a signal came before the region had begun
+        }
     }
     void leave() noexcept {
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        inside_ = 0;
-        std::atomic_signal_fence(std::memory_order_seq_cst);
+        set_inside(false);
+        mine_ = 0;
     }
     // Of the handler.
     void taken() noexcept override {
         signals_ = signals_ + 1;
-        if (inside_ == 0) {
+        if (!inside() || mine_ == 0) { // elsewhere, or in the region of another object
             pending_ = 1;
             return;
         }
@@ -90,8 +93,8 @@ private:
 #if BOUGH_HAS_EXCEPTIONS
         try {
             turn();
-        } catch (...) { // memory ran out: the next call will see
-            pending_ = 1;
+        } catch (...) { // memory ran out: it is tried again, here or in the next call
+            ringer_.arm_after(a_while_ns);
         }
 #else
         turn();
@@ -103,14 +106,17 @@ private:
             const int sleep_ms = events_.prepare();
             if (sleep_ms == 0) continue;
             if (sleep_ms > 1) ringer_.arm();
+            if (sleep_ms == 1) break; // there is no descriptor after all
             return;
         }
-        ringer_.arm(); // it is readable at once, if that helps
+        ringer_.arm_after(a_while_ns); // nothing else raises it
     }
+
+    static constexpr long a_while_ns = 1'000'000;
 
     event_progress<T> events_;
     detail::signal_ringer ringer_;
-    volatile std::sig_atomic_t inside_ = 0, pending_ = 0;
+    volatile std::sig_atomic_t mine_ = 0, pending_ = 0; // the region is this object's; a signal came outside of it
     volatile std::uint64_t signals_ = 0, served_ = 0;
 };
 

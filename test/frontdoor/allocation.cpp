@@ -2,6 +2,7 @@
 // Once warm, a collective allocates nothing: not on the heap of any rank, for short messages and for long ones. Except when
 // more messages are early at a time than ever before: then one allocation for each, see bough/execute/early.hpp.
 #include "support/catch.hpp"
+#include "support/counted_new.hpp"
 #include <bough/algorithm/circulant.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
@@ -36,56 +37,8 @@
 
 namespace {
 
-// Of this thread.
-thread_local std::size_t allocations = 0;
-// How many more succeed before one fails; negative: all do.
-thread_local long until_failure = -1;
-// And all that follow.
-thread_local bool fail_for_good = false;
-bool fails_now() noexcept {
-    if (until_failure == 0 && fail_for_good) return true;
-    return until_failure >= 0 && until_failure-- == 0;
-}
-
-void* allocate(std::size_t bytes) {
-    ++allocations;
-    if (fails_now()) throw std::bad_alloc();
-    if (void* p = std::malloc(bytes == 0 ? 1 : bytes)) return p;
-    throw std::bad_alloc();
-}
-void* allocate(std::size_t bytes, std::align_val_t alignment) {
-    ++allocations;
-    if (fails_now()) throw std::bad_alloc();
-    const auto a = static_cast<std::size_t>(alignment);
-    if (void* p = std::aligned_alloc(a, (bytes + a - 1) / a * a)) return p;
-    throw std::bad_alloc();
-}
-
-} // namespace
-
-void* operator new(std::size_t bytes) { return allocate(bytes); }
-void* operator new[](std::size_t bytes) { return allocate(bytes); }
-void* operator new(std::size_t bytes, std::align_val_t a) { return allocate(bytes, a); }
-void* operator new[](std::size_t bytes, std::align_val_t a) { return allocate(bytes, a); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return ++allocations, std::malloc(bytes + 1); }
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
-    return ++allocations, std::malloc(bytes + 1);
-}
-// Not inlined: g++ 12 would see free() meet operator new, and warn.
-[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, const std::nothrow_t&) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-
-namespace {
-
 using namespace bough;
+using bough_test::allocations, bough_test::fail_for_good, bough_test::until_failure;
 
 // Allocations of one rank after warm-up, by collective: allreduce, reduce, broadcast, barrier, scans, and those of blocks.
 // A barrier keeps the ranks together: a message is early by one operation at most. In the warm-up it is, as much as can be:

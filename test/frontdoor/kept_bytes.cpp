@@ -2,18 +2,15 @@
 // A transport that breaks its rule and never gives the bytes of a cancelled send back: nothing waits for ever, and no memory
 // is destroyed that it may still read.
 #include "support/catch.hpp"
+#include "support/last_words.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/start_barrier.hpp>
 
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -44,39 +41,17 @@ private:
     mutable std::uint64_t now_ = 0;
 };
 
-// How a child process ends that calls f, and what it says.
-template <class F>
-int end_of(std::string& words, F&& f) {
-    int ends[2], how = 0;
-    REQUIRE(pipe(ends) == 0);
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        signal(SIGABRT, SIG_DFL); // Catch2 has a handler of its own
-        dup2(ends[1], 2);
-        f();
-        _exit(0);
-    }
-    close(ends[1]);
-    char some[256];
-    for (ssize_t got; (got = read(ends[0], some, sizeof some)) > 0;) words.append(some, static_cast<std::size_t>(got));
-    close(ends[0]);
-    waitpid(child, &how, 0);
-    return how;
-}
-
 } // namespace
 
 TEST_CASE("a handle whose bytes are never given back: they are the caller's, so the program ends with a sentence") {
-    std::string words;
-    const int how = end_of(words, [] {
+    const bough_test::last_words said = bough_test::last_words_of([] {
         int alive = 0;
         communicator comm{keeper{alive}};
         std::vector<int> x(10);
         const operation op = start_allreduce(comm, x, plus{});
     });
-    CHECK((WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT));
-    CHECK(words.find("does not give the bytes of a cancelled operation back") != std::string::npos);
+    CHECK(said.aborted);
+    CHECK(said.has("does not give the bytes of a cancelled operation back"));
 }
 
 TEST_CASE("a handle whose bytes are never given back: they are the library's own, so they stay") {

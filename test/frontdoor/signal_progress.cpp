@@ -2,8 +2,10 @@
 // Signals: an inner rank that only computes does its part all the same; there are none while nothing is in flight.
 #if defined(__linux__)
 #include "support/catch.hpp"
+#include "support/computing.hpp"
 #include "transport/shared_memory_world.hpp"
 #include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/signal_progress.hpp>
 #include <bough/start_allreduce.hpp>
@@ -16,6 +18,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <new>
+#include <sys/mman.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,32 +29,25 @@ namespace {
 using namespace bough;
 using clock_type = std::chrono::steady_clock;
 
-// Computes until `until` is set; false: for 20 s, in vain.
-bool compute(const std::atomic<int>& until, int value) {
-    const auto last = clock_type::now() + std::chrono::seconds(20);
-    volatile double x = 1;
-    while (until.load() < value) {
-        for (int i = 0; i != 1000; ++i) x = x * 1.0000001;
-        if (clock_type::now() > last) return false;
-    }
-    return true;
-}
-
 // A chain: rank 1 passes on what comes from rank 2, which is late; rank 1 computes until rank 0 has the sum.
 struct tally {
-    std::atomic<int> reduced{0}, wrong{0}, served{0};
+    std::atomic<int> in_region{0}, reduced{0}, wrong{0}, served{0};
 };
+bool compute(tally& t, int round) {
+    t.in_region = round;
+    return bough_test::compute_until(t.reduced, round);
+}
 template <class T>
 void exercise(T transport, tally& t) {
     communicator comm{std::move(transport), {.timeout_ns = 30'000'000'000}};
     signal_progress bypass{comm};
     for (int round = 1; round != 11; ++round) {
         std::vector<std::uint64_t> x(round % 2 == 0 ? 20'000 : 5, comm.rank() + 1);
-        if (comm.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        if (comm.rank() == 2) t.wrong += !bough_test::compute_until(t.in_region, round);
         operation op = start_reduce(comm, x, plus{}, root{0}, chain{});
         if (comm.rank() == 1) {
             const auto here = bypass.interruptible();
-            t.wrong += !compute(t.reduced, round);
+            t.wrong += !compute(t, round);
         }
         op.wait();
         if (comm.rank() == 0) {
@@ -59,19 +56,37 @@ void exercise(T transport, tally& t) {
         }
     }
     if (comm.rank() == 1) t.served += static_cast<int>(bypass.served());
-    // Nothing is in flight: messages of others' later calls raise nothing.
+    // Nothing is in flight: messages of others' later calls raise nothing, but one signal may still be under way.
+    constexpr int later = 6;
     barrier(comm);
-    const std::uint64_t before = bypass.signals();
-    if (comm.rank() == 0) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    } else if (comm.rank() == 1) {
+    if (comm.rank() == 1) {
         const auto here = bypass.interruptible();
-        const auto until = clock_type::now() + std::chrono::milliseconds(40);
-        while (clock_type::now() < until) {
-        }
+        const std::uint64_t before = bypass.signals();
+        t.wrong += !compute(t, 10 + later);
+        t.wrong += bypass.signals() > before + 1;
+    } else if (comm.rank() == 0) {
+        t.wrong += !bough_test::compute_until(t.in_region, 10 + later);
     }
-    t.wrong += comm.rank() == 1 && bypass.signals() != before;
+    for (int i = 0; i != later; ++i) {
+        int one = 1;
+        broadcast(comm, std::span(&one, 1), root{0}, chain{});
+        if (comm.rank() != 0) continue;
+        std::this_thread::sleep_for(std::chrono::milliseconds(3)); // a signal for each, if there were any
+        ++t.reduced;
+    }
     barrier(comm);
+}
+void over_shared_memory(tally& t, const shared_memory_options& options) {
+    auto ends = bough_test::shared_ends(3, options);
+    std::vector<std::thread> ranks;
+    for (rank_t r = 0; r != 3; ++r)
+        ranks.emplace_back([&, end = std::move(ends[r])]() mutable { exercise(std::move(end), t); });
+    for (std::thread& r : ranks) r.join();
+}
+void check(const tally& t) {
+    CHECK(t.wrong == 0);
+    CHECK(t.reduced == 16);
+    CHECK(t.served >= 10); // rank 2 waits until rank 1 is in its region
 }
 
 } // namespace
@@ -79,23 +94,29 @@ void exercise(T transport, tally& t) {
 TEST_CASE("signal_progress: a rank that only computes does its part, over threads") {
     tally t;
     in_process{3}.run([&](auto transport) { exercise(std::move(transport), t); });
-    CHECK(t.wrong == 0);
-    CHECK(t.reduced == 10);
-    CHECK(t.served >= 1); // some messages may have come before a region
+    check(t);
 }
 TEST_CASE("signal_progress: a rank that only computes does its part, over shared memory") {
-    tally t;
-    auto ends = bough_test::shared_ends(3);
-    std::vector<std::thread> ranks;
-    for (rank_t r = 0; r != 3; ++r)
-        ranks.emplace_back([&, end = std::move(ends[r])]() mutable { exercise(std::move(end), t); });
-    for (std::thread& r : ranks) r.join();
-    CHECK(t.wrong == 0);
-    CHECK(t.reduced == 10);
-    CHECK(t.served >= 1); // some messages may have come before a region
+    for (const bool direct : {true, false}) {
+        tally t;
+        over_shared_memory(t, {.direct_reads = direct});
+        check(t);
+    }
+}
+TEST_CASE("signal_progress: a rank that only computes does its part, over processes") {
+    void* at = ::mmap(nullptr, sizeof(tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(at != MAP_FAILED);
+    tally& t = *new (at) tally;
+    {
+        bough_test::processes ranks(3, [&](auto& wire, auto&) { exercise(shared_memory(wire), t); });
+        ranks.wait();
+        for (rank_t r = 0; r != 3; ++r) CHECK(ranks.exit_code(r) == 0);
+    }
+    check(t);
+    ::munmap(at, sizeof(tally));
 }
 TEST_CASE("signal_progress: outside of a region a signal does nothing but wait for the next one") {
-    std::atomic<int> wrong{0};
+    std::atomic<int> wrong{0}, armed{0};
     struct sigaction before {
     }, after{};
     ::sigaction(SIGRTMIN + 2, nullptr, &before);
@@ -103,15 +124,16 @@ TEST_CASE("signal_progress: outside of a region a signal does nothing but wait f
         communicator comm{std::move(transport), {.timeout_ns = 30'000'000'000}};
         std::vector<int> x(4, 1);
         if (comm.rank() == 1) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            wrong += !bough_test::compute_until(armed, 1);
             start_allreduce(comm, x, plus{}).wait();
             return;
         }
         signal_progress bypass{comm}, second{comm, SIGRTMIN + 3};
         operation op = start_allreduce(comm, x, plus{});
         { const auto here = bypass.interruptible(); } // armed
-        const auto until = clock_type::now() + std::chrono::milliseconds(60);
-        while (clock_type::now() < until) {
+        armed = 1;
+        const auto soon_enough = clock_type::now() + std::chrono::seconds(20);
+        while (bypass.signals() == 0 && clock_type::now() < soon_enough) {
         }
         wrong += bypass.signals() != 1 || bypass.served() != 0 || op.done();
         { const auto here = bypass.interruptible(); }

@@ -4,6 +4,7 @@
 //   BOUGH_TEST_ALL=1   10,000 interleavings instead of 1,000
 #include "frontdoor/start_flights.hpp"
 #include "support/catch.hpp"
+#include "support/endings.hpp"
 #include <bough/transport/simulated.hpp>
 
 #include <memory>
@@ -13,7 +14,6 @@
 namespace {
 
 using namespace test;
-using bough::errc;
 using bough::rank_t;
 using bits = bough::detail::split_mix;
 
@@ -25,26 +25,15 @@ struct member {
     bool gave_up = false; // cancelled or destroyed something in flight
 };
 
-// What an interleaving has come to; a sentence if it is wrong.
-struct tally {
-    const char* problem = nullptr;
-    int good = 0, bad = 0;
-};
+using tally = bough_test::endings;
 
 // An operation has ended: looked at once.
 void look(flight<starting_some>& f, bool anybody_gave_up, tally& t) {
     bough::status s;
     f.op().wait(s);
     if (!(f.op().result() == s) || !f.op().done() || !f.op().poll()) t.problem = "an operation ended twice";
-    if (!s) {
-        ++t.good;
-        if (!f.right()) t.problem = "an operation ended well with wrong data";
-        return;
-    }
-    ++t.bad;
-    if (!anybody_gave_up) t.problem = "an operation failed though nobody gave up";
-    if (s.code != errc::cancelled && s.code != errc::peer_aborted && s.code != errc::group_poisoned)
-        t.problem = bough::describe(s.code);
+    t.count(s.code, s || f.right(), anybody_gave_up);
+    if (s.code == bough::errc::peer_dead) t.problem = "an operation ended with a death, but nobody has gone";
 }
 
 template <class World>

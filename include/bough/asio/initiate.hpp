@@ -3,7 +3,7 @@
 //
 //   template <class X, class... A>
 //   requires bough::detail::AsyncForm<my_forms, X, A...>
-//   auto async_mine(bough::communicator<X>& comm, A&&... arguments_and_token) {
+//   decltype(auto) async_mine(bough::communicator<X>& comm, A&&... arguments_and_token) {
 //       return bough::detail::async_collective<my_forms>(comm, std::forward<A>(arguments_and_token)...);
 //   }
 // The handler is called by its associated executor, with the associated allocator's memory given back; never inside the
@@ -72,8 +72,21 @@ public:
         auto* made =
             new (static_cast<void*>(place.at)) async_waiter(driver, std::move(own), theirs, std::move(handler));
         place.at = nullptr;
+        // Until somebody looks after it: what is thrown drops the handler, and gives the operation up.
+        struct nobodys {
+            async_waiter* at;
+            ~nobodys() {
+                if (at != nullptr) at->drop();
+            }
+        } fresh{made};
         made->listen(driver);
-        made->done() ? made->complete() : driver.add(*made);
+        if (made->done()) {
+            fresh.at = nullptr;
+            made->complete();
+        } else {
+            driver.add(*made);
+            fresh.at = nullptr;
+        }
     }
 
     bool done() override { return watched_->done(); }

@@ -18,6 +18,7 @@
 
 #include <bough/asio/detail/driver.hpp>
 #include <bough/asio/options.hpp>
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/concepts/transport.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -39,13 +40,16 @@ concept AsioContext = std::is_convertible_v<C&, boost::asio::execution_context&>
 } // namespace detail
 
 template <Transport T, class Executor = boost::asio::any_io_executor>
-class on_executor {
+class on_executor : public forwarding_transport<T> {
+    using base = forwarding_transport<T>;
+    using base::inner_;
+
 public:
     using executor_type = Executor;
     using inner_type = T;
 
     on_executor(T inner, const Executor& executor, const executor_options& options = {})
-        : inner_(std::move(inner)), driver_(std::make_shared<detail::asio_driver<Executor>>(executor, options)) {}
+        : base(std::move(inner)), driver_(std::make_shared<detail::asio_driver<Executor>>(executor, options)) {}
     template <detail::AsioContext C>
     on_executor(T inner, C& context, const executor_options& options = {})
         : on_executor(std::move(inner), Executor(context.get_executor()), options) {}
@@ -57,14 +61,6 @@ public:
 
     executor_type get_executor() const noexcept { return driver_->get_executor(); }
     T& inner() noexcept { return inner_; }
-
-    rank_t rank() const noexcept { return inner_.rank(); }
-    rank_t size() const noexcept { return inner_.size(); }
-    std::uint32_t cores() const noexcept requires requires(const T& t) { t.cores(); }
-    { return inner_.cores(); }
-    bool forked() const noexcept requires requires(const T& t) { t.forked(); }
-    { return inner_.forked(); }
-    std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         driver_->interrupted();
@@ -79,7 +75,6 @@ public:
         driver_->interrupted();
         return inner_.take(handle, into, id);
     }
-    bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
     void release(std::uint64_t handle) {
         driver_->interrupted();
         inner_.release(handle);
@@ -88,8 +83,6 @@ public:
         driver_->interrupted();
         return inner_.cancel(id);
     }
-    bool unsent() const noexcept requires requires(const T& t) { t.unsent(); }
-    { return inner_.unsent(); }
     // Of a blocking call.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
         driver_->interrupted();
@@ -101,7 +94,6 @@ public:
     detail::asio_driver<Executor>& driver() noexcept { return *driver_; }
 
 private:
-    T inner_;
     std::shared_ptr<detail::asio_driver<Executor>> driver_;
 };
 

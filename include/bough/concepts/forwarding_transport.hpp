@@ -11,8 +11,8 @@
 //       }
 //       std::uint64_t sends = 0;
 //   };
-// Forwarded besides what every transport has: claim, wait, cores, forked, and the costs by which plans are chosen, where
-// the inner transport has them. Not its descriptor: what is derived may have news that the descriptor does not know of.
+// Forwarded besides what every transport has: claim, wait, unsent, cores, forked, and the costs by which plans are chosen,
+// where the inner transport has them. Not its descriptor: what is derived may have news that the descriptor does not know of.
 #ifndef BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 
@@ -57,6 +57,8 @@ public:
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
         inner_.wait(idle, deadline_ns);
     }
+    bool unsent() const noexcept requires requires(const T& t) { t.unsent(); }
+    { return inner_.unsent(); }
 
 protected:
     T inner_;

@@ -13,6 +13,7 @@
 #include <bough/detail/front_door.hpp>
 #include <bough/detail/kept_memory.hpp>
 #include <bough/op/any_op.hpp>
+#include <bough/op/detail/mix_hash.hpp>
 #include <bough/op/lift.hpp>
 
 #include <cstddef>
@@ -155,9 +156,9 @@ public:
             strictest = p.alignment > strictest ? p.alignment : strictest;
             commutative_ = commutative_ && p.op.traits.commutative;
             exact_ = exact_ && p.op.traits.exact;
-            ops = mix(ops, p.op.id);
-            types = mix(mix(types, p.op.type.hash), p.op.type.size);
-            lengths = mix(lengths, p.count);
+            ops = mix_hash(ops, p.op.id);
+            types = mix_hash(mix_hash(types, p.op.type.hash), p.op.type.size);
+            lengths = mix_hash(lengths, p.count);
         }
         bytes_ = 0;
         for (std::size_t alignment = strictest; alignment != 0; alignment /= 2)
@@ -169,7 +170,7 @@ public:
         message_.resize(bytes_);
         ops_hash_ = ops;
         types_hash_ = types;
-        lengths = mix(mix(lengths, ops), types);
+        lengths = mix_hash(mix_hash(lengths, ops), types);
         lengths_hash_ = static_cast<std::uint32_t>(lengths ^ lengths >> 32);
         laid_out_ = true;
     }
@@ -205,11 +206,6 @@ public:
     }
 
 private:
-    static std::uint64_t mix(std::uint64_t h, std::uint64_t value) noexcept {
-        h = (h ^ value) * 0x9e37'79b9'7f4a'7c15u;
-        return h ^ h >> 32;
-    }
-
     std::vector<batch_part> parts_;
     kept_memory ops_;
     std::vector<std::byte> message_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What signal_progress is made of: who in a thread is to be told of a signal, and the thread that raises it. Linux.
+// What signal_progress is made of: who in a thread is to be told of a signal, where the thread may be interrupted, and the
+// thread that raises it. Linux.
 #ifndef BOUGH_DETAIL_SIGNALS_HPP
 #define BOUGH_DETAIL_SIGNALS_HPP
 
@@ -11,12 +12,16 @@
 #include <bough/os/fd.hpp>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <mutex>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <thread>
 #include <unistd.h>
@@ -36,6 +41,15 @@ protected:
     ~signal_target() = default;
     virtual void taken() noexcept = 0;
 
+    // Inside of a region this thread only computes: of any object, for what one of them does must not be interrupted by
+    // the others either.
+    static bool inside() noexcept { return depth != 0; }
+    static void set_inside(bool is) noexcept {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        depth = is ? 1 : 0;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+
     // Now complete: may be told.
     void listen() {
         next_ = first;
@@ -46,7 +60,10 @@ protected:
         if (all.count[static_cast<std::size_t>(signal_)]++ != 0) return;
         struct sigaction action {};
         action.sa_sigaction = [](int signal, siginfo_t*, void*) { tell(signal); };
-        action.sa_flags = SA_SIGINFO | SA_RESTART; // not SA_NODEFER: one at a time
+        action.sa_flags = SA_SIGINFO | SA_RESTART;
+        // One at a time, of whatever object: a handler is in bough, and must not be interrupted by another.
+        ::sigemptyset(&action.sa_mask);
+        for (int s = SIGRTMIN; s <= SIGRTMAX; ++s) ::sigaddset(&action.sa_mask, s);
         ::sigaction(signal_, &action, &all.before[static_cast<std::size_t>(signal_)]);
     }
     // Nobody raises it any more; what has been raised is taken out of the queue.
@@ -89,23 +106,25 @@ private:
         errno = error;
     }
     static inline constinit thread_local signal_target* first = nullptr;
+    static inline constinit thread_local volatile std::sig_atomic_t depth = 0;
 
     int signal_;
     signal_target* next_ = nullptr;
 };
 
 // A thread that sleeps until a descriptor is readable, and then raises a signal in the thread that made it, once for each
-// arm(). It has all signals blocked.
+// arm(); or so long after arm_after(). It has all signals blocked.
 class signal_ringer {
 public:
     signal_ringer(int descriptor, int signal)
-        : queue_(::epoll_create1(EPOLL_CLOEXEC)), descriptor_(descriptor),
-          whom_(static_cast<pid_t>(::syscall(SYS_gettid))), signal_(signal) {
+        : queue_(::epoll_create1(EPOLL_CLOEXEC)), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+          descriptor_(descriptor), whom_(static_cast<pid_t>(::syscall(SYS_gettid))), signal_(signal) {
         int pipe[2] = {-1, -1};
         (void)!::pipe2(pipe, O_CLOEXEC);
         end_ = unique_fd(pipe[0]);
         stop_ = unique_fd(pipe[1]);
         change(EPOLL_CTL_ADD, end_.get(), EPOLLIN, 1);
+        change(EPOLL_CTL_ADD, timer_.get(), EPOLLIN, 2);
         if (descriptor_ >= 0) change(EPOLL_CTL_ADD, descriptor_, EPOLLONESHOT, 0);
         sigset_t all, before;
         ::sigfillset(&all);
@@ -117,9 +136,14 @@ public:
     signal_ringer& operator=(const signal_ringer&) = delete;
     ~signal_ringer() { stop(); }
 
-    // Async-signal-safe.
+    // Both are async-signal-safe: on Linux they are system calls and no more.
     void arm() noexcept {
         if (descriptor_ >= 0) change(EPOLL_CTL_MOD, descriptor_, EPOLLIN | EPOLLONESHOT, 0);
+    }
+    void arm_after(long ns) noexcept { // 1 to 999,999,999
+        itimerspec once{};
+        once.it_value.tv_nsec = ns;
+        ::timerfd_settime(timer_.get(), 0, &once, nullptr);
     }
     void stop() {
         if (!thread_.joinable()) return;
@@ -141,11 +165,14 @@ private:
             if (found < 0 && errno != EINTR) return;
             if (found != 1) continue;
             if (e.data.u32 == 1) return;
+            std::uint64_t times = 0;
+            if (e.data.u32 == 2 && ::read(timer_.get(), &times, sizeof times) != sizeof times)
+                continue; // set anew since
             ::syscall(SYS_tgkill, ::getpid(), whom_, signal_);
         }
     }
 
-    unique_fd queue_, end_, stop_;
+    unique_fd queue_, timer_, end_, stop_;
     int descriptor_;
     pid_t whom_;
     int signal_;

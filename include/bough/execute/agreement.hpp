@@ -10,8 +10,8 @@
 // are real, the survivors have the same decision. A rank that was only slow is told the decision, too, and finds itself
 // among the failed: its agreement ends with peer_aborted, and it is out. (doc/design/007-agreement.md)
 //
-// A state machine: step() never blocks, and is one step of the session under its lock; bough/group.hpp waits. Messages: p - 1 a round and rank, at most 2 failures + 2
-// rounds, and p - 1 for the decision.
+// A state machine: step() never blocks, and is one step of the session under its lock; bough/group.hpp waits. Messages:
+// p - 1 a round and rank, at most 2 failures + 2 rounds, and p - 1 for the decision.
 #ifndef BOUGH_EXECUTE_AGREEMENT_HPP
 #define BOUGH_EXECUTE_AGREEMENT_HPP
 

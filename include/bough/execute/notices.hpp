@@ -55,6 +55,12 @@ public:
         if (result != posted::complete) early.release(e.id);
         return true;
     }
+    // Memory for so many more; and the memory of one that was read.
+    void reserve(std::size_t messages, std::size_t bytes) {
+        under_way_.reserve(under_way_.capacity() + messages);
+        spare_.reserve(messages, bytes);
+    }
+    void recycle(std::vector<std::byte>&& bytes) noexcept { spare_.give(std::move(bytes)); }
     // The end of a take. True: `m` is the message.
     bool taken(const event& e, control_message& m) {
         for (std::size_t i = 0; i != under_way_.size(); ++i) {
@@ -68,12 +74,13 @@ public:
 
 private:
     void make_room(const event& e, control_message& m) {
-        m = {e.peer, e.envelope, std::vector<std::byte>(static_cast<std::size_t>(e.bytes))};
+        m = {e.peer, e.envelope, spare_.of_size(static_cast<std::size_t>(e.bytes))};
         if (e.data == nullptr && e.bytes != 0 && under_way_.size() == under_way_.capacity())
             under_way_.reserve(2 * under_way_.size() + 4);
     }
 
     std::vector<std::pair<std::uint64_t, control_message>> under_way_; // by id
+    spare_bytes spare_;
     std::uint32_t next_id_ = 0;
 };
 

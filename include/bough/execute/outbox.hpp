@@ -8,9 +8,47 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace bough {
+
+// Memory of messages that are over, for the next ones: what was reserved comes back, the rest is let go.
+class spare_bytes {
+public:
+    void reserve(std::size_t messages, std::size_t bytes) {
+        room_ += messages;
+        free_.reserve(room_);
+        for (std::size_t i = 0; i != messages; ++i) {
+            free_.emplace_back();
+            free_.back().reserve(bytes);
+        }
+    }
+    std::vector<std::byte> of_size(std::size_t bytes) {
+        std::vector<std::byte> x = take();
+        x.resize(bytes);
+        return x;
+    }
+    std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
+        std::vector<std::byte> x = take();
+        x.assign(bytes.begin(), bytes.end());
+        return x;
+    }
+    void give(std::vector<std::byte>&& bytes) noexcept {
+        if (free_.size() != room_) free_.push_back(std::move(bytes));
+    }
+
+private:
+    std::vector<std::byte> take() noexcept {
+        if (free_.empty()) return {};
+        std::vector<std::byte> x = std::move(free_.back());
+        free_.pop_back();
+        return x;
+    }
+
+    std::vector<std::vector<std::byte>> free_;
+    std::size_t room_ = 0;
+};
 
 class outbox {
 public:
@@ -26,7 +64,12 @@ public:
     }
     // To be sent by the next flush().
     void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
-        notices_.push_back({to, tag, {bytes.begin(), bytes.end()}, std::uint64_t{id_mark} << 32 | next_id_++, false});
+        notices_.push_back({to, tag, spare_.copy_of(bytes), std::uint64_t{id_mark} << 32 | next_id_++, false});
+    }
+    // Memory for so many more.
+    void reserve(std::size_t messages, std::size_t bytes) {
+        notices_.reserve(notices_.capacity() + messages);
+        spare_.reserve(messages, bytes);
     }
 
     // Posts what was refused before, in order per peer.
@@ -40,6 +83,7 @@ public:
             }
             const posted result = transport.post_send(n.to, n.tag, n.bytes, n.id);
             if (result == posted::complete || result == posted::failed) { // a lost peer needs no notice
+                spare_.give(std::move(n.bytes));
                 notices_.erase(notices_.begin() + static_cast<std::ptrdiff_t>(i));
                 continue;
             }
@@ -49,7 +93,12 @@ public:
     }
     // The post with this id has ended.
     void completed(std::uint64_t id) {
-        std::erase_if(notices_, [id](const notice& n) { return n.posted && n.id == id; });
+        for (std::size_t i = 0; i != notices_.size(); ++i) {
+            if (!notices_[i].posted || notices_[i].id != id) continue;
+            spare_.give(std::move(notices_[i].bytes));
+            notices_.erase(notices_.begin() + static_cast<std::ptrdiff_t>(i));
+            return;
+        }
     }
     void forget(rank_t peer) {
         std::erase_if(notices_, [peer](const notice& n) { return !n.posted && n.to == peer; });
@@ -70,6 +119,7 @@ private:
     }
 
     std::vector<notice> notices_;
+    spare_bytes spare_;
     std::uint32_t next_id_ = 0;
 };
 

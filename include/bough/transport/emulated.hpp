@@ -12,7 +12,8 @@
 //   busy     computes in the call, for short costs and a core for each rank
 //   polled   returns: post_send says would_block and poll hands nothing over until the cost has passed on now_ns(). For clocks
 //            that do not run by themselves (bough/transport/simulated.hpp), and for threads that must not sleep
-// A send that is refused is paid once; the engine offers another rank's meanwhile, which may then leave first. Every message costs, those of a barrier and other helpers too.
+// A send that is refused is paid once; the engine offers another rank's meanwhile, which may then leave first. Every message
+// costs, those of a barrier and other helpers too.
 //
 // Links. They are emulated where messages arrive: a message that the inner transport brings is held back for as long as the
 // link is taken by those before it (ns_per_byte of its length each), then for the latency, then for a jitter drawn from

@@ -59,8 +59,9 @@ public:
     // The transport of one rank; to be used by one thread at a time. Each rank's may be taken once.
     endpoint connect(rank_t rank);
 
-    // May be called again: every run has a group of its own. Runs f(transport) on one thread per rank and waits for all. If ranks throw, the exception of the one whose end was
-    // gone first is rethrown here: the others learn that it is gone, and their operations end with peer_dead.
+    // May be called again: every run has a group of its own. Runs f(transport) on one thread per rank and waits for all. If
+    // ranks throw, the exception of the one whose end was gone first is rethrown here: the others learn that it is gone,
+    // and their operations end with peer_dead.
     template <class F>
     void run(F&& f);
 

@@ -2,8 +2,10 @@
 // The driver of on_executor: turns of a session, as handlers of an executor, while operations are in flight.
 //
 // A turn polls, completes what has ended, and says when the next one shall be: at once (posted, so that other handlers run
-// in between), when the transport's descriptor is readable, or after a while. At most one of each is under way. When
-// nothing is in flight the waits are cancelled, and the executor knows nothing of the driver.
+// in between), when the transport's descriptor is readable, or after a while. Of each kind at most one is waited for. When
+// nothing is in flight the waits are cancelled, and the executor knows nothing of the driver. One that fired before it was
+// cancelled, and runs only after a new wait has begun, is taken for that one's: a turn too early, and then a second wait beside
+// the new one, which does no harm, for a turn may come at any time.
 #ifndef BOUGH_ASIO_DETAIL_DRIVER_HPP
 #define BOUGH_ASIO_DETAIL_DRIVER_HPP
 
@@ -53,17 +55,22 @@ public:
     bool attached() const noexcept { return session_ != nullptr; }
     void attach(std::unique_ptr<driven_session> session) { session_ = std::move(session); }
 
-    // Completes it when its operation has ended.
-    void add(driven_waiter& w) noexcept {
+    // Completes it when its operation has ended. Throws what posting throws, and knows nothing of it then.
+    void add(driven_waiter& w) {
+        schedule();
         w.next = waiters_;
         waiters_ = &w;
-        schedule();
     }
-    // There will be a turn soon, if there is anything to drive.
+    // There will be a turn soon, if there is anything to drive. Throws what posting throws.
     void schedule() {
         if (posted_ || dead_ || session_ == nullptr) return;
         posted_ = true;
-        boost::asio::post(executor_, turn{this->shared_from_this(), cause::post});
+        try {
+            boost::asio::post(executor_, turn{this->shared_from_this(), cause::post});
+        } catch (...) { // memory ran out: there is no turn under way, and the next call tries again
+            posted_ = false;
+            throw;
+        }
     }
     // Somebody else uses the transport, which may leave something to be done that its descriptor does not tell of: frames
     // to be sent, events that are due.
@@ -90,7 +97,6 @@ private:
         try {
             schedule();
         } catch (...) { // memory ran out; the timer is under way
-            posted_ = false;
         }
     }
 
@@ -119,7 +125,11 @@ private:
         struct again {
             asio_driver* self;
             ~again() {
-                if (self != nullptr) self->nap(1'000);
+                if (self == nullptr) return;
+                try {
+                    self->nap(1'000);
+                } catch (...) { // not even for that: the next call of the communicator has a turn
+                }
             }
         } on_exception{this};
         if (std::exchange(armed_, false)) session_->disarm();
@@ -127,7 +137,8 @@ private:
         for (int i = 0; i != 16 && session_->progress(); ++i) moved = true;
         idle_ = moved ? 0 : idle_ + 1;
         const bool tired = !moved && idle_ >= options_.polls;
-        if (tired || idle_ % 64 == 63) session_->check_deadlines(); // which may end some
+        // Deadlines pass, whatever the traffic.
+        if (++turns_ % 64 == 0 || tired) session_->check_deadlines(); // which may end some
         complete_ended();
         if (dead_) {
             // In the end of what was in flight.
@@ -159,9 +170,10 @@ private:
         if (dead_) return;
         const auto due = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
         if (timing_ && timer_->expiry() <= due) return;
-        timing_ = true;
+        timing_ = false; // unless what follows is done
         timer_->expires_at(due);
         timer_->async_wait(turn{this->shared_from_this(), cause::timer});
+        timing_ = true;
     }
     void stop_waiting() noexcept {
         if (std::exchange(timing_, false)) timer_->cancel();
@@ -176,10 +188,10 @@ private:
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
         if (!options_.use_descriptor || !open_descriptor() || !session_->arm()) return false;
         armed_ = true;
-        if (std::exchange(watching_, true)) return true;
+        if (watching_) return true;
         descriptor_->async_wait(boost::asio::posix::descriptor_base::wait_read,
                                 turn{this->shared_from_this(), cause::descriptor});
-        return true;
+        return watching_ = true;
 #else
         return false;
 #endif
@@ -216,6 +228,7 @@ private:
     driver_registry* registry_ = nullptr;
     std::unique_ptr<driven_session> session_;
     driven_waiter* waiters_ = nullptr;
+    std::uint64_t turns_ = 0;                                 // of them all
     std::uint64_t idle_ = 0;                                  // turns in a row that found nothing
     bool posted_ = false, timing_ = false, watching_ = false; // turns under way
     bool armed_ = false, dead_ = false;

@@ -10,6 +10,7 @@
 
 #include <bough/concepts/op.hpp>
 #include <bough/op/any_op.hpp>
+#include <bough/op/detail/mix_hash.hpp>
 #include <bough/op/lift.hpp>
 #include <bough/op/traits.hpp>
 #include <bough/op/wire.hpp>
@@ -22,11 +23,6 @@
 #include <type_traits>
 
 namespace bough::detail {
-
-constexpr std::uint64_t mix_hash(std::uint64_t h, std::uint64_t value) noexcept {
-    h = (h ^ value) * 0x9e37'79b9'7f4a'7c15u;
-    return h ^ h >> 32;
-}
 
 constexpr op_traits joined(const op_traits& a, const op_traits& b) noexcept {
     return {a.commutative && b.commutative, a.exact && b.exact, a.idempotent && b.idempotent,

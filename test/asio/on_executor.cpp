@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+// What on_executor says of the transport that it is over, and how its turns go on: whatever the traffic, and when memory
+// runs out.
+#include "asio/flights.hpp"
+#include "support/catch.hpp"
+#include "support/priced.hpp"
+#include <bough/asio/async_wait.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/transport/in_process.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace {
+
+using namespace bough;
+using clock_type = std::chrono::steady_clock;
+
+// There is always something to be polled: events of posts that nobody knows of.
+template <Transport T>
+struct talkative : forwarding_transport<T> {
+    using forwarding_transport<T>::forwarding_transport;
+    std::size_t poll(std::span<event> events) {
+        if (const std::size_t found = this->inner_.poll(events)) return found;
+        events[0] = {};
+        events[0].what = event::kind::complete;
+        events[0].id = std::uint64_t{0x7fff'ffff} << 32;
+        return 1;
+    }
+};
+
+// An executor of an io_context that has no memory for what is posted next, so many times.
+class forgetful {
+public:
+    forgetful(boost::asio::io_context& io, int& refusals) : io_(&io), refusals_(&refusals) {}
+    boost::asio::io_context& context() const noexcept { return *io_; }
+    void on_work_started() const noexcept { io_->get_executor().on_work_started(); }
+    void on_work_finished() const noexcept { io_->get_executor().on_work_finished(); }
+    template <class F, class A>
+    void dispatch(F&& f, const A& a) const {
+        io_->get_executor().dispatch(std::forward<F>(f), a);
+    }
+    template <class F, class A>
+    void post(F&& f, const A& a) const {
+        if (*refusals_ > 0) {
+            --*refusals_;
+            throw std::bad_alloc();
+        }
+        io_->get_executor().post(std::forward<F>(f), a);
+    }
+    template <class F, class A>
+    void defer(F&& f, const A& a) const {
+        post(std::forward<F>(f), a);
+    }
+    friend bool operator==(const forgetful& a, const forgetful& b) noexcept { return a.io_ == b.io_; }
+    friend bool operator!=(const forgetful& a, const forgetful& b) noexcept { return a.io_ != b.io_; }
+
+private:
+    boost::asio::io_context* io_;
+    int* refusals_;
+};
+
+// Two ranks in one thread; the first has the executor.
+struct two_ranks {
+    in_process world{2};
+    boost::asio::io_context io;
+    int refusals = 0;
+    communicator<on_executor<in_process::endpoint, forgetful>> first{
+        on_executor{world.connect(0), forgetful{io, refusals}}, {.timeout_ns = 60'000'000'000}};
+    communicator<in_process::endpoint> second{world.connect(1), {.timeout_ns = 60'000'000'000}};
+    std::array<int, 3> x{1, 1, 1}, y{2, 2, 2};
+
+    // Until the handler is called, or for 20 s.
+    bool run(const test::heard& h) {
+        const auto last = clock_type::now() + std::chrono::seconds(20);
+        while (h.calls + h.destroyed == 0 && clock_type::now() < last) {
+            if (io.stopped()) io.restart();
+            io.poll_one();
+            second.progress();
+        }
+        return h.calls == 1 && h.destroyed == 0;
+    }
+};
+
+} // namespace
+
+TEST_CASE("on_executor: says of the costs what its transport says") {
+    boost::asio::io_context io;
+    CHECK(bough_test::says_the_same(on_executor{bough_test::priced{}, io}));
+}
+
+TEST_CASE("on_executor: a deadline passes, whatever the traffic") {
+    boost::asio::io_context io;
+    in_process world{2};
+    const in_process::endpoint silent = world.connect(1);
+    communicator comm{on_executor{talkative<in_process::endpoint>{world.connect(0)}, io}, {.timeout_ns = 20'000'000}};
+    std::array<int, 4> x{};
+    boost::system::error_code seen;
+    async_allreduce(comm, x, plus{}, [&](boost::system::error_code ec) { seen = ec; });
+    io.run_for(std::chrono::seconds(20));
+    CHECK(seen == errc::deadline);
+}
+
+TEST_CASE("on_executor: what cannot be posted is thrown, and later calls have their turns") {
+    two_ranks at;
+    operation op = start_allreduce(at.first, at.x, plus{}); // nobody is attached yet: nothing is posted
+    auto lost = std::make_shared<test::heard>();
+    at.refusals = 1;
+    CHECK_THROWS_AS(async_wait(at.first, op, test::counting_handler(lost)), std::bad_alloc);
+    CHECK(lost->calls == 0);
+    CHECK(lost->destroyed == 1);
+    const auto h = test::initiated([&](auto handler) { async_wait(at.first, op, std::move(handler)); });
+    at.refusals = 1;
+    at.io.restart();                                   // it had run out of work
+    CHECK_THROWS_AS(at.io.poll_one(), std::bad_alloc); // a turn, for the next one
+    operation other = start_allreduce(at.second, at.y, plus{});
+    CHECK(at.run(*h));
+    CHECK_FALSE(h->error);
+    CHECK(at.x[2] == 3);
+    other.wait();
+}
+
+TEST_CASE("on_executor: an operation whose handler cannot be kept is given up") {
+    two_ranks at;
+    auto lost = std::make_shared<test::heard>();
+    at.refusals = 1;
+    CHECK_THROWS_AS(async_allreduce(at.first, at.x, plus{}, test::counting_handler(lost)), std::bad_alloc);
+    CHECK(lost->calls == 0);
+    CHECK(lost->destroyed == 1);
+    CHECK(at.first.poison().code == errc::cancelled);
+    const auto h = test::initiated([&](auto handler) { async_allreduce(at.first, at.x, plus{}, std::move(handler)); });
+    CHECK(at.run(*h));
+    CHECK(h->error == errc::group_poisoned);
+}
