@@ -2,24 +2,33 @@
 // What a reduce costs ranks that come at different times: processor time burned a rank, and how long after the last arrival
 // the root has the result, by how the ranks wait (benchmark/skew/skewed.hpp says how it is measured).
 //
-//   bench-skewed [iterations]
+//   bench-skewed [iterations]                                all points
+//   bench-skewed iterations ranks doubles skew_us shm|tcp    one; benchmark/skew/run has each MPI that is installed beside it
 #include "../skew/skewed.hpp"
 
-#include <bough/allreduce.hpp>
+#include "../skew/world.hpp"
+#include <bough/combining_tree.hpp>
+#include <bough/event_progress.hpp>
 #include <bough/launch.hpp>
-#include <bough/op/arithmetic.hpp>
-#include <bough/op/min_max.hpp>
 #include <bough/progress_thread.hpp>
+#if defined(__linux__)
+#include <bough/signal_progress.hpp>
+#endif
 #include <bough/start_reduce.hpp>
+#include <bough/transport/common_memory.hpp>
 #include <bough/transport/shared_memory.hpp>
 #ifdef BOUGH_SKEWED_TCP
 #include <bough/transport/tcp.hpp>
 #endif
 #include <bough/tree/binomial.hpp>
 
+#include <algorithm>
+#include <concepts>
 #include <cstdlib>
 #include <poll.h>
+#include <sched.h>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -29,39 +38,25 @@ using namespace bough;
 struct timed_plus {
     double operator()(double a, double b) const { return a + b; }
     void combine(std::span<const double> lower, std::span<const double> upper, std::span<double> out) const {
-        for (std::size_t i = 0; i != out.size(); ++i) out[i] = lower[i] + upper[i];
-        skewed::last_combine_ns = skewed::now_ns();
+        skewed::timed_add(lower.data(), upper.data(), out.data(), out.size());
     }
 };
 
-template <class T>
-struct world_of {
-    communicator<T>& comm;
-    int rank() const { return static_cast<int>(comm.rank()); }
-    int size() const { return static_cast<int>(comm.size()); }
-    std::int64_t most(std::int64_t x) {
-        allreduce(comm, std::span(&x, 1), max{});
-        return x;
-    }
-    double total(double x) {
-        allreduce(comm, std::span(&x, 1), plus{});
-        return x;
-    }
-};
+using skewed::world_of;
 
-// Sleeps where the transport's descriptor wakes it when there is something to do.
+// A loop that sleeps until there is something to do, or its time is over, to the nanosecond.
 template <class T>
-void in_an_event_loop(communicator<T>& comm, operation& op, std::int64_t end) {
-    T& transport = comm.transport();
-    pollfd watched{.fd = transport.descriptor(), .events = POLLIN, .revents = 0};
-    while (!op.poll()) {
-        if (!transport.arm()) continue;
+void in_an_event_loop(event_progress<T>& events, operation& op, std::int64_t end) {
+    pollfd watched{.fd = events.descriptor(), .events = POLLIN, .revents = 0};
+    while (!op.done()) {
+        const int most_ms = events.prepare();
         const std::int64_t left = end - skewed::now_ns();
-        if (left > 0) {
-            const timespec most{0, static_cast<long>(left)};
+        if (left > 0 && most_ms != 0) {
+            const std::int64_t ns = most_ms < 0 ? left : std::min(left, most_ms * std::int64_t{1'000'000});
+            const timespec most{ns / 1'000'000'000, ns % 1'000'000'000};
             ::ppoll(&watched, 1, &most, nullptr);
         }
-        transport.disarm();
+        events.progress();
         if (left <= 0) break;
     }
     skewed::sleep_until(end);
@@ -77,12 +72,13 @@ void ways(communicator<T>& comm, const skewed::point& at) {
     double idle_us = -1;
     const auto measure = [&](const char* name, auto&& way) { skewed::measure(world, at, name, idle_us, way); };
     measure("nothing", [&](std::int64_t end) { skewed::sleep_until(end); });
-    measure("blocking, polls", [&](std::int64_t end) {
-        operation op = start(comm);
-        while (!op.poll()) {
-        }
-        skewed::sleep_until(end);
-    });
+    if (::sched_getscheduler(0) == SCHED_OTHER) // else who spins keeps the core for good
+        measure("blocking, polls", [&](std::int64_t end) {
+            operation op = start(comm);
+            while (!op.poll()) {
+            }
+            skewed::sleep_until(end);
+        });
     measure("blocking, as the transport waits", [&](std::int64_t end) {
         start(comm).wait();
         skewed::sleep_until(end);
@@ -98,12 +94,27 @@ void ways(communicator<T>& comm, const skewed::point& at) {
         skewed::sleep_until(end);
         op.wait();
     });
-    if constexpr (DescriptorTransport<T>)
-        measure("split phase, event loop", [&](std::int64_t end) {
+    if constexpr (DescriptorTransport<T>) {
+        {
+            event_progress events{comm};
+            measure("split phase, event loop", [&](std::int64_t end) {
+                operation op = start(comm);
+                in_an_event_loop(events, op, end);
+                op.wait();
+            });
+        }
+#if defined(__linux__)
+        signal_progress bypass{comm}; // the paper's way; what its thread burns is counted
+        measure("split phase, signals", [&](std::int64_t end) {
             operation op = start(comm);
-            in_an_event_loop(comm, op, end);
+            {
+                const auto here = bypass.interruptible();
+                skewed::sleep_until(end);
+            }
             op.wait();
         });
+#endif
+    }
 }
 template <class T>
 void with_a_helper(communicator<serialised<T>>& comm, const skewed::point& at) {
@@ -122,31 +133,69 @@ void with_a_helper(communicator<serialised<T>>& comm, const skewed::point& at) {
     });
 }
 
+// The last rank to come makes the result, in memory that the root reads it from.
+template <class T>
+void with_a_combining_tree(communicator<T>& comm, combining_tree<common_memory>& tree, const skewed::point& at) {
+    std::vector<double> in(static_cast<std::size_t>(at.count), 1.0), out(in);
+    world_of<T> world{comm};
+    double idle_us = -1;
+    const auto measure = [&](const char* name, auto&& way) { skewed::measure(world, at, name, idle_us, way); };
+    const auto start = [&] { return start_reduce(tree, in, out, timed_plus{}, root{0}); };
+    measure("nothing", [&](std::int64_t end) { skewed::sleep_until(end); });
+    measure("combining tree", [&](std::int64_t end) {
+        operation op = start();
+        skewed::sleep_until(end);
+        op.wait();
+    });
+    measure("combining tree, the root waits", [&](std::int64_t end) {
+        start().wait();
+        skewed::sleep_until(end);
+    });
+}
+
 template <class T>
 int rank(job job, const skewed::point& at) {
     skewed::sleep_exactly();
     {
         communicator comm{T{job}};
         ways(comm, at);
+        if constexpr (std::same_as<T, shared_memory>) {
+            combining_tree tree{common_memory{job}};
+            with_a_combining_tree(comm, tree, at);
+        }
     }
     communicator comm{serialised{T{job}}};
     with_a_helper(comm, at);
     return 0;
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-    const int iterations = argc > 1 ? std::atoi(argv[1]) : 100;
+std::vector<skewed::point> all_points(int iterations) {
     std::vector<skewed::point> points;
     for (const int ranks : {4, 8, 16})
         for (const int skew : {0, 100, 400, 1000})
             points.push_back({.ranks = ranks, .count = 4, .skew_us = skew, .iterations = iterations});
     for (const int count : {32, 128})
         points.push_back({.ranks = 8, .count = count, .skew_us = 1000, .iterations = iterations});
+    return points;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    const int iterations = argc > 1 ? std::atoi(argv[1]) : 100;
+    const std::string_view only = argc == 6 ? argv[5] : "";
+    std::vector<skewed::point> points;
+    if (argc == 6)
+        points = {{.ranks = std::atoi(argv[2]),
+                   .count = std::atoi(argv[3]),
+                   .skew_us = std::atoi(argv[4]),
+                   .iterations = iterations}};
+    else
+        points = all_points(iterations);
     bool ok = true;
-    const auto over = [&](const char* name, auto run) {
-        std::printf("\n%s\n", name);
+    const auto over = [&](const char* name, std::string_view word, auto run) {
+        if (!only.empty() && only != word) return;
+        if (only.empty()) std::printf("\n%s\n", name);
         for (const skewed::point& at : points) {
             const launch_report report =
                 launch(static_cast<rank_t>(at.ranks), [&](job job) { return run(std::move(job), at); });
@@ -154,9 +203,10 @@ int main(int argc, char** argv) {
             ok = ok && report.ok();
         }
     };
-    over("shared memory", [](job job, const skewed::point& at) { return rank<shared_memory>(std::move(job), at); });
+    over("shared memory", "shm",
+         [](job job, const skewed::point& at) { return rank<shared_memory>(std::move(job), at); });
 #ifdef BOUGH_SKEWED_TCP
-    over("tcp", [](job job, const skewed::point& at) { return rank<tcp>(std::move(job), at); });
+    over("tcp", "tcp", [](job job, const skewed::point& at) { return rank<tcp>(std::move(job), at); });
 #endif
     return ok ? 0 : 1;
 }

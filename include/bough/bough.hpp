@@ -53,6 +53,7 @@
 #include <bough/barrier.hpp>
 #include <bough/batch.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/combining_tree.hpp>
 #include <bough/communicator.hpp>
 #include <bough/concepts/copyable.hpp>
 #include <bough/concepts/cost_model.hpp>

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSL-1.0
+// One rank's side of a combining tree (bough/combining_tree.hpp): its operations in flight, in order.
+#ifndef BOUGH_DETAIL_COMBINING_STATE_HPP
+#define BOUGH_DETAIL_COMBINING_STATE_HPP
+
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/detail/combining_words.hpp>
+#include <bough/detail/kept_memory.hpp>
+#include <bough/op/any_op.hpp>
+#include <bough/operation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <class M>
+class combining_state;
+
+// An operation of this rank, in flight or spare.
+template <class M>
+class combining_flight final : public started_base {
+public:
+    bool poll() override;
+    bool done() override { return poll(); } // looking is all that there is to do
+    const status& wait() override;
+    bool wait_for_ns(std::uint64_t ns) override;
+    void cancel() override;
+    void set_timeout_ns(std::uint64_t ns) override;
+    void start() override {} // of persistent operations: there are none
+    const status& result() const noexcept override { return ended_with; }
+    std::size_t memory_bytes() const noexcept override { return sizeof(*this) + kept.bytes(); }
+    void release() noexcept override;
+
+    std::shared_ptr<combining_state<M>> state; // while there is a handle
+    kept_memory kept;                          // the op
+    any_op op{};
+    call_signature signature{};
+    std::span<const std::byte> in{};
+    std::byte* out = nullptr;
+    std::uint64_t number = 0, deadline_ns = 0;
+    rank_t readers = 1; // ranks that get the result
+    bool gets = false;  // the result
+    bool entered = false, ended = true;
+    status ended_with{};
+};
+
+template <class M>
+class combining_state {
+public:
+    using flight = combining_flight<M>;
+
+    combining_state(M memory, const combining_words::shape& shape, std::uint64_t timeout_ns, const status& refused)
+        : memory_(std::move(memory)), shape_(shape), timeout_ns_(timeout_ns), words_(memory_.bytes().data(), shape) {
+        flights_.reserve(64);
+        spare_.reserve(64);
+        if (refused)
+            break_up(refused);
+        else if (!words_.agree())
+            break_up(invalid_argument("options: most_bytes and in_flight must be equal on all ranks"));
+    }
+    combining_state(const combining_state&) = delete;
+    combining_state& operator=(const combining_state&) = delete;
+    rank_t rank() const noexcept { return memory_.rank(); }
+    rank_t size() const noexcept { return shape_.ranks; }
+    std::size_t most_bytes() const noexcept { return shape_.slot_bytes; }
+    std::size_t memory_bytes() const noexcept { return memory_.bytes().size(); }
+    std::uint64_t now_ns() const noexcept { return memory_.now_ns(); }
+
+    static flight* make(const std::shared_ptr<combining_state>& state) {
+        auto made = state->spare_.empty() ? std::make_unique<flight>() : std::move(state->spare_.back());
+        if (!state->spare_.empty()) state->spare_.pop_back();
+        made->state = state;
+        return made.release();
+    }
+    void keep(std::unique_ptr<flight> unused) noexcept {
+        if (spare_.size() != spare_.capacity()) spare_.push_back(std::move(unused));
+    }
+
+    // A call that breaks a rule ends the group: others may have made it well, and must not wait for this rank.
+    void refuse(flight& f, const status& why) {
+        f.number = next_++;
+        end(f, first_ ? poisoned(first_) : why);
+        if (!first_) break_up(why);
+    }
+    void start(flight& f) {
+        f.number = next_++;
+        if (memory_.forked()) return end(f, {.code = errc::forked_child});
+        if (!first_ && words_.is_broken()) first_ = words_.broken(rank(), f.number);
+        if (first_) return end(f, poisoned(first_));
+        f.ended = f.entered = false;
+        f.deadline_ns = deadline_after(now_ns(), timeout_ns_);
+        flights_.push_back(&f);
+        progress();
+    }
+    void progress() {
+        if (flights_.empty() || memory_.forked()) return;
+        if ((++looks_ & 1023u) == 0) look_closely();
+        const status trouble = found_trouble(); // before the results: what is there is there
+        bool may_enter = !trouble;
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i != flights_.size(); ++i) {
+            flight& f = *flights_[i];
+            if (!f.entered && may_enter) may_enter = enter(f);
+            if (f.entered && !f.ended && f.gets && words_.is_done(f.number)) collect(f);
+            if (!f.ended) flights_[kept++] = &f;
+        }
+        flights_.resize(kept);
+        if (trouble)
+            end_all(trouble);
+        else if (first_)
+            end_all(first_);
+    }
+    void wait(const flight& f, std::uint64_t until_ns) {
+        for (std::uint32_t idle = 0; !f.ended; ++idle) {
+            progress();
+            if (f.ended) return;
+            if ((idle & 15u) == 15u) {
+                check_deadlines();
+                if (now_ns() >= until_ns) return;
+            }
+            words_.wants_turn(rank()).store(flights_.back()->entered ? 0 : 1, std::memory_order_relaxed);
+            memory_.wait(
+                idle, std::min(until_ns, f.deadline_ns), words_.sleeping(rank()), [this] { return news(); },
+                [this](rank_t r) { gone_.push_back(r); });
+        }
+    }
+    void cancel(flight& f) {
+        progress();
+        if (f.ended) return;
+        std::erase(flights_, &f);
+        end(f, {.code = errc::cancelled, .operation = static_cast<std::uint32_t>(f.number)});
+        if (!first_) break_up(f.ended_with);
+        end_all(poisoned(first_));
+    }
+
+private:
+    void end(flight& f, const status& why) noexcept {
+        f.ended = true;
+        f.ended_with = why;
+    }
+    void end_all(const status& why) {
+        for (flight* f : flights_) {
+            end(*f, why);
+            f->ended_with.operation = static_cast<std::uint32_t>(f->number);
+        }
+        flights_.clear();
+    }
+    // False: no bank is free for it.
+    bool enter(flight& f) {
+        if (!words_.is_turn(f.number)) return false;
+        const std::size_t element = f.op.element_size;
+        const auto combine = [&](const std::byte* lower, const std::byte* upper, std::byte* into) {
+            f.op(lower, upper, into, f.in.size() / element);
+        };
+        rank_t peer = no_rank;
+        combining_words::outcome came{};
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            came = words_.contribute(rank(), f.number, f.signature, f.in, peer, combine);
+        } catch (...) {
+            break_up({.code = errc::op_threw, .peer = rank()});
+            return false;
+        }
+#else
+        came = words_.contribute(rank(), f.number, f.signature, f.in, peer, combine);
+#endif
+        f.entered = true;
+        if (came == combining_words::outcome::mismatch) {
+            envelope mine, theirs;
+            mine.operation = static_cast<std::uint32_t>(f.number);
+            mine.signature = f.signature;
+            theirs.signature = words_.signature(f.number, peer);
+            break_up(call_mismatch(mine, theirs, peer));
+            return false;
+        }
+        if (came == combining_words::outcome::completed) {
+            if (f.readers == 1)
+                wake_rank(f.signature.root);
+            else
+                wake_all();
+        }
+        if (!f.gets) end(f, {});
+        return true;
+    }
+    void collect(flight& f) {
+        if (!f.in.empty()) std::memcpy(f.out, words_.result(f.number), f.in.size());
+        end(f, {});
+        if (!words_.release(f.number, f.readers)) return;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        for (rank_t r = 0; r != size(); ++r)
+            if (words_.wants_turn(r).load(std::memory_order_relaxed) != 0) wake_rank(r);
+    }
+    void wake_rank(rank_t r) const noexcept {
+        if (r != rank()) M::wake(words_.sleeping(r));
+    }
+    void wake_all() const noexcept {
+        for (rank_t r = 0; r != size(); ++r) wake_rank(r);
+    }
+    void break_up(const status& why) {
+        first_ = why;
+        words_.break_up(rank(), why);
+        wake_all();
+    }
+    // Why operations that have no result now will never have one.
+    status found_trouble() {
+        if (first_) return first_;
+        if (words_.is_broken()) return first_ = words_.broken(rank(), flights_.front()->number);
+        for (const rank_t r : gone_)
+            for (const flight* f : flights_) {
+                if (words_.left(r) > f->number || (f->entered && words_.is_done(f->number))) continue;
+                break_up({.code = errc::peer_dead, .peer = r}); // its part is missing, for good
+                return first_;
+            }
+        return {};
+    }
+    void check_deadlines() {
+        const std::uint64_t now = now_ns();
+        for (const flight* f : flights_) {
+            if (first_ || now < f->deadline_ns) continue;
+            status why{.code = errc::deadline};
+            for (rank_t r = size(); r-- != 0;)
+                if (words_.left(r) <= f->number) why.peer = r; // has not come
+            break_up(why);
+        }
+    }
+    BOUGH_COLD void look_closely() {
+        memory_.look([this](rank_t r) { gone_.push_back(r); });
+        check_deadlines();
+    }
+    bool news() const noexcept {
+        if (words_.is_broken()) return true;
+        for (const flight* f : flights_)
+            if (f->entered ? words_.is_done(f->number) : words_.is_turn(f->number)) return true;
+        return false;
+    }
+
+    M memory_;
+    combining_words::shape shape_;
+    std::uint64_t timeout_ns_;
+    std::uint32_t looks_ = 0;
+    combining_words words_;
+    std::vector<rank_t> gone_;
+    std::vector<flight*> flights_; // not ended, in order
+    std::vector<std::unique_ptr<flight>> spare_;
+    std::uint64_t next_ = 0;
+    status first_{}; // why the group is at its end
+};
+
+template <class M>
+bool combining_flight<M>::poll() {
+    if (!ended) state->progress();
+    return ended;
+}
+template <class M>
+const status& combining_flight<M>::wait() {
+    if (!ended) state->wait(*this, forever);
+    return ended_with;
+}
+template <class M>
+bool combining_flight<M>::wait_for_ns(std::uint64_t ns) {
+    if (!ended) state->wait(*this, deadline_after(state->now_ns(), ns));
+    return ended;
+}
+template <class M>
+void combining_flight<M>::set_timeout_ns(std::uint64_t ns) {
+    deadline_ns = deadline_after(state->now_ns(), ns);
+}
+template <class M>
+void combining_flight<M>::cancel() {
+    if (!ended) state->cancel(*this);
+}
+template <class M>
+void combining_flight<M>::release() noexcept {
+    if (!ended) state->cancel(*this);
+    kept.clear();
+    const std::shared_ptr<combining_state<M>> held = std::move(state); // which may end with this
+    held->keep(std::unique_ptr<combining_flight>(this));
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// common_memory: memory that all processes of a node see, with what they need to wait for each other in it. Linux.
+//
+//   bough::combining_tree tree{bough::common_memory{wire}};    // wire: a WireUp, of a launcher for instance
+// An anonymous sealed file of rank 0's, which lives as long as somebody maps it; a socket and a process handle for each peer
+// tell of its end. It moves no messages: it is no transport.
+#ifndef BOUGH_TRANSPORT_COMMON_MEMORY_HPP
+#define BOUGH_TRANSPORT_COMMON_MEMORY_HPP
+
+#if !defined(__linux__)
+#error "bough: common_memory needs Linux (memfd, futex)"
+#endif
+
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/status.hpp>
+#include <bough/error.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/detail/forks.hpp>
+#include <bough/transport/detail/lifeline.hpp>
+#include <bough/transport/detail/shared_join.hpp>
+#include <bough/transport/detail/shared_layout.hpp>
+#include <bough/transport/detail/shared_segment.hpp>
+#include <bough/transport/detail/shared_sleep.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace bough {
+
+struct common_memory_options {
+    std::uint64_t bytes = 1u << 20;                 // of rank 0's, at most 2^40
+    std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
+};
+
+class common_memory {
+public:
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    template <WireUp W>
+    explicit common_memory(W& wire, const common_memory_options& options = {})
+        : common_memory(checked(wire, options)) {}
+    // The same without exceptions: empty, and `result` says why, as that of shared_memory::join.
+    template <WireUp W>
+    static std::optional<common_memory> join(W& wire, status& result, const common_memory_options& options = {}) {
+        status refused;
+        if (options.bytes < 1 || options.bytes > std::uint64_t{1} << 40)
+            refused = invalid_argument("bytes: must be 1 to 2^40");
+        detail::segment_layout layout{.ranks = wire.size(), .slots = 1, .area_bytes = 256, .heap_bytes = 0};
+        if (wire.rank() == 0 && !refused) layout.heap_bytes = options.bytes;
+        detail::shared_join joined(wire.rank(), layout, 0, false, options.join_timeout_ns);
+        result = joined.run(wire, refused);
+        if (result) return std::nullopt;
+        std::optional<common_memory> made(common_memory(std::move(joined), wire.rank(), wire.size(), result));
+        if (result) made.reset();
+        return made;
+    }
+    common_memory(common_memory&&) = default;
+    common_memory& operator=(common_memory&&) = delete;
+    ~common_memory() {
+        if (segment_.data() != nullptr && !forked()) lines_.shut_down();
+    }
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return size_; }
+    // The same on all ranks, zeros at first, from a page's begin on.
+    std::span<std::byte> bytes() const noexcept { return bytes_; }
+    // This process is a child of the one that joined.
+    bool forked() const noexcept { return detail::fork_count != forks_; }
+    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
+
+    // Calls gone(rank) for each peer that has died or left, once. All that it has written before can be seen.
+    template <class F>
+    void look(F&& gone) {
+        lines_.look(gone);
+    }
+    // Waits a little, for the `idle`-th time, as shared_memory does; asleep on `word`, one of this rank's in bytes(), until a
+    // peer wakes it. ready(): there is no need to sleep after all.
+    template <class Ready, class Gone>
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns, std::atomic<std::uint32_t>& word, Ready&& ready,
+              Gone&& gone) {
+        constexpr std::uint32_t nobody_leaves = 0;
+        patience_.wait(idle, deadline_ns, word, nobody_leaves, ready, [&] { look(gone); });
+    }
+    // After a change that the owner of `word` may sleep for. (There is no fence here: the sleeper has one for both.)
+    static void wake(std::atomic<std::uint32_t>& word) noexcept {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (word.load(std::memory_order_relaxed) != 0) detail::wake(word);
+    }
+
+private:
+    common_memory(detail::shared_join&& joined, rank_t rank, rank_t size, status& result)
+        : rank_(rank), size_(size), patience_(size > joined.cores(), detail::register_barriers()) {
+        const detail::segment_layout layout{.ranks = size, .slots = 1, .area_bytes = 256, .heap_bytes = 0};
+        segment_ = std::move(rank == 0 ? joined.mine : joined.peers[0].segment);
+        bytes_ = std::span(segment_.data(), segment_.size()).subspan(static_cast<std::size_t>(layout.heap_at()));
+        for (rank_t r = 0; r != size; ++r) {
+            detail::joined_peer& p = joined.peers[r];
+            if (r != rank && !lines_.add(r, std::move(p.socket), p.pid == ::getpid() ? 0 : p.pid))
+                result.code = errc::no_resources;
+        }
+    }
+    template <class W>
+    static common_memory checked(W& wire, const common_memory_options& options) {
+        status result;
+        std::optional<common_memory> made = join(wire, result, options);
+        detail::throw_if(result);
+        return std::move(*made);
+    }
+
+    rank_t rank_, size_;
+    std::uint32_t forks_ = detail::forks();
+    detail::shared_patience patience_;
+    detail::shared_segment segment_; // rank 0's
+    std::span<std::byte> bytes_;
+    detail::lifelines lines_;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// expect: a DescriptorTransport needs `bool arm\(\)
+#include <bough/concepts/explain_transport.hpp>
+
+struct my_link {
+    bough::rank_t rank() const { return 0; }
+    bough::rank_t size() const { return 1; }
+    bough::posted post_send(bough::rank_t, const bough::envelope&, std::span<const std::byte>, std::uint64_t);
+    bough::posted take(std::uint64_t, std::span<std::byte>, std::uint64_t);
+    void release(std::uint64_t);
+    std::size_t poll(std::span<bough::event>);
+    bough::errc cancel(std::uint64_t);
+    std::uint64_t now_ns() const;
+    int descriptor();
+};
+static_assert(bough::explain_descriptor_transport<my_link>());
+
+int main() {}
