@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The figures of doc/papers/moody.md: f-nomial reductions with the values of the paper's Table 2.
 #include "csv.hpp"
-#include "vector_split.hpp"
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/algorithm/reduce/vector_split.hpp>
 #include <bough/model/lrc_formula.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/schedule/verify.hpp>
@@ -83,7 +83,7 @@ best_tree best_fnomial(rank_t ranks, const table_2& model, std::uint64_t element
     return best([](rank_t f) { return bough::fnomial{.degree = f}; }, ranks, model, elements);
 }
 best_tree best_split(rank_t splits, rank_t ranks, const table_2& model, std::uint64_t elements) {
-    return best([splits](rank_t f) { return figures::vector_split{.splits = splits, .degree = f}; }, ranks, model,
+    return best([splits](rank_t f) { return bough::vector_split{.splits = splits, .degree = f}; }, ranks, model,
                 elements);
 }
 
@@ -143,7 +143,7 @@ void splits(const std::string& to) {
     for (rank_t s = 0; s <= 4; ++s)
         for (rank_t f = 2; f <= 4; ++f)
             figures::expect(static_cast<bool>(bough::verify(
-                                bough::plan_reduce(figures::vector_split{.splits = s, .degree = f}, {.size = 48}))),
+                                bough::plan_reduce(bough::vector_split{.splits = s, .degree = f}, {.size = 48}))),
                             "the split reduction is proved");
     figures::csv curves(to, "moody_split", "type,elements,splits,degree,us,times_as_fast,four_us");
     for (const table_2& model : {int32_add, float64_add})
@@ -157,7 +157,7 @@ void splits(const std::string& to) {
                                     "no splits are an f-nomial tree");
                 }
                 curves.row(model.name, elements, s, t.degree, t.us, without / t.us,
-                           walked_us(figures::vector_split{.splits = s, .degree = 4}, 512, model, elements));
+                           walked_us(bough::vector_split{.splits = s, .degree = 4}, 512, model, elements));
             }
         }
     figures::csv turns(to, "moody_crossover", "type,elements,ranks,whole_us,split_us");

@@ -41,6 +41,7 @@
 #include <bough/algorithm/reduce/double_tree.hpp>
 #include <bough/algorithm/reduce/ring.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/algorithm/reduce/vector_split.hpp>
 #include <bough/algorithm/reduce_scatter/pairwise.hpp>
 #include <bough/algorithm/reduce_scatter/recursive_halving.hpp>
 #include <bough/algorithm/reverse.hpp>

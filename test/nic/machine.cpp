@@ -142,7 +142,7 @@ TEST_CASE("one arrival may fill several counters, and what came early waits for 
     REQUIRE(port.sent.size() == 2); // that of the next turn, as soon as it had begun
     CHECK(port.sent[1].head.epoch == 1);
     CHECK(port.sent[1].payload == std::vector<int>{11});
-    CHECK(state.banks[0].next == std::vector<nic::u16>(5, 0));
+    CHECK(state.banks[0].next == std::vector<nic::u16>(5, nic::no_index));
     CHECK(give(2, 12) == answer::taken);
     CHECK(nic::ring(p, state, 1, &mine, subtract{}, port) == answer::taken);
     CHECK(port.told == 2);

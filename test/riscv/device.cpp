@@ -27,7 +27,7 @@ void value(const char* format, const char* what, u64 x) {
 
 u32 instructions() {
     unsigned long n = 0;
-    asm volatile("csrr %0, minstret" : "=r"(n));
+    asm volatile("csrr %0, minstret" : "=r"(n) : : "memory");
     return static_cast<u32>(n);
 }
 
@@ -165,13 +165,20 @@ struct machine_room {
         // Memory is zero when the machine starts, and was used before.
         net.sent = net.taken = net.notified = 0;
         for (u32 r = 0; r != 16; ++r) input[r] = values[r];
-        counts c;
-        const bool good = play(programs, states, 16, net, input, op, [&](auto&& f) {
+        counts all, of[4]; // messages that set off nothing; one combine; one send; one notify
+        const bool good = play(programs, states, 16, net, input, op, [&](auto&& f, const auto& bank) {
+            const u32 left = bank.left, turn = bank.turn, sent = net.sent, notified = net.notified;
             const u32 before = instructions();
             f();
-            c.add(instructions() - before);
+            const u32 n = instructions() - before;
+            all.add(n);
+            const u32 steps = turn != bank.turn ? left : left - bank.left; // a turn ends when none is left
+            if (steps < 2) of[net.sent != sent ? 2 : net.notified != notified ? 3 : steps].add(n);
         });
-        c.print("message", what);
+        all.print("message", what);
+        const char* const names[] = {"nothing", "combine", "send", "notify"};
+        for (u32 i = 0; i != 4; ++i)
+            if (of[i].calls != 0) of[i].print(names[i], what);
         return good;
     }
     u64 digest_of_results() const {

@@ -78,7 +78,7 @@ void allreduce(const char* name, const auto& op, auto&& lift) {
         for (u32 k = 0; k != Elements; ++k) values[r][k] = lift(r, k);
         input.push_back(values[r].data());
     }
-    if (!play(programs, states, static_cast<u32>(programs.size()), *net, input, op, [](auto&& f) { f(); }))
+    if (!play(programs, states, static_cast<u32>(programs.size()), *net, input, op, [](auto&& f, const auto&) { f(); }))
         std::puts("not taken");
     digest d;
     for (u32 r = 0; r != programs.size(); ++r) {

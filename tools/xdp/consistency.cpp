@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
+// Timing reductions on NICs and on hosts while their cores are idle, and while they are busy.
 #include "consistency.hpp"
 
 #include "nic.hpp"
+#include "samples.hpp"
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/barrier.hpp>
 #include <bough/communicator.hpp>
@@ -22,19 +24,14 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <netinet/in.h>
 #include <new>
-#include <numeric>
 #include <sched.h>
 #include <stdexcept>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -46,41 +43,6 @@ namespace xdp {
 namespace {
 
 using bough::rank_t;
-
-word now_ns() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<word>(t.tv_sec) * 1'000'000'000 + static_cast<word>(t.tv_nsec);
-}
-
-int checked(long result, const char* what) {
-    if (result < 0) throw std::system_error(errno, std::generic_category(), what);
-    return static_cast<int>(result);
-}
-
-// A child that ends when its parent does, however that ends.
-class child {
-public:
-    template <class F>
-    explicit child(F&& f) {
-        const pid_t parent = getpid();
-        id_ = checked(fork(), "fork");
-        if (id_ != 0) return;
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent) f();
-        _exit(0);
-    }
-    child(child&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
-    child& operator=(child&&) = delete;
-    ~child() {
-        if (id_ == 0) return;
-        kill(id_, SIGKILL);
-        waitpid(id_, nullptr, 0);
-    }
-
-private:
-    pid_t id_ = 0;
-};
 
 std::vector<bough::nic::program> reduction(const bough::nic::needs& op, const bough::nic::capabilities& target) {
     // Hosts keep pace: nobody enters before the root has the last result.
@@ -266,17 +228,6 @@ std::vector<double> on_shared_memory(unsigned samples) {
     return found;
 }
 
-struct spread {
-    double mean = 0, deviation = 0;
-};
-spread spread_of(std::span<const double> sorted) {
-    const double n = static_cast<double>(sorted.size());
-    const double mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / n;
-    double squares = 0;
-    for (const double x : sorted) squares += (x - mean) * (x - mean);
-    return {mean, std::sqrt(squares / (n - 1))};
-}
-
 // How many samples lie in each twentieth of a decade: `lower` is where a bin begins.
 void write_bins(std::FILE* out, const char* what, const char* cores, std::span<const double> sorted) {
     for (std::size_t i = 0; i != sorted.size();) {
@@ -310,12 +261,7 @@ void print_consistency(const std::string& object, const network& net, unsigned s
     std::printf("16 ranks, 4-nomial tree, one double, %u reductions; us\n%-24s %-5s %9s %9s | %9s %9s %9s %9s %9s\n",
                 samples, "", "cores", "mean 99%", "sd 99%", "mean", "sd", "p50", "p99", "max");
     for (const bool busy : {false, true}) {
-        std::vector<child> loops;
-        const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-        for (unsigned i = 0; busy && i != 2 * cores; ++i)
-            loops.emplace_back([] {
-                for (volatile unsigned spin = 0;;) spin = spin + 1;
-            });
+        const std::vector<child> loops = busy ? busy_loops() : std::vector<child>{};
         const char* load = busy ? "busy" : "idle";
         {
             nic on(object, "nic_xdp_f64x1", net);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Sending what must be refused, and looking at what the NICs have kept.
 #include "faults.hpp"
 
 #include "nic.hpp"

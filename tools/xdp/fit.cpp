@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Timing serial reductions on NICs, fitting the model, and comparing it with trees.
 #include "fit.hpp"
 
 #include "nic.hpp"

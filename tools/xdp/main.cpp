@@ -14,6 +14,7 @@
 #include "fit.hpp"
 #include "nic.hpp"
 #include "nic/conformance_programs.hpp"
+#include "two_level.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/model/lrc.hpp>
@@ -326,7 +327,7 @@ int skip(const std::string& why) {
 
 // What to do besides checking, and how often.
 struct wishes {
-    unsigned consistency = 0, fit = 0;
+    unsigned consistency = 0, fit = 0, two_level = 0;
     std::string csv;
 };
 
@@ -349,6 +350,10 @@ int run_all(const std::string& object, const wishes& wanted) {
     }
     if (wanted.fit != 0) {
         xdp::print_fit(object, *net, wanted.fit);
+        return 0;
+    }
+    if (wanted.two_level != 0) {
+        xdp::print_two_level(object, *net, wanted.two_level);
         return 0;
     }
     const int statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -386,13 +391,16 @@ int main(int argc, char** argv) {
             object = argv[++i];
         } else if (option == "--csv" && i + 1 < argc) {
             wanted.csv = argv[++i];
-        } else if (option == "--consistency" || option == "--fit") {
-            unsigned& samples = option == "--fit" ? wanted.fit : wanted.consistency;
+        } else if (option == "--consistency" || option == "--fit" || option == "--two-level") {
+            unsigned& samples = option == "--fit"           ? wanted.fit
+                                : option == "--consistency" ? wanted.consistency
+                                                            : wanted.two_level;
             samples = option == "--fit" ? 301 : 1000;
             if (i + 1 < argc && argv[i + 1][0] != '-') samples = static_cast<unsigned>(std::atoi(argv[++i]));
             if (samples < 100) samples = 100;
         } else {
-            std::fputs("usage: bough-xdp [--consistency [SAMPLES] [--csv FILE] | --fit [SAMPLES]] [--object FILE]\n",
+            std::fputs("usage: bough-xdp [--consistency [SAMPLES] [--csv FILE] | --fit [SAMPLES] | --two-level "
+                       "[SAMPLES]] [--object FILE]\n",
                        stderr);
             return 2;
         }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Making the namespaces, and by ip(8) a veth pair for each rank.
 #include "network.hpp"
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Loading and attaching the programs, writing their tables, ringing their doorbells.
 #include "nic.hpp"
 
 #include <bough/nic/capabilities.hpp>

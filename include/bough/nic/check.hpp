@@ -10,12 +10,14 @@
 //   one notice                   every host is told once per instance
 //   one sender                   every inlet gets one message per instance, of its length, from the rank that it names
 //   no race                      two that touch the same elements, one of them writing, are ordered by counters
-//   the host's                   nothing writes what the host was given before it rings again, and no message lands there
+//   the host's                   nothing writes what the host was given before it rings again, and no message that may be sent
+//                                before it does lands there
 //   progress                     no rank waits for itself round a corner; none of its steps but counts has all it waits for
 //                                before anything comes, since no arrival would ever run it
 //   room                         no message can come before its slot and its counter have served the turn before: there is a
 //                                credit, or what follows from the steps of all ranks (bough/nic/detail/network.hpp)
-// Time: O(steps x ranks / 64 + steps of a rank squared).
+// Time: O(steps x ranks / 64 + steps of a rank squared). Memory: O(steps x ranks): three bits for each step
+// of all ranks, or message that it waits for, and each rank: 400 MB for 16384 ranks in a binomial tree.
 #ifndef BOUGH_NIC_CHECK_HPP
 #define BOUGH_NIC_CHECK_HPP
 
@@ -274,10 +276,6 @@ private:
                     return fault(program_fault::host_race, r, s);
             }
         }
-        for (std::uint32_t s = 0; s != p.steps.size(); ++s) // a message may come, one turn early, while the host reads
-            for (std::uint32_t i = bell_inlet + 1; i < p.inlets.size() && p.steps[s].what == kind::notify; ++i)
-                if (used(p, i) && overlap(p, p.steps[s].a, p.inlets[i].slot))
-                    return fault(program_fault::host_race, r, s, i);
         for (std::uint32_t i = 0; i != p.inlets.size(); ++i)
             for (std::uint32_t j = i + 1; j < p.inlets.size(); ++j) {
                 const inlet &x = p.inlets[i], &y = p.inlets[j];
@@ -318,7 +316,7 @@ private:
                 for (const std::uint32_t w : waiting[p.steps[s].bump]) after[step_node(r, s)].push_back(w);
             }
         }
-        reach_ = reach_of(after, does, all_.size());
+        reach_ = reach_of(after, does, base_); // the bell is a rank's first node
         for (rank_t r = 0; r != all_.size(); ++r)
             for (std::uint32_t s = 0; s != all_[r].steps.size(); ++s)
                 if (reach_.left[step_node(r, s)] != 0) return fault(program_fault::stuck, r, s);
@@ -330,6 +328,11 @@ private:
 
     constexpr bool room(rank_t r) {
         const program& p = all_[r];
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s) // a message may come, one turn early, while the host reads
+            for (std::uint32_t i = bell_inlet + 1; i < p.inlets.size() && p.steps[s].what == kind::notify; ++i)
+                if (used(p, i) && overlap(p, p.steps[s].a, p.inlets[i].slot) &&
+                    !reach_.rung.test(step_node(senders_[r][i].rank, senders_[r][i].step), r))
+                    return fault(program_fault::host_race, r, s, i);
         for (std::uint32_t i = 1; i != p.inlets.size(); ++i) {
             if (!used(p, i)) continue;
             const inlet& in = p.inlets[i];

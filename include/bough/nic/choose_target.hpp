@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// choose_target: where a reduction should run, host, NIC, or some levels of the tree here and some there; and of what degree.
+// choose_target: where a reduction should run, host, NIC, or some levels of the tree here and some there; of what degree; and
+// how often its vector should be split first.
 //
 //   auto fit = nic::fit_serial([&](const model::reduction_sample& run) { return measured_ns(run); });    a target's L, r, c, C
-//   auto best = nic::choose_target(64, 8, {.host = host.model, .nic = fit.model});
+//   auto best = nic::choose_target(64, 8, {.host = host.model, .nic = fit.model}, {.elements = 8});
 //   std::cout << to_string(best);
 //
 // Prices are those of the programs: nic::assemble makes them, nic::run_simulated runs them under the model of their target,
 // which is never above Moody's formula and equal to it for full trees. A *hybrid* has two tiers: groups of consecutive ranks
 // reduce to the first of each on one target, which then enters the upper tree on the other. Groups are subtrees of a
 // full f-nomial tree, so the tiers are the tree's lower and upper levels. What it costs to enter a target and to be told is
-// that target's C (startup_ns), paid by each tier.
+// that target's C (startup_ns), paid by each tier. Trees on one target are also tried with the vector split
+// (bough/algorithm/reduce/vector_split.hpp), as often as its elements and the number of ranks allow.
 //
-// priced_ns gives the price of any plan as programs: of a vector that is split, for instance.
-// *Source* Moody et al. 2003, sections 5.1 (fit), 5.2 (degree); a choice of levels is their future work (section 8).
+// priced_ns gives the price of any plan as programs.
+// *Source* Moody et al. 2003, sections 5.1 (fit), 5.2 (degree), 5.3 (splits); a choice of levels is their future work
+// (section 8).
 #ifndef BOUGH_NIC_CHOOSE_TARGET_HPP
 #define BOUGH_NIC_CHOOSE_TARGET_HPP
 
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/algorithm/reduce/vector_split.hpp>
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
 #include <bough/core/contract.hpp>
@@ -79,7 +83,8 @@ double priced_ns(std::span<const program> programs, rank_t root, bool all, const
     BOUGH_EXPECTS(run.finished, "programs: they do not end");
     return all ? run.makespan_ns : run.finish_ns[root];
 }
-// Of a plan, once: without credits, which are for the next. Pre: as programs it has no more than 65534 steps a rank (nic::assemble_all for the host refuses it else).
+// Of a plan, once: without credits, which are for the next. Pre: as programs it has no more than 65534 steps a rank
+// (nic::assemble_all for the host refuses it else).
 template <Plan P, CostModel M>
 double priced_ns(const P& plan, const M& model, std::uint32_t elements, std::uint64_t element_bytes,
                  const run_options& options = {}) {
@@ -117,11 +122,19 @@ struct target_costs {
     model::lrc nic{};
 };
 
-// A way to run a reduction. `group` 1: one tree on `upper`.
+struct target_options {
+    std::uint64_t elements = 1; // that the bytes are: what can be split
+    rank_t most_degree = 8;
+    rank_t most_splits = 4;
+    double before_ns = 0; // what ranks do before they enter, all alike: the processes of a node among themselves
+};
+
+// A way to run a reduction. `group` 1: one tree on `upper`, or 2^splits of them.
 struct placement {
     bool lower_on_nic = false, upper_on_nic = false;
     rank_t group = 1; // ranks that `lower` reduces to one
     rank_t lower_degree = 0, upper_degree = 2;
+    rank_t splits = 0; // of the vector, before the trees
     double predicted_ns = 0;
     constexpr bool is_hybrid() const noexcept { return group != 1; }
     friend constexpr bool operator==(const placement&, const placement&) = default;
@@ -136,6 +149,12 @@ struct target_choice {
     const placement& best_on(bool nic) const noexcept {
         return *std::find_if(tried.begin(), tried.end(),
                              [nic](const placement& p) { return !p.is_hybrid() && p.upper_on_nic == nic; });
+    }
+    // The fastest there with so many splits; null: none was tried.
+    const placement* best_with(bool nic, rank_t splits) const noexcept {
+        for (const placement& p : tried)
+            if (!p.is_hybrid() && p.upper_on_nic == nic && p.splits == splits) return &p;
+        return nullptr;
     }
 };
 
@@ -175,16 +194,45 @@ private:
 
 } // namespace detail
 
-// `before_ns`: what ranks do before they enter, all alike: the processes of a node among themselves, for instance.
-// Pre: size >= 1, most_degree >= 2. *Time* the walk of some hundred programs of up to `size` ranks.
-inline target_choice choose_target(rank_t size, std::uint64_t bytes, const target_costs& costs, rank_t most_degree = 8,
-                                   double before_ns = 0) {
+namespace detail {
+
+// Both targets, every degree, 1 to most_splits splits. The programs are the same on both.
+inline void try_splits(target_choice& made, const target_costs& costs, const target_options& options) {
+    const std::uint64_t element_bytes = made.bytes / options.elements;
+    for (rank_t splits = 1; splits <= options.most_splits; ++splits) {
+        const std::uint64_t groups = std::uint64_t{1} << splits;
+        if (groups > options.elements || groups > made.size || made.size % groups != 0) break;
+        const auto most = std::min<std::uint64_t>(options.most_degree, std::max<std::uint64_t>(made.size / groups, 2));
+        for (rank_t f = 2; f <= most; ++f) {
+            const auto programs =
+                assemble_all(plan_reduce(vector_split{.splits = splits, .degree = f}, {.size = made.size}), any_weight,
+                             capabilities_of<simulated>,
+                             {.elements = static_cast<std::uint32_t>(options.elements), .credits = false})
+                    .programs;
+            for (const bool on_nic : {false, true})
+                made.tried.push_back({on_nic, on_nic, 1, 0, f, splits,
+                                      priced_ns(std::span<const program>(programs), 0, false,
+                                                on_nic ? costs.nic : costs.host, element_bytes)});
+        }
+    }
+}
+
+} // namespace detail
+
+// Pre: size >= 1, most_degree >= 2, bytes a multiple of elements, of which there are 1 to 65535. *Time* the walk of some
+// hundred programs of up to `size` ranks.
+inline target_choice choose_target(rank_t size, std::uint64_t bytes, const target_costs& costs,
+                                   const target_options& options = {}) {
+    const rank_t most_degree = options.most_degree;
     BOUGH_EXPECTS(size >= 1 && most_degree >= 2, "choose_target: a rank, and a degree of 2, are the least");
+    BOUGH_EXPECTS(options.elements >= 1 && options.elements <= 0xffff && bytes % options.elements == 0,
+                  "elements: 1 to 65535, of so many bytes each that they are all of them");
     detail::tier_prices prices(costs, bytes);
     target_choice made{size, bytes, {}};
     for (const bool on_nic : {false, true})
         for (rank_t f = 2; f <= most_degree; ++f)
-            made.tried.push_back({on_nic, on_nic, 1, 0, f, prices.alike_ns(on_nic, size, f)});
+            made.tried.push_back({on_nic, on_nic, 1, 0, f, 0, prices.alike_ns(on_nic, size, f)});
+    detail::try_splits(made, costs, options);
     for (rank_t f = 2; f <= most_degree; ++f)
         for (std::uint64_t group = f; group < size; group *= f) {
             const rank_t leaders = static_cast<rank_t>((size + group - 1) / group);
@@ -196,11 +244,11 @@ inline target_choice choose_target(rank_t size, std::uint64_t bytes, const targe
                 else
                     enter_ns.back() = prices.alike_ns(lower, last, f);
                 for (rank_t upper = 2; upper <= most_degree && upper <= std::max<rank_t>(leaders, 2); ++upper)
-                    made.tried.push_back({lower, !lower, static_cast<rank_t>(group), f, upper,
+                    made.tried.push_back({lower, !lower, static_cast<rank_t>(group), f, upper, 0,
                                           prices.ns(!lower, leaders, upper, enter_ns)});
             }
         }
-    for (placement& p : made.tried) p.predicted_ns += before_ns;
+    for (placement& p : made.tried) p.predicted_ns += options.before_ns;
     std::stable_sort(made.tried.begin(), made.tried.end(),
                      [](const placement& a, const placement& b) { return a.predicted_ns < b.predicted_ns; });
     return made;
@@ -210,7 +258,9 @@ inline target_choice choose_target(rank_t size, std::uint64_t bytes, const targe
 inline std::string to_string(const placement& p) {
     const auto on = [](bool nic) { return std::string(nic ? "NICs" : "hosts"); };
     const auto degree = [](rank_t f) { return ", degree " + std::to_string(f); };
-    if (!p.is_hybrid()) return "all on " + on(p.upper_on_nic) + degree(p.upper_degree);
+    if (!p.is_hybrid())
+        return "all on " + on(p.upper_on_nic) + degree(p.upper_degree) +
+               (p.splits == 0 ? "" : ", " + std::to_string(p.splits) + (p.splits == 1 ? " split" : " splits"));
     return "groups of " + std::to_string(p.group) + " on " + on(p.lower_on_nic) + degree(p.lower_degree) + "; then " +
            on(p.upper_on_nic) + degree(p.upper_degree);
 }
@@ -236,8 +286,10 @@ inline std::string to_string(const target_choice& c) {
     for (const placement* p : others) {
         std::string what = to_string(*p);
         what.append(width - what.size() + 3, ' ');
-        text += "  " + what + time_text(p->predicted_ns) + "   " +
-                factor_text(p->predicted_ns / c.winner().predicted_ns) + " times as long\n";
+        text += "  " + what + time_text(p->predicted_ns);
+        if (has_factor(p->predicted_ns, c.winner().predicted_ns))
+            text += "   " + factor_text(p->predicted_ns / c.winner().predicted_ns) + " times as long";
+        text += "\n";
     }
     return text;
 }

@@ -30,7 +30,8 @@
 #else
 #define BOUGH_NIC_INLINE
 #endif
-// Where calls would cost more than what is called: on a NIC. Hosts compile it quicker without.
+// Where calls would cost more than what is called: on a NIC, whose loop over frames then holds the whole machine and saves no
+// registers for each. Hosts compile it quicker without.
 #if defined(__BPF__) || (defined(__GNUC__) && !__STDC_HOSTED__)
 #define BOUGH_NIC_HOT [[gnu::always_inline]]
 #else
@@ -211,9 +212,8 @@ BOUGH_NIC_INLINE constexpr bool is_done(const Program& p, const auto& bank, u32 
 // What is to be run: the steps of one full counter, then those of the counters that filled meanwhile, first come first
 // served. A counter fills once in a turn, so `bank.next` is room enough.
 struct agenda {
-    index_t step = 0, end = 0; // of the counter at work
-    u32 waiting = 0;           // counters
-    u16 first = 0, last = 0;
+    index_t step = 0, end = 0;             // of the counter at work
+    u16 first = no_index, last = no_index; // counters that wait; no_index: none
 };
 
 BOUGH_NIC_HOT constexpr void begin_steps(const counter& full, auto& bank, agenda& todo) noexcept {
@@ -223,30 +223,27 @@ BOUGH_NIC_HOT constexpr void begin_steps(const counter& full, auto& bank, agenda
 }
 
 BOUGH_NIC_HOT constexpr void add_full(auto& bank, agenda& todo, u16 counter) noexcept {
-    if (todo.waiting++ == 0)
+    if (todo.first == no_index)
         todo.first = counter;
     else
         bank.next[todo.last] = counter;
     todo.last = counter;
 }
 
-// Runs the next step of the agenda. False: there is none. `Elements`: of every slot that is not empty; 0: the slot table
-// says.
+// Does one step, whose counter is full, and its bump. `Elements`: of every slot that is not empty; 0: the slot table says.
 template <u32 Elements = 0, class Program, class Op, class Port>
-BOUGH_NIC_HOT constexpr bool run_step(const Program& p, auto& bank, agenda& todo, const Op& op, Port& port) {
-    if (todo.step == todo.end) {
-        if (todo.waiting == 0) return false;
-        const u16 full = todo.first;
-        if (--todo.waiting != 0) {
-            todo.first = bank.next[full];
-            bank.next[full] = 0; // states are equal if what they will do is
-        }
-        begin_steps(p.counters[full], bank, todo);
-        if (todo.step == todo.end) return true;
-    }
-    const step& s = p.steps[todo.step++];
+BOUGH_NIC_HOT constexpr void perform(const Program& p, auto& bank, agenda& todo, const step& s, const Op& op,
+                                     Port& port) {
     const auto elements = [](const slot& x) { return Elements == 0 || x.count == 0 ? x.count : Elements; };
-    if (s.what == kind::combine) {
+    if (s.what == kind::send) {
+        index_t a = 0;
+        u32 count = 0, epoch = bank.epoch;
+        if (s.a != no_index)
+            a = p.slots[s.a].first, count = elements(p.slots[s.a]);
+        else
+            epoch += 1u << p.head.bank_bits; // a credit allows the next instance in this bank
+        port.send(message{p.head.stream, epoch, p.head.rank, s.peer, s.out, static_cast<u16>(count)}, &bank.memory[a]);
+    } else if (s.what == kind::combine) {
         const slot& x = p.slots[s.a];
         const index_t a = x.first, b = p.slots[s.b].first, out = p.slots[s.out].first;
         const u32 count = elements(x);
@@ -258,23 +255,36 @@ BOUGH_NIC_HOT constexpr bool run_step(const Program& p, auto& bank, agenda& todo
         const u32 count = elements(x);
         for (u32 k = 0; k != count; ++k) bank.memory[out + k] = bank.memory[a + k];
         if constexpr (requires { port.copied(count); }) port.copied(count);
-    } else if (s.what != kind::count) {
+    } else if (s.what == kind::notify) {
         index_t a = 0;
-        u32 count = 0, epoch = bank.epoch;
-        if (s.a != no_index)
-            a = p.slots[s.a].first, count = elements(p.slots[s.a]);
-        else if (s.what == kind::send)
-            epoch += 1u << p.head.bank_bits; // a credit allows the next instance in this bank
-        if (s.what == kind::send)
-            port.send(message{p.head.stream, epoch, p.head.rank, s.peer, s.out, static_cast<u16>(count)},
-                      &bank.memory[a]);
-        else if (s.what == kind::notify)
-            port.notify(epoch, &bank.memory[a], count);
+        u32 count = 0;
+        if (s.a != no_index) a = p.slots[s.a].first, count = elements(p.slots[s.a]);
+        port.notify(bank.epoch, &bank.memory[a], count);
     }
     if (s.bump != no_index) {
         ++bank.counters[s.bump];
-        if (bumps(p, bank, s.bump) == p.counters[s.bump].increment) add_full(bank, todo, s.bump);
+        if (bumps(p, bank, s.bump) == p.counters[s.bump].increment) {
+            if (todo.step == todo.end && todo.first == no_index)
+                begin_steps(p.counters[s.bump], bank, todo);
+            else
+                add_full(bank, todo, s.bump);
+        }
     }
+}
+
+// Runs the next step of the agenda. False: there is none.
+template <u32 Elements = 0, class Program, class Op, class Port>
+BOUGH_NIC_HOT constexpr bool run_step(const Program& p, auto& bank, agenda& todo, const Op& op, Port& port) {
+    if (todo.step == todo.end) {
+        const u16 full = todo.first;
+        if (full == no_index) return false;
+        todo.first = bank.next[full];
+        bank.next[full] = no_index;
+        begin_steps(p.counters[full], bank, todo);
+        if (todo.step == todo.end) return true;
+    }
+    const step& s = p.steps[todo.step++];
+    perform<Elements>(p, bank, todo, s, op, port);
     return true;
 }
 
@@ -306,7 +316,7 @@ BOUGH_NIC_INLINE constexpr void start(const Program& p, auto& state, u32 first_e
         bank.turn = turn;
         bank.left = p.head.steps;
         bank.early = 0;
-        for (u32 c = 0; c != p.head.counters; ++c) bank.next[c] = 0;
+        for (u32 c = 0; c != p.head.counters; ++c) bank.next[c] = no_index;
         for (u32 c = 0; c != p.head.counters; ++c)
             bank.counters[c] = turn * u32{p.counters[c].increment} + p.counters[c].primed;
         for (u32 i = 0; i != p.head.inlets; ++i)
@@ -327,7 +337,7 @@ template <u32 Elements = 0, class Program, class T, class Op, class Port>
 BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message& m, const T* payload, agenda& todo,
                                     const Op& op, Port& port) {
     if (m.stream != p.head.stream || (m.to != p.head.rank && m.to != everyone)) return answer::foreign;
-    if (m.inlet >= p.head.inlets || m.from >= p.head.ranks) return answer::malformed;
+    if (m.inlet >= p.head.inlets || m.from == no_index) return answer::malformed;
     const inlet& in = p.inlets[m.inlet];
     index_t first = 0;
     u32 count = 0;
@@ -342,16 +352,20 @@ BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message
     }
     const counter& bumped = p.counters[in.counter];
     const u32 increment = bumped.increment;
-    const u32 now = bumps(p, bank, in.counter) + 1;
+    const u32 total = bank.counters[in.counter] + 1;
+    const u32 now = total - bank.turn * increment;
     // Into the next turn of a bank, and no further, a message may come when what it touches has served this one; a bell never.
-    if (m.epoch != bank.epoch) {
+    const bool early = m.epoch != bank.epoch;
+    if (early) {
         if (m.inlet == bell_inlet) return answer::busy;
         if (now <= increment || m.epoch - bank.epoch != banks) return answer::overrun;
     }
+    expected += banks;
+    bank.counters[in.counter] = total;
     if (count != 0) {
         if constexpr (Elements != 0) count = Elements;
         bool is_first = true;
-        if ((in.flags & inlet_accumulates) != 0) {
+        if (in.flags != 0) { // with a slot: it accumulates
             is_first = bank.filled[in.slot] != m.epoch;
             bank.filled[in.slot] = m.epoch;
         }
@@ -362,10 +376,11 @@ BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message
             if constexpr (requires { port.combined(count); }) port.combined(count);
         }
     }
-    expected += banks;
-    ++bank.counters[in.counter];
-    if (now == increment) begin_steps(bumped, bank, todo);
-    if (now == 2 * increment) ++bank.early;
+    if (!early) {
+        if (now == increment) begin_steps(bumped, bank, todo);
+    } else {
+        if (now == 2 * increment) ++bank.early;
+    }
     return answer::taken;
 }
 
@@ -374,8 +389,8 @@ BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message
 // that it sets free; where a bank's turn ends and something came early for the next, one look at each counter.
 // Where loops must be calls (BPF), write this with take, run_step, next_turn and add_early.
 template <u32 Elements = 0, class Program, class T, class Op, class Port>
-BOUGH_NIC_INLINE constexpr answer deliver(const Program& p, auto& state, const message& m, const T* payload,
-                                          const Op& op, Port& port) {
+BOUGH_NIC_HOT constexpr answer deliver(const Program& p, auto& state, const message& m, const T* payload, const Op& op,
+                                       Port& port) {
     agenda todo;
     const answer what = take<Elements>(p, state, m, payload, todo, op, port);
     if (todo.step == todo.end) return what;

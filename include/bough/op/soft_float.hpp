@@ -98,6 +98,10 @@ struct float_bits {
         if constexpr (width == 64) return static_cast<unsigned>(__builtin_clzll(x));
         if constexpr (width == 32) return static_cast<unsigned>(__builtin_clz(x));
 #endif
+        if constexpr (width > 8 * sizeof(void*)) {
+            const auto high = static_cast<detail::soft_u32>(x >> 32);
+            return high != 0 ? leading_zeros(high) : 32 + leading_zeros(static_cast<detail::soft_u32>(x));
+        }
         unsigned zeros = 0;
         for (unsigned step = width / 2; step != 0; step /= 2) {
             if ((x >> (width - step)) == 0) {
@@ -134,8 +138,7 @@ struct float_bits {
         if (distance >= digits + 3) {
             addend = addend != 0 ? 1 : 0;
         } else {
-            const Wide kept = addend >> distance;
-            addend = kept | ((kept << distance) != addend ? 1u : 0u);
+            addend = shifted(addend, distance);
         }
         if (!opposite) {
             sum += addend;
@@ -185,6 +188,26 @@ private:
     static_assert(ExponentBits >= 2 && ExponentBits + 2 < bits, "bough: a format needs an exponent and a fraction");
     static_assert(digits + 4 <= wide_bits, "bough: no room for rounding: use more exponent bits");
 
+    // By halves where words have 32 bits: shifts of two words that may cross them cost twice as much.
+    static constexpr bool by_halves = sizeof(Wide) > sizeof(void*);
+
+    // x / 2^distance, with the last bit set if anything was lost. Pre: distance < wide_bits.
+    static constexpr Wide shifted(Wide x, unsigned distance) noexcept {
+        if constexpr (by_halves) {
+            using half = detail::soft_u32;
+            half low = static_cast<half>(x), high = static_cast<half>(x >> 32), lost = 0;
+            if (distance >= 32) lost = low, low = high, high = 0, distance -= 32;
+            if (distance != 0) {
+                lost |= low << (32 - distance);
+                low = low >> distance | high << (32 - distance);
+                high >>= distance;
+            }
+            return Wide(high) << 32 | low | (lost != 0 ? 1u : 0u);
+        } else {
+            const Wide kept = x >> distance;
+            return kept | ((kept << distance) != x ? 1u : 0u);
+        }
+    }
     static constexpr unsigned lowered(Wide magnitude) noexcept {
         const unsigned exponent = static_cast<unsigned>(magnitude >> fraction_bits);
         return exponent - (exponent != 0 ? 1u : 0u);

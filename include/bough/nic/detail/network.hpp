@@ -50,17 +50,20 @@ private:
     std::vector<std::uint64_t> bits_{};
 };
 
-// Which ranks must do something before each node of a graph, and after; a rank's own node counts.
+// Which ranks must do something before each node of a graph, and after; a rank's own node counts. And whose hosts must have
+// rung before it.
 struct reach {
-    bit_rows ran{}, runs{};
+    bit_rows ran{}, runs{}, rung{};
     std::vector<std::uint32_t> left{}; // what each node still waits for; other than 0: it is in a cycle, or behind one
     bool ends = false;                 // no cycle
 };
-// `after[g]`: the nodes that wait for node g. `does[g]`: the rank of which g is a deed; no_rank: it is none.
+// `after[g]`: the nodes that wait for node g. `does[g]`: the rank of which g is a deed; no_rank: it is none. `bells[r]`: the
+// node that is rank r's bell.
 constexpr reach reach_of(const std::vector<std::vector<std::uint32_t>>& after, const std::vector<rank_t>& does,
-                         std::size_t ranks) {
-    const std::size_t all = after.size();
-    reach r{bit_rows(all, ranks), bit_rows(all, ranks), {}, false};
+                         const std::vector<std::uint32_t>& bells) {
+    const std::size_t all = after.size(), ranks = bells.size();
+    reach r{bit_rows(all, ranks), bit_rows(all, ranks), bit_rows(all, ranks), {}, false};
+    for (std::size_t rank = 0; rank != ranks; ++rank) r.rung.set(bells[rank], rank);
     r.left.resize(all, 0);
     for (const auto& nodes : after)
         for (const std::uint32_t a : nodes) ++r.left[a];
@@ -73,6 +76,7 @@ constexpr reach reach_of(const std::vector<std::vector<std::uint32_t>>& after, c
         if (does[g] != no_rank) r.ran.set(g, does[g]), r.runs.set(g, does[g]);
         for (const std::uint32_t a : after[g]) {
             r.ran.merge(a, g);
+            r.rung.merge(a, g);
             if (--r.left[a] == 0) sorted.push_back(a);
         }
     }
@@ -96,6 +100,7 @@ struct node {
 struct rank_nodes {
     std::vector<node> nodes{}; // 0: the bell
     slice bell{};              // what the host brings
+    bool direct = false;       // the host is given a message where it landed
 };
 
 class network {
@@ -183,8 +188,22 @@ public:
             does.push_back(is_step(g) ? rank_of_[g] : no_rank);
             for_each_before(g, [&](std::uint32_t b) { after[b].push_back(g); });
         }
-        reach_ = reach_of(after, does, ranks.size());
+        reach_ = reach_of(after, does, first_);
         return reach_.ends;
+    }
+
+    // May the host of rank r be given a message where it landed? If its next one cannot be sent before this host has rung
+    // again, and so is done with the last. Pre: order().
+    constexpr bool may_keep(rank_t r) const {
+        const std::vector<node>& nodes = ranks[r].nodes;
+        for (const node& told : nodes) {
+            if (!told.notice) continue;
+            for (const node& n : nodes)
+                if (n.arrival && n.partner != no_step && n.s.out == told.s.a &&
+                    !reach_.rung.test(first_[n.s.peer] + n.partner, r))
+                    return false;
+        }
+        return true;
     }
 
     // Adds a credit for each pair of ranks with a message that needs one. It is sent with the notice, if that comes after all

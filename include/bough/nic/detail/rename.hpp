@@ -3,9 +3,10 @@
 //
 // In a schedule a receive writes where the algorithm wants the data, and a plane of scratch serves many messages in turn. On
 // a NIC messages come when they come, so each lands in a plane of its own; steps that want just that message read it there,
-// and only where something else is mixed with it, or the host wants it, a copy puts it in its place. The first step of the
-// result is the bell (a receive from the rank itself, which writes the whole vector), the last the notice (a send to itself
-// of the rank's result). Dependence is then inferred as for every schedule (bough/schedule/dependence.hpp).
+// and only where something else is mixed with it a copy puts it in its place. Or where the host wants it: but a result that
+// came in one message may stay where it landed if `direct`. The first step of the result is the bell (a receive from the rank
+// itself, which writes the whole vector), the last the notice (a send to itself of the rank's result). Dependence is then
+// inferred as for every schedule (bough/schedule/dependence.hpp).
 #ifndef BOUGH_NIC_DETAIL_RENAME_HPP
 #define BOUGH_NIC_DETAIL_RENAME_HPP
 
@@ -53,14 +54,15 @@ struct renamed {
     std::vector<std::vector<std::uint32_t>> before{}; // of each step, the steps that it waits for; of receives, none
     std::vector<std::uint32_t> lands_with{}; // of a receive: the one whose place it shares, for all of a place the same
     std::vector<std::uint32_t>
-        source{}; // the step of the schedule that it is; of the bell, the notice and copies, none
+        source{};        // the step of the schedule that it is; of the bell, the notice and copies, none
+    bool direct = false; // the host is given a message where it landed
 };
 
 class renamer {
 public:
     // `result`: what the host is to be given.
     constexpr renamer(std::span<const bough::step> steps, const dimensions& at, rank_t rank, bool in_place,
-                      slice result)
+                      slice result, bool direct)
         : from_(steps), rank_(rank), in_place_(in_place), result_(result) {
         bough::detail::step_extent extent;
         for (const bough::step& s : steps) extent.add(s);
@@ -69,12 +71,14 @@ public:
         vector_ = {input, 0, at.blocks};
         copied_.resize(steps.size(), 0);
         walk();
-        for (block_t b = result.first; b != result.last(); ++b) {
+        direct_ = direct && source(result) != no_step;
+        for (block_t b = result.first; b != result.last() && !direct_; ++b) {
             const std::uint32_t by = writer_[place(output) * blocks_ + b];
             if (by != no_step) copied_[by] = 1;
         }
         walk();
     }
+    constexpr bool is_direct() const noexcept { return direct_; }
     constexpr std::vector<bough::step>&& take() { return std::move(made_); }
     constexpr std::vector<std::uint32_t>&& take_sources() { return std::move(source_); }
     // The first plane that messages land in.
@@ -130,7 +134,7 @@ private:
             if (s.writes()) wrote(s.out, no_step);
             put(s, i);
         }
-        put(send_step(rank_, result_), no_step);
+        put(send_step(rank_, direct_ ? read(result_) : result_), no_step);
     }
     constexpr void put(const bough::step& s, std::uint32_t source) {
         made_.push_back(s);
@@ -139,7 +143,7 @@ private:
 
     std::span<const bough::step> from_;
     rank_t rank_;
-    bool in_place_;
+    bool in_place_, direct_ = false;
     slice result_;
     slice vector_{};
     std::size_t blocks_ = 0;
@@ -224,9 +228,10 @@ private:
 
 // Pre: `steps` are those of `rank` in a plan that verify accepts.
 constexpr renamed rename(std::span<const bough::step> steps, const dimensions& at, rank_t rank, bool in_place,
-                         slice result, bool accumulate) {
-    renamer by(steps, at, rank, in_place, result);
+                         slice result, bool accumulate, bool direct) {
+    renamer by(steps, at, rank, in_place, result, direct);
     renamed r;
+    r.direct = by.is_direct();
     r.steps = by.take();
     r.source = by.take_sources();
     const dependences waits = infer_dependences(r.steps);
@@ -240,6 +245,7 @@ constexpr renamed rename(std::span<const bough::step> steps, const dimensions& a
     std::vector<std::uint8_t> dropped;
     if (!accumulate || !accumulator(r, by.landing(), in_place).run(dropped)) return r;
     renamed kept;
+    kept.direct = r.direct;
     std::vector<std::uint32_t> number; // a message may land with one that comes later in the schedule
     std::uint32_t next = 0;
     for (std::uint32_t i = 0; i != n; ++i) number.push_back(dropped[i] != 0 ? no_step : next++);
