@@ -3,14 +3,11 @@
 #include "csv.hpp"
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
-#include <bough/model/rdma.hpp>
+#include <bough/model/rdma_formula.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/degree_k.hpp>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -18,40 +15,17 @@ using bough::rank_t;
 
 namespace {
 
-// Section 7. Ta and To have no values there: 2.06 us and 5 ns per 4-byte integer are ours.
-constexpr bough::model::rdma network{.mpi_ns = 1300,
-                                     .descriptor_ns = 600,
-                                     .dma_startup_ns = 2000,
-                                     .nic_ns = 1520,
-                                     .transmit_ns_per_byte = 10,
-                                     .operation_ns_per_byte = 5.0 / 4,
-                                     .copy_ns_per_byte = 2.7,
-                                     .acknowledgement_ns = 2060};
+constexpr bough::model::rdma network = bough::model::giganet_2003;
 
-int steps_of(rank_t ranks) { return static_cast<int>(std::bit_width(ranks - 1)); }
-
-// Section 6.1, in us: blocks of `block` bytes over a binomial tree.
 double broadcast_us(rank_t ranks, std::uint64_t bytes, std::uint64_t block) {
-    const bough::model::rdma& n = network;
-    const std::uint64_t blocks = (bytes + block - 1) / block;
-    const std::uint64_t first = std::min(bytes, block), last = bytes - (blocks - 1) * block;
-    const double step = n.mpi_ns + n.descriptor_ns + 2 * (n.dma_startup_ns + n.nic_ns) + n.transmit_ns(bytes) +
-                        static_cast<double>(blocks) * n.acknowledgement_ns;
-    return ((n.copies_ns(first) + n.copies_ns(last)) / 2 + step * steps_of(ranks)) / 1000;
+    return bough::model::broadcast_ns(network, ranks, bytes, block) / 1000;
 }
 
-// Section 6.2, in us: a degree-k reduce, best or worst case, without the broadcast and the copies.
+// Without the broadcast and the copies.
 double reduce_us(rank_t ranks, rank_t k, std::uint64_t bytes, bool worst) {
-    const bough::model::rdma& n = network;
-    const double tt = n.transmit_ns(bytes), to = n.operation_ns(bytes), ts = n.dma_startup_ns, tn = n.nic_ns;
-    const auto step = [&](double senders) {
-        const double sender = n.mpi_ns + n.descriptor_ns + ts + tn;
-        if (worst) return sender + (tt < tn + ts ? tt + (tn + ts + to) * senders : ts + tn + (tt + to) * senders);
-        return sender + (tt <= ts ? tn + tt + ts * senders + to : tt * senders + tn + ts + to);
-    };
-    double ns = 0;
-    for (rank_t left = ranks; left > 1; left = (left + k) / (k + 1)) ns += step(std::min(left, k + 1) - 1);
-    return ns / 1000;
+    bough::model::rdma n = network;
+    n.worst = worst;
+    return bough::model::degree_k_reduce_ns(n, ranks, k, bytes) / 1000;
 }
 
 double walked_reduce_us(rank_t ranks, rank_t k, std::uint64_t bytes, bool worst) {
@@ -96,12 +70,7 @@ void best_k(const std::string& to) {
                      "ranks,bytes,best_case,middle,worst_case,walk_best_case,walk_middle,walk_worst_case");
     for (rank_t ranks = 4; ranks <= 1024; ranks *= 2)
         for (std::uint64_t bytes = 4; bytes <= 4096; bytes *= 2) {
-            const auto best = [&](const auto& price_of) {
-                rank_t found = 1;
-                for (rank_t k = 3; k < ranks; k = 2 * k + 1)
-                    if (price_of(k) < price_of(found) * (1 - 1e-12)) found = k;
-                return found;
-            };
+            const auto best = [&](const auto& price_of) { return bough::model::best_degree_by(ranks, price_of); };
             const auto formula = [&](bool worst) {
                 return [=](rank_t k) { return reduce_us(ranks, k, bytes, worst); };
             };

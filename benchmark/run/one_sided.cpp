@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Collectives by remote writes beside the same by messages, over processes of one node, in turns in the same run.
 //
-//   bench-one_sided [rounds]      p = 2: pinned to a core each, if there are two; p = 4, 8: as many as there are
+//   bench-one_sided [rounds [p]]      p = 2: pinned to a core each, if there are two; p = 4, 8: as many as there are
 // Times are per operation, medians over rounds; a ratio is the median of the rounds' ratios, one-sided / messages. Both
 // run the same plans. For two ranks and 8 bytes also: / the round trip of one cache line that two processes pass to and fro.
 #include "board.hpp"
@@ -158,5 +158,7 @@ int main(int argc, char** argv) {
     const int rounds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 21;
     const unsigned cores = std::thread::hardware_concurrency();
     std::printf("%u cores; medians over %d rounds, and of the rounds' ratios\n", cores, rounds);
-    for (const rank_t ranks : {2u, 4u, 8u}) over_processes(ranks, cores >= ranks, rounds);
+    const int only = argc > 2 ? std::atoi(argv[2]) : 0;
+    for (const rank_t ranks : {2u, 4u, 8u})
+        if (only == 0 || ranks == static_cast<rank_t>(only)) over_processes(ranks, cores >= ranks, rounds);
 }

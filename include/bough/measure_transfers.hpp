@@ -4,14 +4,15 @@
 //   const auto found = bough::measure_transfers(comm);      // every rank calls it, every rank gets the same values
 //   if (!found.fit.error) comm.set_costs(found.fit.model);
 //
-// Ranks 0 and 1 play: a message to and fro (half a round trip is one_way), both at once (exchange), and both at once, each
-// combined with what was sent, with plus on doubles (exchange_combine); each of a chain of such rounds sends what the one before
-// has brought, so none begins early. The time of one round is the difference between a long chain and a short one, so what an
-// operation costs before its first message is not in it. A burst is a chain in which only the last message is answered. With
-// three ranks or more that have cores of their own, up to eight others send to rank 0 at once (fan_in), and it to all of them
-// (fan_out): that tells what a message takes at either end. The messages of bursts and fans are parts of one vector, up to 64 KiB
-// each. No message is of memory that its receiver has seen before and nobody has written since: it would come from the
-// receiver's own cache. Medians go into model::fit_alpha_beta_gamma.
+// Ranks 0 and 1 play: a message to and fro (half a round trip is one_way), both at once (exchange), and both at once,
+// each combined with what was sent, by plus on doubles (exchange_combine); each of a chain of such rounds sends what
+// the one before has brought, so none begins early. The time of one round is the difference between a long chain and a
+// short one, so what an operation costs before its first message is not in it. A burst is a chain in which only the
+// last message is answered. With three ranks or more that have cores of their own, up to eight others send to rank 0 at
+// once (fan_in), and it to all of them (fan_out): that tells what a message takes at either end. The messages of bursts
+// and fans are parts of one vector, beyond the two shortest sizes of 64 KiB at most. No message is of memory that its
+// receiver has read before and nobody has written since: it would come from the receiver's own cache. Medians go into
+// model::fit_alpha_beta_gamma.
 // Stays within a budget of time where it can: long messages are timed less often, or not at all beyond two sizes. Every
 // operation has the communicator's deadline.
 #ifndef BOUGH_MEASURE_TRANSFERS_HPP
@@ -50,8 +51,8 @@ constexpr bool behind_others(model::transfer_kind kind) noexcept {
     return kind == burst || kind == fan_in || kind == fan_out;
 }
 
-// Rounds between the ranks 0 and 1; the others do nothing. one_way: to and fro; exchange: both at once; exchange_combine: and
-// what has come is combined with what was sent; burst: to and to, and fro once.
+// Rounds between the ranks 0 and 1; the others do nothing. one_way: to and fro; exchange: both at once;
+// exchange_combine: and what has come is combined with what was sent; burst: to and to, and fro once.
 struct transfer_rounds {
     static constexpr std::uint32_t few = 1, many = 9;
 
@@ -113,10 +114,12 @@ private:
     }
 };
 
-// Bytes of a message behind others. All of a vector is to be in a cache that a core has to itself, as a small pipeline's is.
+// Bytes of a message behind others. All of a vector is to be in a cache that a core has to itself, as a small
+// pipeline's is.
 inline constexpr std::uint64_t longest_part = 65536;
 
-// How many ranks a fan is measured with, rank 0 not counted; less than 2: none is. More than there are cores would take turns.
+// How many ranks a fan is measured with, rank 0 not counted; less than 2: none is. More than there are cores would take
+// turns.
 template <class X>
 rank_t fan_peers(communicator<X>& comm) noexcept {
     const rank_t cores = cores_of(comm.transport());

@@ -4,14 +4,11 @@
 #define BOUGH_TEST_FABRIC_RANKS_HPP
 
 #include "support/catch.hpp"
+#include "support/joined_ends.hpp"
 #include <bough/launch.hpp>
-#include <bough/testing/thread_wire_up.hpp>
 #include <bough/transport/fabric.hpp>
 
-#include <optional>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 namespace test_fabric {
@@ -38,24 +35,10 @@ inline std::vector<bough::fabric_options> offered_here() {
 // All ends of a group, for tests that drive them from one thread. `why`, if given: how each rank's join ended.
 inline std::vector<bough::fabric> ends_of(const std::vector<bough::fabric_options>& options,
                                           std::vector<bough::status>* why = nullptr) {
-    const auto ranks = static_cast<rank_t>(options.size());
-    bough::testing::thread_wire_up world{ranks};
-    std::vector<std::optional<bough::fabric>> made(ranks);
-    std::vector<bough::status> results(ranks);
-    std::vector<std::thread> threads;
-    for (rank_t r = 0; r != ranks; ++r)
-        threads.emplace_back([&, r] {
-            auto wire = world.of(r);
-            if (auto end = bough::fabric::join(wire, options[r], results[r])) made[r].emplace(std::move(*end));
-        });
-    for (std::thread& t : threads) t.join();
-    std::vector<bough::fabric> ends;
-    for (rank_t r = 0; r != ranks; ++r) {
-        if (made[r]) ends.push_back(std::move(*made[r]));
-        if (!made[r] && why == nullptr) throw bough::error(results[r]);
-    }
-    if (why != nullptr) *why = results;
-    return ends;
+    return bough_test::joined_ends<bough::fabric>(
+        static_cast<rank_t>(options.size()),
+        [&](rank_t r, auto& wire, bough::status& result) { return bough::fabric::join(wire, options[r], result); },
+        why);
 }
 inline std::vector<bough::fabric> ends_of(rank_t ranks, const bough::fabric_options& options) {
     return ends_of(std::vector(ranks, options));

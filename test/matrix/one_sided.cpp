@@ -41,3 +41,5 @@ std::size_t run_over_remote_writes(std::uint64_t keep_one_in) {
 TEST_CASE("matrix: allreduce over remote writes") { CHECK(run_over_remote_writes<bough::goal::allreduce>(16) > 100); }
 TEST_CASE("matrix: broadcast over remote writes") { CHECK(run_over_remote_writes<bough::goal::broadcast>(16) > 100); }
 TEST_CASE("matrix: reduce over remote writes") { CHECK(run_over_remote_writes<bough::goal::reduce>(64) > 100); }
+TEST_CASE("matrix: scan over remote writes") { CHECK(run_over_remote_writes<bough::goal::scan>(1) > 200); }
+TEST_CASE("matrix: alltoall over remote writes") { CHECK(run_over_remote_writes<bough::goal::alltoall>(1) > 200); }

@@ -4,11 +4,14 @@
 
 #include <atomic>
 #include <csignal>
+#include <linux/sockios.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 using bough::detail::lifelines;
 using bough::detail::unique_fd;
@@ -35,6 +38,27 @@ TEST_CASE("lifeline: a peer lives until it closes its end") {
     lines.look([&](bough::rank_t r) { gone += r == 1; });
     lines.look([&](bough::rank_t r) { gone += r == 1; });
     CHECK(gone == 1);
+}
+
+TEST_CASE("lifeline: a peer that rings without end does not hold who looks") {
+    lifelines lines;
+    const unique_fd theirs = add_peer(lines);
+    const std::vector<char> rings(8192, 1);
+    const auto unheard = [&] {
+        int bytes = 0;
+        REQUIRE(::ioctl(theirs.get(), SIOCOUTQ, &bytes) == 0);
+        return bytes;
+    };
+    while (::send(theirs.get(), rings.data(), rings.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+    int deaths = 0;
+    const auto count = [&](bough::rank_t) { ++deaths; };
+    lines.look(count);
+    CHECK(unheard() != 0);
+    for (int turn = 0; turn != 100'000 && unheard() != 0; ++turn) lines.look(count);
+    CHECK(unheard() == 0);
+    CHECK(deaths == 0);
+    CHECK(lines.alive(1));
 }
 
 // Also a system call that does not wait is interrupted by a signal that is due.

@@ -2,9 +2,11 @@
 // What one message does: where it lies, when its block is free, how a long one comes; and what a peer that writes nonsense
 // gets for it.
 #include "support/catch.hpp"
+#include "support/joined_ends.hpp"
 #include "support/sample.hpp"
+#include <bough/core/deadline.hpp>
 #include <bough/testing/remote_write_conformance.hpp>
-#include <bough/testing/thread_wire_up.hpp>
+#include <bough/testing/remote_write_threads.hpp>
 #include <bough/transport/one_sided.hpp>
 #include <bough/transport/remote_in_process.hpp>
 #include <bough/transport/remote_shared_memory.hpp>
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -61,43 +64,84 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed = 1) {
 } // namespace
 
 TEST_CASE("remote writes: in_process_regions and shared_memory_regions keep the rules") {
-    const auto threads = testing::check_remote_writes([](rank_t n) {
+    const auto in_process = [](rank_t n) {
         in_process_regions world(n);
         std::vector<in_process_regions::endpoint> ends;
         for (rank_t r = 0; r != n; ++r) ends.push_back(world.connect(r));
         return ends;
-    });
-    CAPTURE(threads.sentence, threads.rank);
-    CHECK_FALSE(threads);
-    const auto processes = testing::check_remote_writes([](rank_t n) {
-        testing::thread_wire_up world{n};
-        std::vector<std::optional<shared_memory_regions>> made(n);
-        std::vector<std::thread> joining;
-        for (rank_t r = 0; r != n; ++r)
-            joining.emplace_back([&, r] {
-                auto wire = world.of(r);
-                made[r].emplace(wire, shared_memory_regions_options{.region_bytes = 5000});
-            });
-        for (std::thread& t : joining) t.join();
-        std::vector<shared_memory_regions> ends;
-        for (auto& end : made) ends.push_back(std::move(*end));
-        return ends;
-    });
-    CAPTURE(processes.sentence, processes.rank);
-    CHECK_FALSE(processes);
+    };
+    const auto shared = [](rank_t n) {
+        return bough_test::joined_ends<shared_memory_regions>(n, [](rank_t, auto& wire, status& why) {
+            return shared_memory_regions::join(wire, why, {.region_bytes = 5000});
+        });
+    };
+    const auto good = [](const testing::remote_write_fault& fault) {
+        if (fault) UNSCOPED_INFO(fault.sentence << ", rank " << fault.rank);
+        return !fault;
+    };
+    CHECK(good(testing::check_remote_writes(in_process)));
+    CHECK(good(testing::check_remote_writes(shared)));
+    CHECK(good(testing::check_remote_write_order(in_process)));
+    CHECK(good(testing::check_remote_write_order(shared)));
+}
+
+namespace {
+
+// Its last word lands before the rest.
+struct hasty : in_process_regions::endpoint {
+    explicit hasty(in_process_regions::endpoint&& base) : in_process_regions::endpoint(std::move(base)) {}
+    posted put(rank_t to, std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t id) {
+        if (second.size() > 8) {
+            (void)in_process_regions::endpoint::put(to, at + first.size() + second.size() - 8, second.last(8), {}, id);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1)); // somebody looks now
+        }
+        return in_process_regions::endpoint::put(to, at, first, second, id);
+    }
+};
+
+} // namespace
+
+TEST_CASE("remote writes: a last word that lands first is found from a second thread") {
+    const auto fault = testing::check_remote_write_order(
+        [](rank_t n) {
+            in_process_regions world(n);
+            std::vector<hasty> ends;
+            for (rank_t r = 0; r != n; ++r) ends.emplace_back(world.connect(r));
+            return ends;
+        },
+        {.enough_ns = 20'000'000'000});
+    CHECK(fault.rule == testing::remote_write_rule::word_is_last);
 }
 
 TEST_CASE("shared_memory_regions: sizes that differ are refused on every rank") {
-    testing::thread_wire_up world{3};
-    std::vector<status> why(3);
-    std::vector<std::thread> joining;
-    for (rank_t r = 0; r != 3; ++r)
-        joining.emplace_back([&, r] {
-            auto wire = world.of(r);
-            CHECK_FALSE(shared_memory_regions::join(wire, why[r], {.region_bytes = r == 1 ? 8192u : 4096u}));
-        });
-    for (std::thread& t : joining) t.join();
+    std::vector<status> why;
+    const auto made = bough_test::joined_ends<shared_memory_regions>(
+        3,
+        [](rank_t r, auto& wire, status& result) {
+            return shared_memory_regions::join(wire, result, {.region_bytes = r == 1 ? 8192u : 4096u});
+        },
+        &why);
+    CHECK(made.empty());
     for (const status& s : why) CHECK(s.code == errc::invalid_argument);
+}
+
+TEST_CASE("one_sided: the blocks of a region take at most 4 MiB, unless they are chosen") {
+    for (const std::uint32_t blocks : {1u, 16u, 64u})
+        for (const rank_t ranks : {2u, 16u, 17u, 100u, 1024u, 2048u}) {
+            const detail::one_sided_layout layout(ranks, {.blocks = blocks});
+            CAPTURE(blocks, ranks, layout.block_bytes);
+            CHECK(layout.block_bytes >= 64);
+            if (ranks <= 16) {
+                CHECK(layout.block_bytes == 16384);
+            } else if (ranks <= 1024) {
+                const std::uint64_t all = std::uint64_t{layout.block_bytes} * blocks * (ranks - 1);
+                CHECK(all <= 4u << 20);
+                CHECK((layout.block_bytes == 16384 || all > 15u << 18)); // and not much less
+            } else {
+                CHECK(layout.block_bytes == detail::one_sided_layout(1024, {.blocks = blocks}).block_bytes);
+            }
+        }
 }
 
 TEST_CASE("one_sided: a short message is one cache line") {
@@ -200,6 +244,17 @@ struct hostile {
 
     hostile() { word(layout_type::greeting_of(1), layout.greeting(credited_blocks::version << 8 | 4u << 1 | 1u)); }
     void word(std::uint64_t at, std::uint64_t value) { std::memcpy(region.data() + at, &value, 8); }
+    // Message number n, from 1 on, whether its block is free or not.
+    void message(std::uint32_t n, std::uint32_t length) {
+        word(lane + layout.block_end((n - 1) % options.blocks) - 8, detail::make_word(n, length));
+    }
+    // Announces a long one.
+    void message(std::uint32_t n, const detail::one_sided_announcement& about) {
+        const std::uint64_t end =
+            lane + layout.block_end((n - 1) % options.blocks) - sizeof(detail::one_sided_tail<true>);
+        std::memcpy(region.data() + end - sizeof about, &about, sizeof about);
+        message(n, 0xffff'ffffu);
+    }
     // How the next event ends: protocol_error if the peer was found out.
     errc polled() {
         event e;
@@ -222,8 +277,30 @@ TEST_CASE("one_sided: a peer that writes nonsense is lost, and does no harm") {
         h.word(first, detail::make_word(1, 65));
         CHECK(h.polled() == errc::protocol_error);
     }
+    SECTION("a block that was not given back") {
+        std::uint32_t arrived = 0;
+        event e{};
+        for (std::uint32_t n = 1; n != 100 && e.what != event::kind::lost; ++n) {
+            h.message(n, 8);
+            for (int i = 0; i != 20 && h.victim.poll(std::span(&e, 1)) == 1; ++i)
+                arrived += e.what == event::kind::arrived;
+        }
+        CHECK(arrived == 4);
+        CHECK((e.what == event::kind::lost && e.code == errc::protocol_error));
+    }
+    SECTION("a block whose long message is being taken") {
+        h.message(1, {.bytes = 1000, .ticket = 7});
+        event e;
+        REQUIRE(h.victim.poll(std::span(&e, 1)) == 1);
+        std::vector<std::byte> into(1000);
+        REQUIRE(h.victim.take(e.id, into, 42) == posted::pending);
+        for (std::uint32_t n = 2; n != 6; ++n) h.message(n, 8);
+        CHECK(h.polled() == errc::protocol_error);
+        REQUIRE(h.victim.poll(std::span(&e, 1)) == 1);
+        CHECK((e.what == event::kind::complete && e.id == 42 && e.code == errc::peer_dead));
+    }
     SECTION("another greeting") {
-        h.word(8, 12345);
+        h.word(hostile::layout_type::greeting_of(1), 12345);
         CHECK(h.polled() == errc::protocol_error);
     }
     SECTION("a credit for what was never sent") {
@@ -250,12 +327,7 @@ TEST_CASE("one_sided: a peer that writes nonsense is lost, and does no harm") {
         CHECK(h.polled() == errc::protocol_error);
     }
     SECTION("a piece of nothing, or of more than was announced") {
-        h.word(first - 48 + 0, 100); // bytes, ticket, envelope, word
-        h.word(first - 40, 2);
-        // payload of 16 bytes stands before the envelope of 32 and the word of 8
-        std::uint64_t announced[2] = {100, 2};
-        std::memcpy(h.region.data() + first - 32 - 16, announced, 16);
-        h.word(first, detail::make_word(1, 0xffff'ffffu));
+        h.message(1, {.bytes = 100, .ticket = 2});
         event e;
         for (int i = 0; i != 100 && h.victim.poll(std::span(&e, 1)) == 0; ++i) {
         }
@@ -268,6 +340,7 @@ TEST_CASE("one_sided: a peer that writes nonsense is lost, and does no harm") {
         SECTION("of another ticket") { tag.operation = 3; }
         SECTION("of a block that is not there") { tag.segment = 99; }
         SECTION("too long") { length = 65; }
+        SECTION("of no bytes") { length = 0; }
         std::memcpy(h.region.data() + piece - sizeof tag, &tag, sizeof tag);
         h.word(piece, detail::make_word(1, length));
         CHECK(h.polled() == (length == 64 && tag.operation == 2 && tag.segment == 0 ? errc::ok : errc::protocol_error));
@@ -279,6 +352,7 @@ TEST_CASE("one_sided: random bytes in a lane") {
          ++seed) {
         hostile h;
         std::uint64_t x = seed;
+        constexpr std::size_t guard = 64; // on either side of what is taken
         std::vector<std::vector<std::byte>> taken;
         for (int i = 0; i != 200; ++i) {
             x = bough_test::mixed(x);
@@ -291,13 +365,26 @@ TEST_CASE("one_sided: random bytes in a lane") {
             if (e.what == event::kind::lost) break;
             if (e.what != event::kind::arrived) continue;
             if (e.data == nullptr && e.bytes != 0 && e.bytes < 100'000) {
-                taken.emplace_back(static_cast<std::size_t>(e.bytes));
-                if (h.victim.take(e.id, taken.back(), 1000u + static_cast<unsigned>(i)) != posted::failed) continue;
+                auto& memory = taken.emplace_back(static_cast<std::size_t>(e.bytes) + 2 * guard);
+                const auto into = std::span(memory).subspan(guard, static_cast<std::size_t>(e.bytes));
+                if (h.victim.take(e.id, into, 1000u + static_cast<unsigned>(i)) != posted::failed) continue;
             }
             h.victim.release(e.id);
         }
+        // What was read elsewhere the sanitizers see. Nothing is written but where it may be: neither in this region behind the
+        // lanes, nor in the peer's beside my greeting and my lane, nor beside what was taken.
+        const auto zero = [](std::span<const std::byte> bytes) {
+            return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+        };
+        const std::span<const std::byte> theirs = h.world.region(1);
+        const std::uint64_t mine = h.layout.lane(0, 1);
+        CAPTURE(seed);
+        CHECK(zero(h.region.subspan(h.layout.bytes())));
+        CHECK(zero(theirs.subspan(sizeof(detail::one_sided_said), mine - sizeof(detail::one_sided_said))));
+        CHECK(zero(theirs.subspan(mine + h.layout.lane_bytes())));
+        for (const auto& memory : taken)
+            CHECK((zero(std::span(memory).first(guard)) && zero(std::span(memory).last(guard))));
     }
-    SUCCEED("nothing was read or written elsewhere: the sanitizers look");
 }
 
 TEST_CASE("one_sided: options that differ are found out by the first greeting") {
@@ -310,6 +397,63 @@ TEST_CASE("one_sided: options that differ are found out by the first greeting") 
     REQUIRE(b.poll(std::span(&e, 1)) == 1);
     CHECK((e.what == event::kind::lost && e.code == errc::protocol_error && e.peer == 0));
     CHECK(b.post_send(0, {}, x, 1) == posted::failed);
+    // The other end finds the same, though no message of b has come to it.
+    REQUIRE(a.poll(std::span(&e, 1)) == 1);
+    CHECK((e.what == event::kind::lost && e.code == errc::protocol_error && e.peer == 1));
+    CHECK(a.post_send(1, {}, x, 1) == posted::failed);
+}
+
+namespace {
+
+// Counts what whoever is about to sleep is answered.
+struct light_sleeper : in_process_regions::endpoint {
+    explicit light_sleeper(in_process_regions::endpoint&& base) : in_process_regions::endpoint(std::move(base)) {}
+    std::uint32_t asked = 0, news = 0;
+    template <class Landed>
+    void wait(std::uint32_t, std::uint64_t, Landed&& landed) {
+        ++asked;
+        news += landed() ? 1 : 0;
+    }
+};
+
+} // namespace
+
+TEST_CASE("one_sided: who waits for a long message to be taken sleeps, whatever credits have come") {
+    const one_sided_options options{.blocks = 16, .block_bytes = 64};
+    in_process_regions world(2, {.region_bytes = one_sided_bytes(2, options)});
+    one_sided a(light_sleeper(world.connect(0)), options), b(light_sleeper(world.connect(1)), options);
+    const std::vector<std::byte> bytes(4096);
+    for (int i = 0; i != 8; ++i) REQUIRE(a.post_send(1, {}, std::span(bytes).first(8), 0) == posted::complete);
+    REQUIRE(a.post_send(1, {}, bytes, 5) == posted::pending);
+    std::array<event, 16> events;
+    REQUIRE(b.poll(events) == 9);
+    for (std::size_t i = 0; i != 8; ++i) b.release(events[i].id); // half of the blocks: a credit is written
+    for (std::uint32_t idle = 1; idle <= 100; ++idle) {
+        CHECK(a.poll(events) == 0);
+        a.wait(idle, forever);
+    }
+    CHECK(a.writes().asked == 100);
+    CHECK(a.writes().news <= 1);
+}
+
+TEST_CASE("one_sided: a credit is news for whose post was refused, once") {
+    const one_sided_options options{.blocks = 4, .block_bytes = 64};
+    in_process_regions world(2, {.region_bytes = one_sided_bytes(2, options)});
+    one_sided a(light_sleeper(world.connect(0)), options), b(light_sleeper(world.connect(1)), options);
+    const std::array<std::byte, 8> bytes{};
+    for (int i = 0; i != 4; ++i) REQUIRE(a.post_send(1, {}, bytes, 0) == posted::complete);
+    std::array<event, 4> events;
+    REQUIRE(b.poll(events) == 4);
+    CHECK(a.post_send(1, {}, bytes, 0) == posted::would_block);
+    a.wait(1, forever);
+    CHECK(a.writes().news == 0);
+    b.release(events[0].id);
+    a.wait(2, forever);
+    CHECK(a.writes().news == 1);
+    a.wait(3, forever);
+    CHECK(a.writes().news == 1);
+    CHECK(a.post_send(1, {}, bytes, 0) == posted::complete);
+    CHECK(a.post_send(1, {}, bytes, 0) == posted::would_block);
 }
 
 TEST_CASE("one_sided: notified_blocks takes the messages of one call only, a cycle at a time") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Messages by remote writes between processes: the rules, collectives, deaths.
 #include "support/catch.hpp"
+#include "support/joined_ends.hpp"
 #include "support/sample.hpp"
 #include "transport/shared_memory_world.hpp"
 #include <bough/allreduce.hpp>
@@ -35,18 +36,8 @@ link_type link_of(W& wire, const one_sided_options& options = {}, std::uint64_t 
                      options);
 }
 std::vector<link_type> ends_of(rank_t ranks, const one_sided_options& options) {
-    testing::thread_wire_up world{ranks};
-    std::vector<std::optional<link_type>> made(ranks);
-    std::vector<std::thread> threads;
-    for (rank_t r = 0; r != ranks; ++r)
-        threads.emplace_back([&, r] {
-            auto wire = world.of(r);
-            made[r].emplace(link_of(wire, options));
-        });
-    for (std::thread& t : threads) t.join();
-    std::vector<link_type> ends;
-    for (auto& end : made) ends.push_back(std::move(*end));
-    return ends;
+    return bough_test::joined_ends<link_type>(
+        ranks, [&](rank_t, auto& wire, status&) { return std::optional(link_of(wire, options)); });
 }
 
 } // namespace

@@ -4,14 +4,11 @@
 #define BOUGH_TEST_VERBS_RANKS_HPP
 
 #include "support/catch.hpp"
+#include "support/joined_ends.hpp"
 #include <bough/launch.hpp>
-#include <bough/testing/thread_wire_up.hpp>
 #include <bough/transport/verbs.hpp>
 
 #include <cstdlib>
-#include <optional>
-#include <thread>
-#include <utility>
 #include <vector>
 
 namespace test_verbs {
@@ -38,24 +35,9 @@ inline bough::verbs_options in_one_thread() {
 // All ends of a group, for tests that drive them from one thread. `why`, if given: how each rank's join ended.
 inline std::vector<bough::verbs> ends_of(const std::vector<bough::verbs_options>& options,
                                          std::vector<bough::status>* why = nullptr) {
-    const auto ranks = static_cast<rank_t>(options.size());
-    bough::testing::thread_wire_up world{ranks};
-    std::vector<std::optional<bough::verbs>> made(ranks);
-    std::vector<bough::status> results(ranks);
-    std::vector<std::thread> threads;
-    for (rank_t r = 0; r != ranks; ++r)
-        threads.emplace_back([&, r] {
-            auto wire = world.of(r);
-            if (auto end = bough::verbs::join(wire, options[r], results[r])) made[r].emplace(std::move(*end));
-        });
-    for (std::thread& t : threads) t.join();
-    std::vector<bough::verbs> ends;
-    for (rank_t r = 0; r != ranks; ++r) {
-        if (made[r]) ends.push_back(std::move(*made[r]));
-        if (!made[r] && why == nullptr) throw bough::error(results[r]);
-    }
-    if (why != nullptr) *why = results;
-    return ends;
+    return bough_test::joined_ends<bough::verbs>(
+        static_cast<rank_t>(options.size()),
+        [&](rank_t r, auto& wire, bough::status& result) { return bough::verbs::join(wire, options[r], result); }, why);
 }
 
 } // namespace test_verbs

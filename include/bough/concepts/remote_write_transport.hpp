@@ -16,9 +16,9 @@
 //   W3  the bytes of a put belong to the transport from post to its completion, which is local: they are the caller's
 //       again, and may or may not have landed
 //   W4  a put never waits for the peer: would_block instead of waiting or of unbounded queueing; poll makes room
-//   W5  the last 8 bytes of a put, if they are an aligned word of the region, land at once. keeps_byte_order: who reads
+//   W5  keeps_byte_order: the last 8 bytes of a put, if they are an aligned word of the region, land at once, and who reads
 //       that word with acquire finds the rest of the put, and all earlier puts of that rank to this one. Otherwise bytes and
-//       puts land in any order
+//       puts land in any order, each byte by itself
 //   W6  keeps_byte_order makes flush() needless, and it may be missing; otherwise it is there
 //   W7  poll never blocks
 //   W8  regions have one size on all ranks, begin on a cache line, are zero when the group is made, and stay at their
@@ -62,7 +62,8 @@ concept RemoteWriteTransport = requires(X& t, const X& c, rank_t to, std::uint64
 
 // Knows how to wait: called after the n-th poll in a row that found nothing (n from 1), by somebody who has looked at the
 // region, too. May spin, yield or sleep, the latter until something may have landed or `deadline_ns` of now_ns() has
-// passed; after it has let the peers know that it sleeps it asks `landed()` a last time, and returns if that is true.
+// passed; 0: no deadline is known, so not for long. After it has let the peers know that it sleeps it asks `landed()` a
+// last time, and returns if that is true.
 template <class X>
 concept WaitableRemoteWrites = RemoteWriteTransport<X> &&
     requires(X& t, std::uint32_t idle, std::uint64_t deadline_ns, bool (*landed)()) {

@@ -46,7 +46,10 @@ BOUGH_ALWAYS_INLINE void land(std::byte* at, std::span<const std::byte> first,
     const std::size_t before = second.size() - word;
     std::uint64_t last = 0;
     std::memcpy(&last, second.data() + before, word);
-    if (before != 0) std::memcpy(at, second.data(), before);
+    if (before == 4 * word)
+        std::memcpy(at, second.data(), 4 * word); // as most: an envelope
+    else if (before != 0)
+        std::memcpy(at, second.data(), before);
     write(at + before, last);
 }
 

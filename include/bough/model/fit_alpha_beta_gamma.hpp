@@ -8,12 +8,13 @@
 //   fan_in             one more message behind others from several ranks: what it adds at their receiver
 //   fan_out            one more message behind others to several ranks: what it adds at their sender
 //   combine            a combine on one rank
-// Each kind over a few sizes. The time of an exchange gives alpha and beta, that of a message f_alpha alpha and f_beta beta. What
-// an exchange takes longer with a combine gives gamma, and what a combine costs whatever its size; if there are none with, combines
-// alone do. These know less: a message may be combined where it lies instead of being copied first, and what has come from another
-// core may take longer to combine than what is in a cache. A burst gives what of alpha and beta holds ports. In it the slower
-// of its two ends sets the pace; the fans tell which one it is, and how fast the other would be. Every sample weighs by
-// its own time, so that short messages count as much as long ones: residuals are shares of the measured time.
+// Each kind over a few sizes. The time of an exchange gives alpha and beta, that of a message f_alpha alpha and f_beta
+// beta. What an exchange takes longer with a combine gives gamma, and what a combine costs whatever its size; if there
+// are none with, combines alone do. These know less: a message may be combined where it lies instead of being copied
+// first, and what has come from another core may take longer to combine than what is in a cache. A burst gives what of
+// alpha and beta holds ports. In it the slower of its two ends sets the pace; the fans tell which one it is, and how
+// fast the other would be. Every sample weighs by its own time, so that short messages count as much as long ones:
+// residuals are shares of the measured time.
 //
 // The model is for messages that are no faster as halves of exchanges: shares above 1 become 1, and the message's times are
 // then fitted with those of the exchanges.

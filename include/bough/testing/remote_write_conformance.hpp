@@ -5,7 +5,8 @@
 //   if (fault) std::puts(fault.sentence);
 // The function makes a fresh group, with regions of 4 KiB at least, and returns its ends in order of rank, in a std::vector or
 // something like it: size(), operator[], pop_back() (which must take that rank out of the group). One thread drives them all.
-// W8 for ranks that come late, and W9, cannot be seen from here.
+// W8 for ranks that come late, and W9, cannot be seen from here; nor W5 of a transport whose put has copied everything when it
+// returns: bough/testing/remote_write_threads.hpp looks from a second thread.
 #ifndef BOUGH_TESTING_REMOTE_WRITE_CONFORMANCE_HPP
 #define BOUGH_TESTING_REMOTE_WRITE_CONFORMANCE_HPP
 

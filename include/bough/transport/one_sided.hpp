@@ -79,7 +79,7 @@ public:
     }
 
     rank_t rank() const noexcept { return this->rank_; }
-    rank_t size() const noexcept { return static_cast<rank_t>(this->lanes_.size()); }
+    rank_t size() const noexcept { return this->layout_.ranks; }
     std::uint64_t now_ns() const noexcept { return this->x_.now_ns(); }
     auto cores() const noexcept requires requires(const X& x) { x.cores(); }
     { return this->x_.cores(); }
@@ -105,6 +105,9 @@ public:
     std::span<std::byte> allocate(std::size_t bytes) { return this->heap_.allocate(bytes); }
     // Pre: from allocate(), whole, and no message to it is under way.
     void deallocate(std::span<std::byte> piece) { this->heap_.deallocate(piece); }
+
+    // Holds memory that a post has not given back, as long as this lives: for callers who cannot wait for its event.
+    void keep(std::vector<std::byte> memory) { this->kept_.push_back(std::move(memory)); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == this->rank_ || forked()) return posted::failed;
@@ -252,11 +255,14 @@ private:
         }
     }
     void hear_greeting(lane& l) {
-        const std::uint64_t said = remote_words::read(this->region_.data() + this->layout_.greeting_of(l.peer));
-        if (said == 0) return;
+        std::uint64_t word = 0;
+        if (!this->read_said(this->region_.data() + this->layout_.greeting_of(l.peer), word) || word == 0) return;
         l.heard = true;
         --this->unheard_;
-        if (said != *this->greeting_) return this->broken(l); // other options, or another protocol
+        if (word != this->greeting_->word) { // other options, or another protocol
+            if (!l.greeted) this->greet(l);  // so that the peer finds that, too
+            return this->broken(l);
+        }
         this->in_.push_back(&l);
     }
     // Goes on with whatever waits for an answer, room or a completion; reports what has ended.
@@ -347,10 +353,9 @@ private:
             if (l.gone || (l.heard ? this->has_come(l.in, word, this->layout_.block_bytes)
                                    : remote_words::read(this->region_.data() + this->layout_.greeting_of(l.peer)) != 0))
                 return true;
-            if ((l.wants_room || l.open != 0) && remote_words::read(l.here) != l.credit_seen) {
-                l.wants_room = false;
-                return true;
-            }
+            const bool waited = l.pieces_out.full();
+            if (this->refresh(l) && l.wants_room) return l.wants_room = false, true;
+            if (l.gone || (waited && !l.pieces_out.full())) return true;
             if ((l.want_due | l.stop_due) != 0 || l.credit_due ||
                 this->has_come(l.pieces_in, word, this->layout_.piece_bytes))
                 return true;
@@ -360,7 +365,7 @@ private:
                 const outgoing& n = l.outgoing[i];
                 if (n.now == outgoing::phase::done || n.now >= outgoing::phase::revoking ||
                     (n.now == outgoing::phase::open && detail::upper(remote_words::read(at)) == n.ticket) ||
-                    detail::upper(remote_words::read(l.here + this->layout_.stop_at(i))) == n.ticket)
+                    this->says(l.here + this->layout_.stop_at(i), n.ticket))
                     return true;
             }
             for (std::uint64_t used = l.using_; used != 0; used &= used - 1)

@@ -47,8 +47,8 @@ protected:
                           layout_.piece_bytes >= 16 && layout_.piece_bytes <= layout_.most_block_bytes,
                       "block_bytes, piece_bytes: must be 16 bytes to 16 MiB");
         BOUGH_EXPECTS(region_.size() >= layout_.bytes(), "region: needs one_sided_bytes(size, options) bytes");
-        greeting_ = std::make_unique<std::uint64_t>(layout_.greeting(
-            Protocol::version << 8 | static_cast<std::uint32_t>(sizeof(counter)) << 1 | (ordered ? 1 : 0)));
+        greeting_ = std::make_unique<one_sided_said>(said(layout_.greeting(
+            Protocol::version << 8 | static_cast<std::uint32_t>(sizeof(counter)) << 1 | (ordered ? 1 : 0))));
         static_bytes_ = options.static_bytes == 0 ? layout_.block_bytes : options.static_bytes;
         BOUGH_EXPECTS(static_bytes_ <= layout_.block_bytes, "static_bytes: must fit into a block");
         batch_ = Protocol::batch(layout_.blocks);
@@ -116,12 +116,29 @@ protected:
     static bool in_use(const lane& l, const Ring& r) noexcept {
         return (r.flying >> r.index() & 1) != 0 || (!ordered && !l.fenced(r.fences[r.index()]));
     }
+    // --- Words that stand alone: with a check behind them where their bytes may land one by one ---
+
+    static std::span<const std::byte> bytes_of_said(const one_sided_said& s) noexcept {
+        return bytes_of(s).first(ordered ? sizeof s.word : sizeof s);
+    }
+    // False: only a part of it is there.
+    static bool read_said(const std::byte* at, std::uint64_t& word) noexcept {
+        word = remote_words::read(at);
+        return ordered || remote_words::read(at + sizeof word) == digest_of(0, word);
+    }
+    static bool says(const std::byte* at, std::uint32_t ticket, std::uint64_t* what = nullptr) noexcept {
+        std::uint64_t word = 0;
+        const bool is_it = read_said(at, word) && upper(word) == ticket;
+        if (what != nullptr) *what = word;
+        return is_it;
+    }
+
     // Learns what the peer has used up. False: nothing, or nonsense.
     bool refresh(lane& l) {
-        const std::uint64_t said = remote_words::read(l.here);
-        if (said == l.credit_seen) return false;
-        l.credit_seen = said;
-        if (!l.out.credit(static_cast<counter>(lower(said))) || !l.pieces_out.credit(static_cast<counter>(upper(said))))
+        std::uint64_t word = 0;
+        if (!read_said(l.here, word) || word == l.credit_seen) return false;
+        l.credit_seen = word;
+        if (!l.out.credit(static_cast<counter>(lower(word))) || !l.pieces_out.credit(static_cast<counter>(upper(word))))
             return broken(l), false;
         return !l.out.full();
     }
@@ -134,7 +151,7 @@ protected:
             tail t;
             std::memcpy(&t, r.next + 8 - sizeof(tail), sizeof(tail));
             const std::uint32_t length = lower(word) == long_mark ? sizeof(one_sided_announcement) : lower(word);
-            return length > longest || // will be found to be nonsense
+            return length <= longest && // else it is torn
                    t.digest == digest_of({r.next + 8 - sizeof(tail) - length, length}, t.envelope, word);
         }
         return true;
@@ -161,7 +178,8 @@ protected:
 
     // What puts under way read; it goes after x_.
     std::vector<lane> lanes_; // by rank
-    std::unique_ptr<std::uint64_t> greeting_;
+    std::vector<std::vector<std::byte>> kept_;
+    std::unique_ptr<one_sided_said> greeting_;
     X x_;
     std::array<event, 8> ended_;
     std::span<std::byte> region_;

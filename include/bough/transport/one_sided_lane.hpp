@@ -90,7 +90,8 @@ struct one_sided_outgoing {
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0;
     one_sided_announcement announced{};
-    std::uint64_t staged = 0, place = 0, state = 0;
+    std::uint64_t staged = 0, place = 0;
+    one_sided_said state{};
     std::uint32_t ticket = 0;
     std::uint32_t puts = 0;  // of its bytes that are not complete
     std::uint32_t fence = 0; // that must be over before it goes on
@@ -116,7 +117,7 @@ struct one_sided_incoming {
     std::byte* into = nullptr;
     std::uint32_t ticket = 0;
     one_sided_want want{};
-    std::uint64_t stop = 0;
+    one_sided_said stop{};
 };
 
 template <class Counter, bool Ordered>
@@ -134,7 +135,7 @@ struct alignas(64) one_sided_lane {
     std::uint64_t handle = 0;      // of arrivals, without the block
     std::uint64_t there = 0;       // my lane in the peer's region
     std::byte* here = nullptr;     // the peer's lane in mine
-    std::uint64_t credit = 0;      // that I have put last
+    one_sided_said credit{};       // that I have put last
     std::uint64_t credit_seen = 0; // that I have read last
 
     blocks_out<Counter, Ordered> out, pieces_out;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // The layout of a region that carries messages by remote writes: arithmetic only, equal on all ranks of a group.
 //
-//   greetings, a word for each rank | lane of rank 0 | lane of rank 1 | ... (none of its own) | heap
+//   greetings, two words for each rank | lane of rank 0 | lane of rank 1 | ... (none of its own) | heap
 //   lane of s: credit | wants | stops | states | 2 blocks for pieces | blocks
 // All that lies in the lane of s is written by s alone. A block is filled from the bottom:
 //
 //   | ...unused... | payload | envelope | [digest] | word: length, sequence |   end of the block
 // so payload and sequence are one write, and the sequence, which is looked at, always lies at the same place. The digest is
-// there where bytes do not land in order. A word is {sequence or ticket in the upper half, the rest in the lower}.
+// there where bytes do not land in order. A word is {sequence or ticket in the upper half, the rest in the lower}; behind one
+// that stands alone there is room for a check, used where its bytes may land one by one.
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
 
@@ -24,7 +25,8 @@ namespace bough {
 
 struct one_sided_options {
     std::uint32_t blocks = 16; // for messages from one rank to another; a power of two, 1 to 64
-    // Payload that a block can hold, at most 16 MiB. 0: 16 KiB; with more than 16 ranks less: the blocks of a region take 2 MiB.
+    // Payload that a block can hold, at most 16 MiB. 0: 16 KiB; with more than 16 ranks less, so that the blocks of a region take
+    // at most 4 MiB up to 1024 ranks.
     std::uint32_t block_bytes = 0;
     std::uint32_t piece_bytes = 0; // of the two blocks that longer messages come through; 0: as block_bytes
     // Longer payloads wait until their receiver says where they go; at most block_bytes, 0: that. May differ between ranks.
@@ -68,6 +70,11 @@ inline constexpr std::uint32_t landed = 1;     // all of it lies where it was wa
 inline constexpr std::uint32_t taken_back = 2; // no more of it will come
 } // namespace lent_state
 
+// A word that stands alone: a greeting, a credit, a stop, a state.
+struct one_sided_said {
+    std::uint64_t word = 0, check = 0;
+};
+
 constexpr std::uint64_t make_word(std::uint32_t upper, std::uint32_t lower) noexcept {
     return std::uint64_t{upper} << 32 | lower;
 }
@@ -99,16 +106,22 @@ constexpr std::uint64_t digest_of(std::uint64_t place, std::uint64_t word) noexc
     return mixed_in(mixed_in(0x1319'8a2e'0370'7344u, place), word);
 }
 
+constexpr one_sided_said said(std::uint64_t word) noexcept { return {word, digest_of(0, word)}; }
+
 struct one_sided_layout {
     rank_t ranks = 1;
-    std::uint32_t blocks = 8, block_bytes = 0, piece_bytes = 0;
+    std::uint32_t blocks, block_bytes, piece_bytes;
 
     static constexpr std::uint32_t pieces = 2;
     static constexpr std::uint32_t most_block_bytes = 1u << 24;
 
     constexpr one_sided_layout(rank_t p, const one_sided_options& o) noexcept
         : ranks(p), blocks(o.blocks), block_bytes(o.block_bytes), piece_bytes(o.piece_bytes) {
-        if (block_bytes == 0) block_bytes = p <= 16 ? 16384u : 262144u / (p < 1024u ? p : 1024u);
+        if (block_bytes == 0) {
+            block_bytes = 16384;
+            const std::uint32_t share = (4u << 20) / (p < 1024u ? p : 1024u) / (blocks == 0 ? 1 : blocks);
+            if (p > 16 && share < block_bytes) block_bytes = share;
+        }
         if (piece_bytes == 0) piece_bytes = block_bytes;
     }
 
@@ -120,14 +133,18 @@ struct one_sided_layout {
     constexpr std::uint64_t stride() const noexcept { return stride_of(block_bytes); }
     constexpr std::uint64_t piece_stride() const noexcept { return stride_of(piece_bytes); }
 
-    static constexpr std::uint64_t greeting_of(rank_t sender) noexcept { return std::uint64_t{8} * sender; }
+    static constexpr std::uint64_t greeting_of(rank_t sender) noexcept { return sizeof(one_sided_said) * sender; }
     // Of what `sender` writes in the region of `owner`. Pre: sender != owner.
     constexpr std::uint64_t lane(rank_t sender, rank_t owner) const noexcept {
-        return lines(std::uint64_t{8} * ranks) + lane_bytes() * (sender < owner ? sender : sender - 1);
+        return lines(greeting_of(ranks)) + lane_bytes() * (sender < owner ? sender : sender - 1);
     }
     static constexpr std::uint64_t want_at(std::uint32_t i) noexcept { return 64 + sizeof(one_sided_want) * i; }
-    constexpr std::uint64_t stop_at(std::uint32_t i) const noexcept { return want_at(blocks) + 8 * i; }
-    constexpr std::uint64_t state_at(std::uint32_t i) const noexcept { return stop_at(blocks) + 8 * i; }
+    constexpr std::uint64_t stop_at(std::uint32_t i) const noexcept {
+        return want_at(blocks) + sizeof(one_sided_said) * i;
+    }
+    constexpr std::uint64_t state_at(std::uint32_t i) const noexcept {
+        return stop_at(blocks) + sizeof(one_sided_said) * i;
+    }
     // Where blocks end: their tails stand before it.
     constexpr std::uint64_t piece_end(std::uint32_t i) const noexcept {
         return lines(state_at(blocks)) + piece_stride() * (i + 1);
@@ -136,9 +153,7 @@ struct one_sided_layout {
         return piece_end(pieces - 1) + stride() * (i + 1);
     }
     constexpr std::uint64_t lane_bytes() const noexcept { return block_end(blocks - 1); }
-    constexpr std::uint64_t bytes() const noexcept {
-        return lines(std::uint64_t{8} * ranks) + lane_bytes() * (ranks - 1);
-    }
+    constexpr std::uint64_t bytes() const noexcept { return lines(greeting_of(ranks)) + lane_bytes() * (ranks - 1); }
     // Not 0, and equal for ranks that understand each other.
     constexpr std::uint64_t greeting(std::uint32_t protocol) const noexcept {
         std::uint64_t h = mixed_in(0x626f'7567'6831'0001u, make_word(protocol, ranks));

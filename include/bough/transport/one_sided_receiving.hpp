@@ -22,15 +22,17 @@ protected:
     using typename sending::counter, typename sending::incoming, typename sending::lane;
 
     std::uint32_t state_of(const lane& l, std::uint32_t i) const noexcept {
-        const std::uint64_t word = remote_words::read(l.here + this->layout_.state_at(i));
-        return upper(word) == l.incoming[i].ticket ? lower(word) : 0;
+        std::uint64_t word = 0;
+        return this->says(l.here + this->layout_.state_at(i), l.incoming[i].ticket, &word) ? lower(word) : 0;
     }
     BOUGH_ALWAYS_INLINE bool peek(lane& l, event& e) {
         std::uint64_t word = 0;
         return this->has_come(l.in, word, this->layout_.block_bytes) && accept(l, e, lower(word));
     }
     bool accept(lane& l, event& e, std::uint32_t length) {
-        if (l.broken || (length > this->layout_.block_bytes && length != long_mark)) return this->broken(l), false;
+        if (l.broken || (length > this->layout_.block_bytes && length != long_mark) ||
+            l.in.seen - l.in.order.freed() > l.in.mask) // without a credit: the block is still in use
+            return this->broken(l), false;
         const std::uint32_t i = l.in.index();
         const std::byte* end = l.in.tail_of(i);
         incoming& n = l.incoming[i];
@@ -64,7 +66,7 @@ protected:
         n.want.place = place;
         n.want.word = make_word(n.ticket, kind);
         n.want.digest = digest_of(place, n.want.word);
-        n.stop = make_word(n.ticket, 0);
+        n.stop = said(make_word(n.ticket, 0));
         l.want_due |= std::uint64_t{1} << i;
         l.using_ |= std::uint64_t{1} << i;
         this->make_busy(l);
@@ -84,9 +86,9 @@ protected:
         l.credit_due = true;
         if (l.credit_flying || !l.fenced(l.credit_fence) || ((l.want_due | l.stop_due) != 0)) return false;
         const std::uint32_t blocks = l.in.order.freed(), pieces = l.pieces_in.order.freed();
-        l.credit = make_word(static_cast<counter>(pieces), static_cast<counter>(blocks));
+        l.credit = said(make_word(static_cast<counter>(pieces), static_cast<counter>(blocks)));
         const posted result =
-            this->x_.put(l.peer, l.there, bytes_of(l.credit), {}, put_id(put_kind::credit, l.peer, 0));
+            this->x_.put(l.peer, l.there, this->bytes_of_said(l.credit), {}, put_id(put_kind::credit, l.peer, 0));
         if (result != posted::complete && result != posted::pending) return false;
         l.credit_due = false;
         l.credit_flying = result == posted::pending;
@@ -113,7 +115,7 @@ protected:
             [](const incoming& n) { return bytes_of(n.want); });
         put_all(
             l.stop_due, l.stop_flying, put_kind::stop, [this](std::uint32_t i) { return this->layout_.stop_at(i); },
-            [](const incoming& n) { return bytes_of(n.stop); });
+            [](const incoming& n) { return sending::bytes_of_said(n.stop); });
     }
     BOUGH_COLD void take_pieces(lane& l) {
         for (std::uint64_t word = 0; !l.broken && this->has_come(l.pieces_in, word, this->layout_.piece_bytes);) {
@@ -122,8 +124,9 @@ protected:
             envelope tag;
             std::memcpy(&tag, end, sizeof tag);
             const std::uint32_t i = tag.segment;
-            if (length > this->layout_.piece_bytes || i > l.in.mask || l.incoming[i].now != incoming::phase::pieces ||
-                l.incoming[i].ticket != tag.operation || length > l.incoming[i].bytes - l.incoming[i].got)
+            if (length == 0 || length > this->layout_.piece_bytes || i > l.in.mask ||
+                l.incoming[i].now != incoming::phase::pieces || l.incoming[i].ticket != tag.operation ||
+                length > l.incoming[i].bytes - l.incoming[i].got)
                 return this->broken(l);
             incoming& n = l.incoming[i];
             if (!n.cancelled) std::memcpy(n.into + n.got, end - length, length);

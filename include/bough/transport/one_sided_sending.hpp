@@ -33,8 +33,8 @@ protected:
         return l.call.plan == tag.plan && l.call.root == tag.signature.root && l.call.kind == tag.signature.kind;
     }
     BOUGH_COLD bool greet(lane& l) {
-        const posted result = this->x_.put(l.peer, this->layout_.greeting_of(this->rank_), bytes_of(*this->greeting_),
-                                           {}, put_kind::greeting);
+        const posted result = this->x_.put(l.peer, this->layout_.greeting_of(this->rank_),
+                                           this->bytes_of_said(*this->greeting_), {}, put_kind::greeting);
         return l.greeted = result == posted::complete || result == posted::pending;
     }
     BOUGH_COLD posted announce(lane& l, std::uint32_t i, const envelope& tag, std::span<const std::byte> bytes,
@@ -63,7 +63,7 @@ protected:
     }
     void tell(outgoing& n, std::uint32_t state) noexcept {
         n.now = outgoing::phase::telling;
-        n.state = make_word(n.ticket, state);
+        n.state = said(make_word(n.ticket, state));
     }
 
     // Moves a message on as far as it can be moved now.
@@ -72,7 +72,7 @@ protected:
         outgoing& n = l.outgoing[i];
         if (n.now == phase::open) read_want(l, i);
         if (n.now == phase::pieces || n.now == phase::direct) {
-            if (upper(remote_words::read(l.here + this->layout_.stop_at(i))) == n.ticket) revoke(l, n, errc::ok);
+            if (this->says(l.here + this->layout_.stop_at(i), n.ticket)) revoke(l, n, errc::ok);
         }
         if (n.now == phase::pieces) put_pieces(l, i);
         if (n.now == phase::direct) {
@@ -89,8 +89,8 @@ protected:
         if (n.now == phase::landing && n.puts == 0 && l.fenced(n.fence)) tell(n, lent_state::landed);
         if (n.now == phase::revoking && n.puts == 0 && l.fenced(n.fence)) tell(n, lent_state::taken_back);
         if (n.now == phase::telling) {
-            const posted result = this->x_.put(l.peer, this->there(l, this->layout_.state_at(i)), bytes_of(n.state), {},
-                                               put_id(put_kind::state, l.peer, i));
+            const posted result = this->x_.put(l.peer, this->there(l, this->layout_.state_at(i)),
+                                               this->bytes_of_said(n.state), {}, put_id(put_kind::state, l.peer, i));
             if (result == posted::complete || result == posted::pending) {
                 n.puts = result == posted::pending ? 1 : 0;
                 n.now = phase::settling;

@@ -9,6 +9,7 @@
 #define BOUGH_TRANSPORT_ONE_SIDED_TUNE_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/transport/one_sided.hpp>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace bough {
@@ -23,7 +25,7 @@ namespace bough {
 struct one_sided_tune_options {
     std::uint32_t rounds = 200; // of a message to and fro, for each size and way; the fastest of 5 parts counts
     bool in_region = false;     // long messages land in memory of allocate(), if there is enough
-    std::uint64_t timeout_ns = 10'000'000'000; // of all of it
+    std::uint64_t timeout_ns = 10'000'000'000; // of all of it; measuring ends after half
 };
 struct one_sided_tuning {
     status result{};
@@ -41,7 +43,8 @@ template <class Link>
 class one_sided_tuner {
 public:
     one_sided_tuner(Link& link, const one_sided_tune_options& o)
-        : link_(link), options_(o), peer_(link.rank() ^ 1u), began_ns_(link.now_ns()) {}
+        : link_(link), options_(o), peer_(link.rank() ^ 1u), last_ns_(deadline_after(link.now_ns(), o.timeout_ns / 2)),
+          back_ns_(deadline_after(link.now_ns(), o.timeout_ns / 4 * 3)) {}
 
     one_sided_tuning run() {
         one_sided_tuning found;
@@ -64,7 +67,8 @@ public:
             if (wait < block && !wins) wins = true, found.static_bytes = bytes - 1;
             if (!wins) found.static_bytes = longest;
         }
-        if (!lent.empty()) link_.deallocate(lent);
+        const bool all_back = take_back();
+        if (!lent.empty() && all_back) link_.deallocate(lent);
         found.result = result_;
         if (result_) found.static_bytes = before;
         link_.set_static_bytes(found.static_bytes);
@@ -91,66 +95,90 @@ private:
     void send(std::uint32_t bytes) {
         posted p = posted::would_block;
         until([&] {
-            p = link_.post_send(peer_, {}, std::span(out_).first(bytes), 1);
+            p = link_.post_send(peer_, {}, std::span(out_).first(bytes), send_id);
             if (p == posted::failed) result_ = {.code = errc::peer_dead, .peer = peer_};
             return p != posted::would_block;
         });
-        if (p == posted::pending) until([&] { return sent_; });
-        sent_ = false;
+        sending_ = p == posted::pending;
+        until([&] { return !sending_; });
     }
     void receive(std::uint32_t bytes) {
         until([&] { return come_; });
         if (result_) return;
         come_ = false;
-        const posted p = link_.take(arrival_.id, into_.first(bytes), 2);
+        const posted p = link_.take(arrival_.id, into_.first(bytes), take_id);
         if (p == posted::failed) result_ = {.code = errc::protocol_error, .peer = peer_};
-        if (p == posted::pending) until([&] { return taken_; });
-        taken_ = false;
+        taking_ = p == posted::pending;
+        until([&] { return !taking_; });
     }
     template <class F>
     void until(F&& holds) {
-        for (std::uint32_t idle = 0; !result_ && !holds();) {
+        if (!poll_until([&] { return result_ || holds(); }, last_ns_))
+            result_ = {.code = errc::deadline, .peer = peer_};
+    }
+    // False: not in time.
+    template <class F>
+    bool poll_until(F&& holds, std::uint64_t deadline_ns) {
+        for (std::uint32_t idle = 0; !holds();) {
             std::array<event, 2> events;
             const std::size_t found = link_.poll(events);
             for (std::size_t i = 0; i != found; ++i) hear(events[i]);
             idle = found != 0 ? 0 : idle + 1;
-            if (idle % 1024 == 1023 && link_.now_ns() - began_ns_ > options_.timeout_ns)
-                result_ = {.code = errc::deadline, .peer = peer_};
-            if constexpr (WaitableTransport<Link>)
-                if (idle > 64) link_.wait(idle, began_ns_ + options_.timeout_ns);
+            if (idle == 0) continue;
+            if (idle % 64 == 0 && link_.now_ns() >= deadline_ns) return false;
+            if constexpr (WaitableTransport<Link>) link_.wait(idle, deadline_ns);
         }
+        return true;
+    }
+    // Nobody uses this object's memory any more; or else, false, the link has it.
+    bool take_back() {
+        if (sending_) (void)link_.cancel(send_id);
+        if (taking_) (void)link_.cancel(take_id);
+        if (poll_until([&] { return !sending_ && !taking_; }, back_ns_)) return true;
+        link_.keep(std::move(out_));
+        link_.keep(std::move(own_));
+        return false;
     }
     void hear(const event& e) {
         if (e.what == event::kind::arrived) arrival_ = e, come_ = true;
-        if (e.what == event::kind::complete) (e.id == 1 ? sent_ : taken_) = true;
+        if (e.what == event::kind::complete) (e.id == send_id ? sending_ : taking_) = false;
         if (e.what == event::kind::lost && e.peer == peer_)
             result_ = {.code = e.code == errc::ok ? errc::peer_dead : e.code, .peer = peer_};
     }
 
+    static constexpr std::uint64_t send_id = 1, take_id = 2;
+
     Link& link_;
     one_sided_tune_options options_;
     rank_t peer_;
-    std::uint64_t began_ns_;
+    std::uint64_t last_ns_, back_ns_; // for measuring, and for taking back what is under way
     std::vector<std::byte> out_, own_;
     std::span<std::byte> into_;
     status result_{};
     event arrival_{};
-    bool come_ = false, sent_ = false, taken_ = false;
+    bool come_ = false, sending_ = false, taking_ = false;
 };
 
 } // namespace detail
 
 // Collective: every rank calls it, while no message is under way; with the wire-up that the regions were made with, so that no
 // rank goes on before all have done. Ranks 2i and 2i + 1 measure together; the last of an odd number keeps what it has.
-// Thresholds of ranks may differ. On an error static_bytes stays as it was.
+// Thresholds of ranks may differ. On an error, of this rank or (peer_aborted) of another, static_bytes stays as it was, and the
+// link may only be destroyed: messages may be under way.
 template <class X, class Protocol, WireUp W>
 requires(!Protocol::one_call) one_sided_tuning
     tune_one_sided(one_sided<X, Protocol>& link, W& wire, const one_sided_tune_options& options = {}) {
+    const std::uint64_t last_ns = deadline_after(link.now_ns(), options.timeout_ns);
+    const std::uint32_t before = link.static_bytes();
     one_sided_tuning found = detail::one_sided_tuner<one_sided<X, Protocol>>(link, options).run();
     const std::array<std::byte, 1> mine{static_cast<std::byte>(found.result.code)};
     std::vector<std::byte> all(link.size());
-    const status told = wire.exchange(mine, all, options.timeout_ns);
+    const status told = wire.exchange(mine, all, time_left(link.now_ns(), last_ns));
     if (!found.result) found.result = told;
+    for (rank_t r = 0; r != link.size() && !found.result; ++r)
+        if (const auto theirs = static_cast<errc>(all[r]); theirs != errc::ok)
+            found.result = {.code = errc::peer_aborted, .cause = theirs, .peer = r};
+    if (found.result && found.static_bytes != 0) link.set_static_bytes(found.static_bytes = before);
     return found;
 }
 

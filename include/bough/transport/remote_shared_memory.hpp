@@ -90,8 +90,8 @@ public:
     bool forked() const noexcept { return detail::fork_count != forks_; }
     std::span<std::byte> region() const noexcept { return {peers_[rank_].region, region_bytes_}; }
 
-    posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
-               std::uint64_t) noexcept {
+    BOUGH_ALWAYS_INLINE posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first,
+                                   std::span<const std::byte> second, std::uint64_t) noexcept {
         if (to >= size()) return posted::failed;
         const peer& p = peers_[to];
         if (!p.writable || forked() || offset > region_bytes_ || first.size() > region_bytes_ - offset ||

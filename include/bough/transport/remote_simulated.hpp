@@ -5,9 +5,9 @@
 //   bough::session group{bough::one_sided{world.connect(r)}};         // one for each rank, then progress() in turn
 //   world.crash(2);                                                   // its last puts land torn, or not at all
 //
-// Everything that is left to chance comes from the seed. A put lands in pieces, cut anywhere but within an aligned word of 8
-// bytes, at times of their own; until its completion, which comes at another time, it reads the sender's memory.
-// simulated_regions keeps the order of bytes and puts; in scattered_regions any piece may overtake any other, of any put.
+// Everything that is left to chance comes from the seed. A put lands in pieces, cut anywhere, at times of their own; until its
+// completion, which comes at another time, it reads the sender's memory. simulated_regions keeps the order of bytes and puts,
+// and a last word whole; in scattered_regions any piece may overtake any other, of any put.
 // Each poll moves the clock by poll_ns, so whoever polls sees things happen; advance() jumps to the next one.
 #ifndef BOUGH_TRANSPORT_REMOTE_SIMULATED_HPP
 #define BOUGH_TRANSPORT_REMOTE_SIMULATED_HPP
@@ -192,11 +192,11 @@ private:
         agenda_.push_back(d);
         std::push_heap(agenda_.begin(), agenda_.end(), later{});
     }
-    // Where the piece that begins at `begin` ends: words of 8 bytes stay whole.
+    // Where the piece that begins at `begin` ends. In order: a last word of 8 bytes stays whole.
     std::uint64_t cut(std::uint64_t offset, std::uint64_t begin, std::uint64_t bytes, bool last) noexcept {
-        if (last || bytes - begin <= 8) return bytes;
+        if (last || bytes - begin <= (ordered_ ? 8 : 1)) return bytes;
         std::uint64_t end = begin + 1 + random_.below(static_cast<std::uint32_t>(bytes - begin));
-        if ((offset + bytes) % 8 == 0 && end > bytes - 8 && end < bytes) end = bytes - 8;
+        if (ordered_ && (offset + bytes) % 8 == 0 && end > bytes - 8 && end < bytes) end = bytes - 8;
         return end <= begin ? bytes : end;
     }
     static std::uint64_t digest_of(const write& w) noexcept {

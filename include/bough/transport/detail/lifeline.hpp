@@ -49,24 +49,23 @@ public:
         const char once = 1;
         if (lines_[peer].socket) (void)!::send(lines_[peer].socket.get(), &once, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
-    // Calls gone(peer) for peers that have ended, each once; takes in what was rung. Never waits.
+    // Calls gone(peer) for peers that have ended, each once; takes in what was rung. Never waits; peers that ring without end
+    // do not hold it: what it leaves, the next call finds.
     template <class F>
     void look(F&& gone) {
         if (!watch_) return;
-        std::array<epoll_event, 16> events;
-        for (int found = 0;
-             (found = ::epoll_wait(watch_.get(), events.data(), static_cast<int>(events.size()), 0)) > 0;)
-            for (int i = 0; i != found; ++i) {
-                const epoll_event& e = events[static_cast<std::size_t>(i)];
-                const auto peer = static_cast<rank_t>(e.data.u64);
-                if (!lines_[peer].socket) continue; // both of its lines are in this list
-                if ((e.data.u64 & is_process) == 0 && (e.events & ~std::uint32_t{EPOLLIN}) == 0 && has_rung(peer))
-                    continue;
-                gone(peer);
-                unwatch(lines_[peer].socket.get()); // a forked child may hold it open, so closing is not enough
-                unwatch(lines_[peer].process.get());
-                lines_[peer] = {};
-            }
+        std::array<epoll_event, 64> events;
+        const int found = ::epoll_wait(watch_.get(), events.data(), static_cast<int>(events.size()), 0);
+        for (int i = 0; i < found; ++i) {
+            const epoll_event& e = events[static_cast<std::size_t>(i)];
+            const auto peer = static_cast<rank_t>(e.data.u64);
+            if (!lines_[peer].socket) continue; // both of its lines are in this list
+            if ((e.data.u64 & is_process) == 0 && (e.events & ~std::uint32_t{EPOLLIN}) == 0 && has_rung(peer)) continue;
+            gone(peer);
+            unwatch(lines_[peer].socket.get()); // a forked child may hold it open, so closing is not enough
+            unwatch(lines_[peer].process.get());
+            lines_[peer] = {};
+        }
     }
     // Whether a peer lives now, so that its process number still is its own.
     bool alive(rank_t peer) const noexcept {
@@ -91,7 +90,7 @@ private:
     static constexpr std::uint64_t is_process = std::uint64_t{1} << 32;
 
     bool has_rung(rank_t peer) const noexcept {
-        std::array<char, 64> bytes;
+        std::array<char, 4096> bytes;
         const ssize_t got = ::recv(lines_[peer].socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
         return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
     }

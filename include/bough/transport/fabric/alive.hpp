@@ -54,7 +54,6 @@ public:
 #endif
         return true;
     }
-    bool empty() const noexcept { return handles_.empty(); }
     // Calls f(rank) for those that have ended, each once. One system call.
     template <class F>
     void look(const F& f) {

@@ -57,15 +57,15 @@ private:
         if (!device_->register_memory({first, per_block * stride_}, access_, made->registered)) return false;
         const auto base = static_cast<std::uint32_t>(blocks_.size()) * per_block;
         spare_.reserve(base + per_block); // put() never allocates
+        block& added = *blocks_.emplace_back(std::move(made));
         for (std::uint32_t i = per_block; i-- != 0;) {
-            fabric_buffer& b = made->buffers[i];
+            fabric_buffer& b = added.buffers[i];
             b.op.kind = kind_;
             b.op.index = base + i;
             b.memory = first + i * stride_;
-            b.descriptor = Device::descriptor(made->registered);
+            b.descriptor = Device::descriptor(added.registered);
             spare_.push_back(base + i);
         }
-        blocks_.push_back(std::move(made));
         return true;
     }
 

@@ -66,7 +66,7 @@ public:
     using options_type = fabric_options;
     using memory = unique_fid<fid_mr>;
     static constexpr measured_costs costs = fabric_costs;
-    static constexpr bool tags = true, probes = false;
+    static constexpr bool tags = true, probes = false, written_uses_receive = false;
     static constexpr std::uint64_t sends = FI_SEND, receives = FI_RECV, writes_from = FI_WRITE,
                                    is_written = FI_REMOTE_WRITE;
 

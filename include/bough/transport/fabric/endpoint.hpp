@@ -12,6 +12,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/detail/forks.hpp>
+#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/buffers.hpp>
 #include <bough/transport/fabric/frame.hpp>
@@ -49,7 +50,7 @@ public:
             device_->abandon();
             return;
         }
-        leave();
+        quietly([this] { leave(); }); // without memory for last words the others find out by themselves
         device_->close_endpoint();
     }
 
@@ -57,14 +58,14 @@ public:
     bool forked() const noexcept { return forks() != forks_; }
     std::uint64_t strangers() const noexcept { return strangers_ + lines_.strangers(); }
     const Device& device() const noexcept { return *device_; }
+    Device& device() noexcept { return *device_; }
 
     // --- Joining ---
 
-    Device& device() noexcept { return *device_; }
     void watch(rank_t r, std::uint64_t process) {
         if (!watch_.add(r, process)) suspect(r, errc::peer_dead);
     }
-    // Says hello to all and waits until all have. The rank that has not, if any.
+    // Says hello to all and waits until all have. The rank that has not, if any; peer_dead: and never will.
     status meet(std::uint64_t last_ns) {
         lines_.set_meeting(true);
         lines_.refill();
@@ -74,9 +75,11 @@ public:
             lines_.flush();
             while (gather(8)) {
             }
-            if (turns % 16 == 0 && steady_now_ns() >= last_ns) {
+            if (turns % 16 == 0) {
+                if (const rank_t r = died_early(); r != no_rank) return {.code = errc::peer_dead, .peer = r};
                 const rank_t late = lines_.missing();
-                return {.code = errc::deadline, .peer = late != group_.size ? late : no_rank};
+                const bool over = steady_now_ns() >= last_ns;
+                if (over) return {.code = errc::deadline, .peer = late != group_.size ? late : no_rank};
             }
             if (group_.oversubscribed || turns > 1000)
                 std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -98,9 +101,9 @@ public:
             return lines_.send(to, fabric_frame::message, tag, bytes) == fabric_result::ok ? posted::complete
                                                                                            : posted::would_block;
         const fabric_announcement about{bytes.size(), p.announced, 0};
+        auto push = pushes_.make(fabric_op::what::push, to, id); // before anything is said: there may be no memory
         if (lines_.send(to, fabric_frame::announcement, tag, std::as_bytes(std::span(&about, 1))) != fabric_result::ok)
             return posted::would_block;
-        auto push = pushes_.make(fabric_op::what::push, to, id);
         push->number = p.announced++;
         push->from = bytes;
         pushes_.add(std::move(push));
@@ -124,6 +127,7 @@ public:
     }
 
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        if (forked()) return posted::failed;
         fabric_buffer& b = lines_.buffer(handle);
         const fabric_arrival a(b);
         if (into.size() != a.bytes) return posted::failed;
@@ -153,9 +157,10 @@ public:
     }
     // A long message has to be taken.
     bool claim(std::uint64_t handle) noexcept {
-        return fabric_arrival(lines_.buffer(handle)).head.kind == fabric_frame::message;
+        return !forked() && fabric_arrival(lines_.buffer(handle)).head.kind == fabric_frame::message;
     }
     void release(std::uint64_t handle) {
+        if (forked()) return;
         fabric_buffer& b = lines_.buffer(handle);
         const fabric_arrival a(b);
         lines_.use_up(b, a.head.from);
@@ -166,6 +171,7 @@ public:
     }
 
     errc cancel(std::uint64_t id) {
+        if (forked()) return errc::forked_child;
         const auto is_it = [id](const transfer& t) { return t.id == id && !t.over; };
         transfer* t = pushes_.find(is_it);
         if (t != nullptr && t->stage == transfer::waiting) return end(*t, errc::cancelled), errc::ok;
@@ -365,6 +371,15 @@ private:
         p.fault = why;
         ++suspects_;
     }
+    // While ranks meet: one that is gone, and has not said hello, or cannot be told it. Its last words have time to come.
+    rank_t died_early() {
+        watch_.look([this](rank_t r) { suspect(r, errc::peer_dead); });
+        for (rank_t r = 0; suspects_ != 0 && r != group_.size; ++r)
+            if (peers_[r].suspected_ns != 0 && steady_now_ns() > peers_[r].suspected_ns + 20'000'000 &&
+                (!lines_.met(r) || lines_.missing() == group_.size))
+                return r;
+        return no_rank;
+    }
     // After a poll that found nothing, the n-th.
     void look(std::uint32_t n) {
         for (rank_t r = 0; lines_.next_broken(r);) suspect(r, errc::peer_dead);
@@ -475,12 +490,9 @@ private:
     std::size_t next_ready_ = 0;
     fabric_watch watch_;
     std::uint32_t tickets_ = 0, idle_ = 0, suspects_ = 0;
-    std::uint64_t strangers_ = 0;
-    std::uint64_t looked_ns_ = 0; // at what is not seen by polling
-    std::uint64_t probed_ns_ = 0;
-    bool stalled_ = false;   // a push waits for the device
-    bool resigning_ = false; // has said bye, and will be closed
-    bool closed_ = false;
+    std::uint64_t strangers_ = 0, probed_ns_ = 0, looked_ns_ = 0; // at what is not seen by polling
+    // A push waits for the device; bye has been said, and it will be closed; it is.
+    bool stalled_ = false, resigning_ = false, closed_ = false;
 };
 
 } // namespace bough::detail

@@ -66,37 +66,64 @@ status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, Options& o
     return {};
 }
 
-template <class Device, WireUp W>
-std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, typename Device::options_type options, status& outcome) {
-    const std::uint64_t last_ns = deadline_after(steady_now_ns(), options.timeout_ns);
-    auto device = std::make_unique<Device>();
-    fabric_card mine;
-    mine.window = options.window;
-    mine.eager_bytes = options.eager_bytes;
-    mine.job = std::random_device{}();
-    mine.cores = std::max(1u, std::thread::hardware_concurrency());
-    mine.machine = machine_mark();
-    mine.processes = process_space();
-    mine.process = static_cast<std::uint64_t>(::getpid());
-    const status ready = describe_fabric(mine, *device, options);
-    mine.failure = static_cast<std::uint32_t>(ready.code); // so that nobody waits for this rank
+// What every rank does first: it opens its device, and the devices learn of each other. What follows is the protocol's.
+template <class Device>
+class fabric_meeting {
+public:
+    using options_type = typename Device::options_type;
 
-    std::vector<fabric_card> cards(wire.size());
-    outcome =
-        wire.exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(cards)), options.timeout_ns);
-    fabric_group group;
-    if (!outcome) outcome = agree_on_fabric(cards, wire.rank(), options, group);
-    if (ready) outcome = ready;
-    if (!outcome) outcome = device->connect(wire, cards, group.rank, last_ns);
-    if (outcome) return nullptr;
+    explicit fabric_meeting(const options_type& o)
+        : options(o), last_ns(deadline_after(steady_now_ns(), o.timeout_ns)), device(std::make_unique<Device>()) {}
 
-    auto endpoint = std::make_unique<fabric_endpoint<Device>>(std::move(device), options, group);
-    for (rank_t r = 0; r != group.size; ++r) {
-        const bool is_seen = mine.machine != 0 && cards[r].machine == mine.machine && mine.processes != 0 &&
-                             cards[r].processes == mine.processes && cards[r].process != mine.process;
-        if (is_seen) endpoint->watch(r, cards[r].process);
+    // Collective. Ranks disagree on the result only if they could not talk to each other.
+    template <WireUp W>
+    status run(W& wire) {
+        mine_.window = options.window;
+        mine_.eager_bytes = options.eager_bytes;
+        mine_.job = std::random_device{}();
+        mine_.cores = std::max(1u, std::thread::hardware_concurrency());
+        mine_.machine = machine_mark();
+        mine_.processes = process_space();
+        mine_.process = static_cast<std::uint64_t>(::getpid());
+        const status ready = describe_fabric(mine_, *device, options);
+        mine_.failure = static_cast<std::uint32_t>(ready.code); // so that nobody waits for this rank
+        cards_.resize(wire.size());
+        status outcome = wire.exchange(std::as_bytes(std::span(&mine_, 1)), std::as_writable_bytes(std::span(cards_)),
+                                       options.timeout_ns);
+        if (!outcome) outcome = agree_on_fabric(cards_, wire.rank(), options, group);
+        if (ready) outcome = ready;
+        return outcome ? outcome : device->connect(wire, cards_, group.rank, last_ns);
     }
-    outcome = endpoint->meet(last_ns);
+    // Calls f(rank, process number) for each process that this one can watch.
+    template <class F>
+    void for_each_neighbour(const F& f) const {
+        for (rank_t r = 0; r != group.size; ++r) {
+            const fabric_card& c = cards_[r];
+            if (mine_.machine != 0 && c.machine == mine_.machine && mine_.processes != 0 &&
+                c.processes == mine_.processes && c.process != mine_.process)
+                f(r, c.process);
+        }
+    }
+
+    options_type options;
+    std::uint64_t last_ns;
+    std::unique_ptr<Device> device;
+    fabric_group group;
+
+private:
+    fabric_card mine_;
+    std::vector<fabric_card> cards_;
+};
+
+template <class Device, WireUp W>
+std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Device::options_type& options,
+                                                     status& outcome) {
+    fabric_meeting<Device> met(options);
+    outcome = met.run(wire);
+    if (outcome) return nullptr;
+    auto endpoint = std::make_unique<fabric_endpoint<Device>>(std::move(met.device), met.options, met.group);
+    met.for_each_neighbour([&](rank_t r, std::uint64_t process) { endpoint->watch(r, process); });
+    outcome = endpoint->meet(met.last_ns);
     if (outcome) endpoint.reset();
     return endpoint;
 }

@@ -68,6 +68,7 @@ public:
     // Frames may fail before all ranks are there: then `hello` is said again.
     void set_meeting(bool on) noexcept { meeting_ = on; }
     bool meeting() const noexcept { return meeting_; }
+    bool met(rank_t r) const noexcept { return lines_[r].met; }
     // The first rank that has not said hello; the group's size: there is none.
     rank_t missing() const noexcept {
         return first([](const line& l) { return !l.met; });
@@ -77,7 +78,6 @@ public:
         return first([](const line& l) { return l.parting && !l.waved; }) == group_.size;
     }
     bool all_sent() const noexcept { return queue_.empty() && out_.in_use() == 0 && device_->all_sent(); }
-    bool is_gone(rank_t r) const noexcept { return lines_[r].gone; }
     // Nothing is heard of a rank any more, nor said to it but farewell. `dead`: it hears nothing either.
     void forget(rank_t r, bool dead) noexcept {
         lines_[r].gone = true;

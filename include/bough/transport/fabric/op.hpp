@@ -6,6 +6,7 @@
 //   D::options_type, D::costs               what a user chooses; what plans are chosen by
 //   D::memory                               registered memory; empty by default; reset() and destruction give it back
 //   D::sends, D::receives, D::writes_from, D::is_written    what memory is registered for
+//   D::written_uses_receive                 a write with a ticket uses up a receive of its target
 //   D::tags                                 there may be a device without remote writes, and tagged messages in their stead
 //   d.open(options), d.describe(card)       -> status
 //   d.connect(wire, cards, me, last_ns)     -> status; collective. From here on ranks are reached by number

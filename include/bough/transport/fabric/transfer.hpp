@@ -40,7 +40,10 @@ class fabric_transfers {
 public:
     using transfer = fabric_transfer<Memory>;
 
+    // Makes room for it, too: add() cannot fail.
     std::unique_ptr<transfer> make(fabric_op::what kind, rank_t with, std::uint64_t id) {
+        if (list_.size() == list_.capacity()) list_.reserve(2 * list_.size() + 8);
+        spare_.reserve(list_.capacity()); // nor can remove()
         std::unique_ptr<transfer> t;
         if (spare_.empty()) {
             t = std::make_unique<transfer>();
@@ -54,10 +57,8 @@ public:
         t->id = id;
         return t;
     }
-    void add(std::unique_ptr<transfer> t) {
-        spare_.reserve(list_.size() + spare_.size() + 1); // remove() never allocates
-        list_.push_back(std::move(t));
-    }
+    // Pre: the one made last.
+    void add(std::unique_ptr<transfer> t) noexcept { list_.push_back(std::move(t)); }
     void remove(const transfer& t) noexcept {
         std::size_t i = 0;
         while (list_[i].get() != &t) ++i;

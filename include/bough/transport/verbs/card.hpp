@@ -79,6 +79,7 @@ inline status open_verbs_port(const verbs_options& options, verbs_port& port) {
         void operator()(ibv_device** x) const noexcept { ibv_free_device_list(x); }
     };
     const std::unique_ptr<ibv_device*[], free_list> devices(ibv_get_device_list(&count));
+    const char* why = "device: none here with a port that is up";
     for (int d = 0; devices && d != count; ++d) {
         if (!options.device.empty() && options.device != ibv_get_device_name(devices[static_cast<std::size_t>(d)]))
             continue;
@@ -95,8 +96,10 @@ inline status open_verbs_port(const verbs_options& options, verbs_port& port) {
                 options.gid_index >= 0 ? options.gid_index : choose_gid(context.get(), number, about.gid_tbl_len);
             ibv_gid gid{};
             if (ibv_query_gid(context.get(), number, index, &gid) != 0 ||
-                (gid.global.interface_id == 0 && gid.global.subnet_prefix == 0))
-                return {.code = errc::unsupported, .argument = "gid_index: the port has none there"};
+                (gid.global.interface_id == 0 && gid.global.subnet_prefix == 0)) {
+                why = "gid_index: the port has none there"; // another may
+                continue;
+            }
             port.number = number;
             port.gid_index = index;
             port.is_ethernet = about.link_layer == IBV_LINK_LAYER_ETHERNET;
@@ -108,7 +111,7 @@ inline status open_verbs_port(const verbs_options& options, verbs_port& port) {
             return {};
         }
     }
-    return {.code = errc::unsupported, .argument = "device: none here with a port that is up"};
+    return {.code = errc::unsupported, .argument = why};
 }
 
 } // namespace bough::detail

@@ -9,6 +9,7 @@
 #define BOUGH_TRANSPORT_VERBS_DEVICE_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
@@ -39,7 +40,7 @@ public:
     using options_type = verbs_options;
     using memory = unique_ibv<ibv_mr>;
     static constexpr measured_costs costs = fabric_costs;
-    static constexpr bool tags = false, probes = true;
+    static constexpr bool tags = false, probes = true, written_uses_receive = true;
     // Any memory may be read from; only that which the card writes into has to be writable.
     static constexpr std::uint64_t sends = 0, writes_from = 0, receives = IBV_ACCESS_LOCAL_WRITE,
                                    is_written = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
@@ -82,8 +83,7 @@ public:
     template <WireUp W>
     status connect(W& wire, std::span<const fabric_card> cards, rank_t me, std::uint64_t last_ns) {
         const auto exchange = [&](std::span<const std::uint32_t> mine, std::span<std::uint32_t> all) {
-            const std::uint64_t now = steady_now_ns();
-            return wire.exchange(std::as_bytes(mine), std::as_writable_bytes(all), last_ns > now ? last_ns - now : 0);
+            return wire.exchange(std::as_bytes(mine), std::as_writable_bytes(all), time_left(steady_now_ns(), last_ns));
         };
         const std::size_t size = cards.size();
         status mine = make_queues(size, me);

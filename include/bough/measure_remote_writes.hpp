@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+// measure_remote_writes: puts timed between the ranks 0 and 1 of any RemoteWriteTransport, as the model of Gupta et al.
+//
+//   bough::shared_memory_regions mine{wire};
+//   const auto found = bough::measure_remote_writes(mine);      // every rank calls it; rank 0 gets the values
+//   if (!found.fit.error) std::cout << bough::model::best_degree(found.fit.model, 512, 64, bough::model::rdma_case::middle);
+//
+// A put goes to and fro, or eight go to and a word comes back; who waits looks at the memory, at all of it where bytes land in any
+// order. Of each kind and size the fastest of the parts counts. Combining and copying are timed on rank 0 alone.
+#ifndef BOUGH_MEASURE_REMOTE_WRITES_HPP
+#define BOUGH_MEASURE_REMOTE_WRITES_HPP
+
+#include <bough/concepts/remote_write_transport.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/core/remote_words.hpp>
+#include <bough/core/status.hpp>
+#include <bough/model/fit_rdma.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace bough {
+
+struct remote_write_timing_options {
+    std::vector<std::uint64_t> bytes{8, 64, 512, 4096, 16384}; // multiples of 8
+    std::uint32_t rounds = 20;                                 // of each kind, size and part
+    std::uint32_t parts = 21;
+    std::uint64_t first_byte =
+        0; // of what is used in each region, in lines of 64 bytes: 128 bytes, and 8 times the longest put
+    std::uint64_t timeout_ns = 30'000'000'000; // of all of it
+};
+
+struct remote_write_timing {
+    status result{}; // deadline, peer_dead, or what the network says
+    model::rdma_fit fit{};
+    std::vector<model::rdma_sample> samples;
+};
+
+namespace detail {
+
+template <RemoteWriteTransport X>
+class remote_write_timer {
+    using kind = model::rdma_timing;
+    static constexpr std::uint32_t burst = 8;
+
+public:
+    remote_write_timer(X& x, const remote_write_timing_options& o) : x_(x), options_(o), began_ns_(x.now_ns()) {
+        longest_ = *std::max_element(o.bytes.begin(), o.bytes.end());
+        BOUGH_EXPECTS(x.region().size() >= o.first_byte + 128 + burst * longest_, "region: too small for these puts");
+        for (auto& source : sources_) source.assign(static_cast<std::size_t>(longest_ / 8), 0);
+    }
+
+    remote_write_timing run() {
+        remote_write_timing found;
+        const rank_t me = x_.rank();
+        for (const std::uint64_t bytes : options_.bytes) {
+            if (me > 1 || result_) break;
+            bytes_ = bytes;
+            const auto sample = [&](kind what, double ns) {
+                if (me == 0) found.samples.push_back({what, bytes, ns});
+            };
+            sample(kind::one_way, fastest([&] { to_and_fro(); }) / 2);
+            const double one = fastest([&] { many(1, false); });
+            put_ns_ = 1e300;
+            const double all = fastest([&] { many(burst, false); });
+            sample(kind::burst, std::max((all - one) / (burst - 1), 1.0));
+            if (bytes == *std::min_element(options_.bytes.begin(), options_.bytes.end()))
+                sample(kind::put, std::max(put_ns_, 1.0));
+            if constexpr (!X::keeps_byte_order) {
+                const double first = fastest([&] { many(1, true); }), flushed = fastest([&] { many(burst, true); });
+                sample(kind::acknowledged, std::max((flushed - first) / (burst - 1), 1.0));
+            }
+        }
+        if (me == 0) in_memory(found.samples);
+        finish();
+        found.result = result_;
+        if (me == 0 && !result_) found.fit = model::fit_rdma(found.samples);
+        return found;
+    }
+
+private:
+    // The least time of a round, in ns.
+    template <class F>
+    double fastest(const F& round) {
+        double least = 0;
+        for (std::uint32_t part = 0; part != options_.parts; ++part) {
+            const std::uint64_t begin = x_.now_ns();
+            for (std::uint32_t k = 0; k != options_.rounds && !result_; ++k) round();
+            const double ns = static_cast<double>(x_.now_ns() - begin) / options_.rounds;
+            if (part == 0 || ns < least) least = ns;
+        }
+        return least;
+    }
+    std::span<const std::byte> next_source() {
+        auto& source = sources_[++number_ & 1];
+        until([&] { return pending_ == 0; }); // what reads it
+        std::fill_n(source.begin(), bytes_ / 8, number_);
+        return std::as_bytes(std::span(source).first(static_cast<std::size_t>(bytes_ / 8)));
+    }
+    void to_and_fro() {
+        const rank_t me = x_.rank();
+        const auto source = next_source();
+        if (me == 0) put(slot(0), source);
+        arrived(slot(0));
+        if (me == 1) put(slot(0), source);
+    }
+    void many(std::uint32_t count, bool flushed) {
+        const auto source = next_source();
+        if (x_.rank() == 0) {
+            const std::uint64_t begin = x_.now_ns();
+            for (std::uint32_t i = 0; i != count; ++i) {
+                put(slot(i), source);
+                if (flushed) flush();
+            }
+            if (count == burst) put_ns_ = std::min(put_ns_, static_cast<double>(x_.now_ns() - begin) / burst);
+            until([&] { return remote_words::read(here(options_.first_byte)) == number_; });
+        } else {
+            for (std::uint32_t i = count; i-- != 0;) arrived(slot(i));
+            word_ = number_;
+            put(options_.first_byte, std::as_bytes(std::span(&word_, 1)));
+        }
+    }
+    // What has come is whole: its last word, or, where bytes land in any order, every word is this round's.
+    void arrived(std::uint64_t at) {
+        until([&] {
+            std::uint64_t i = X::keeps_byte_order ? bytes_ - 8 : 0;
+            while (i != bytes_ && remote_words::read(here(at + i)) == number_) i += 8;
+            return i == bytes_;
+        });
+    }
+    std::uint64_t slot(std::uint32_t i) const noexcept { return options_.first_byte + 128 + i * longest_; }
+    const std::byte* here(std::uint64_t at) const noexcept { return x_.region().data() + at; }
+
+    void put(std::uint64_t at, std::span<const std::byte> bytes, rank_t to = no_rank) {
+        begin([&] { return x_.put(to == no_rank ? 1 - x_.rank() : to, at, bytes, {}, ++ids_); });
+    }
+    void flush() {
+        if constexpr (!X::keeps_byte_order) begin([&] { return x_.flush(1 - x_.rank(), ++ids_); });
+        until([&] { return pending_ == 0; });
+    }
+    template <class F>
+    void begin(const F& post) {
+        posted p = posted::would_block;
+        while (!result_ && (p = post()) == posted::would_block) heard_of_loss();
+        if (p == posted::failed && !result_) result_ = {.code = errc::peer_dead};
+        if (p == posted::pending) ++pending_;
+    }
+    template <class F>
+    void until(const F& holds) {
+        for (std::uint32_t idle = 1; !result_ && !holds(); ++idle) {
+            if (heard_of_loss()) {
+                if (!holds()) result_ = {.code = errc::peer_dead, .peer = lost_}; // else it went when it was done
+                return;
+            }
+            if constexpr (WaitableRemoteWrites<X>)
+                x_.wait(idle, began_ns_ + options_.timeout_ns, [&] { return holds(); });
+        }
+    }
+    // Polls. True: a peer is gone, and it was not the end.
+    bool heard_of_loss() {
+        std::array<event, 4> events;
+        const std::size_t found = x_.poll(events);
+        for (std::size_t i = 0; i != found; ++i) {
+            if (events[i].what == event::kind::lost && !closing_) lost_ = events[i].peer;
+            if (events[i].what == event::kind::complete) --pending_;
+        }
+        if (++polls_ % 256 == 0 && x_.now_ns() - began_ns_ > options_.timeout_ns) result_ = {.code = errc::deadline};
+        return lost_ != no_rank;
+    }
+    // Nobody goes before rank 0 says so; the others wait for that word alone.
+    void finish() {
+        word_ = ~std::uint64_t{0};
+        if (x_.rank() == 0)
+            for (rank_t r = 1; r != x_.size() && !result_; ++r)
+                put(options_.first_byte + 64, std::as_bytes(std::span(&word_, 1)), r);
+        else
+            until([&] { return remote_words::read(here(options_.first_byte + 64)) == word_; });
+        closing_ = true;
+        until([&] { return pending_ == 0; });
+    }
+    void in_memory(std::vector<model::rdma_sample>& samples) {
+        constexpr std::size_t count = 2048; // of doubles: in a cache
+        std::vector<double> a(count, 1.0), b(count, 2.0);
+        const auto time = [&](kind what, const auto& body) {
+            samples.push_back({what, count * sizeof(double), std::max(fastest(body), 1.0)});
+        };
+        time(kind::combine, [&] {
+            for (std::size_t i = 0; i != count; ++i) a[i] += b[i];
+            keep(a.data());
+        });
+        time(kind::copy, [&] {
+            std::memcpy(b.data(), a.data(), count * sizeof(double));
+            keep(b.data());
+        });
+    }
+    // The compiler must believe that somebody reads what lies there.
+    static void keep(double* p) noexcept { __asm__ volatile("" : : "r"(p) : "memory"); }
+
+    X& x_;
+    remote_write_timing_options options_;
+    std::uint64_t began_ns_, longest_ = 0, bytes_ = 0, number_ = 0, ids_ = 0, pending_ = 0, word_ = 0;
+    double put_ns_ = 0;
+    rank_t lost_ = no_rank;
+    std::uint32_t polls_ = 0;
+    std::array<std::vector<std::uint64_t>, 2> sources_;
+    status result_{};
+    bool closing_ = false;
+};
+
+} // namespace detail
+
+// Collective. Pre: at least two ranks; nothing else uses that part of the regions, which is no longer zero afterwards; the
+// options are equal on all ranks. Ranks above 1 wait; `fit` and `samples` are rank 0's.
+template <RemoteWriteTransport X>
+remote_write_timing measure_remote_writes(X& x, const remote_write_timing_options& options = {}) {
+    BOUGH_EXPECTS(x.size() >= 2, "size: needs two ranks");
+    BOUGH_EXPECTS(!options.bytes.empty() && options.rounds != 0 && options.parts != 0, "options: nothing to measure");
+    return detail::remote_write_timer<X>(x, options).run();
+}
+
+} // namespace bough
+
+#endif

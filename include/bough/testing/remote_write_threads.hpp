@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+// Rule W5 of a RemoteWriteTransport that keeps the order of bytes, between two threads: what check_remote_writes, which drives
+// all ends from one, cannot see of a transport whose put has copied everything when it returns.
+//
+//   const auto fault = bough::testing::check_remote_write_order([](bough::rank_t ranks) { return my_ends(ranks); });
+//   if (fault) std::puts(fault.sentence);
+// The function makes a fresh group of two, as for check_remote_writes; its ends must bear to be driven by a thread each. One
+// fills the other's memory with a counter, the other looks as soon as the last word says so. It sees something only while both
+// run, each on a core of its own; rare faults are still missed: passing proves nothing.
+#ifndef BOUGH_TESTING_REMOTE_WRITE_THREADS_HPP
+#define BOUGH_TESTING_REMOTE_WRITE_THREADS_HPP
+
+#include <bough/testing/remote_write_conformance.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+namespace bough::testing {
+
+struct remote_write_order_check {
+    std::uint32_t rounds = 50'000;             // each a put of 2 KiB, every other one with a word behind it
+    std::uint64_t enough_ns = 500'000'000;     // no further rounds after so long
+    std::uint64_t timeout_ns = 60'000'000'000; // when nothing has come after so long, nothing will
+};
+
+namespace detail {
+
+template <class Ends>
+class remote_write_order_checker {
+    using end = std::remove_cvref_t<decltype(std::declval<Ends&>()[0])>;
+    static_assert(end::keeps_byte_order, "the order of bytes: this transport does not promise any");
+    using clock = std::chrono::steady_clock;
+    static constexpr std::size_t words = 256;              // of the long put
+    static constexpr std::uint64_t body = 64, flag = 3072; // where it goes, and the word behind it
+
+public:
+    remote_write_order_checker(Ends& ends, const remote_write_order_check& o)
+        : ends_(ends), options_(o), begin_(clock::now()) {}
+
+    remote_write_fault run() {
+        std::thread writer([this] {
+            for (std::uint32_t k = 1; k <= options_.rounds && !over_.load(); ++k) write(k);
+        });
+        for (std::uint32_t k = 1; k <= options_.rounds && !fault_ && passed_ns() < options_.enough_ns; ++k) read(k);
+        over_ = true;
+        writer.join();
+        return fault_;
+    }
+
+private:
+    std::uint64_t passed_ns() const {
+        return static_cast<std::uint64_t>((clock::now() - begin_) / std::chrono::nanoseconds(1));
+    }
+    void write(std::uint32_t k) {
+        std::array<std::uint64_t, words> source;
+        source.fill(k);
+        const std::span<const std::byte> all = std::as_bytes(std::span(source));
+        const std::size_t cut = std::size_t{k} * 40 % all.size();
+        put(body, all.first(cut), all.subspan(cut));
+        if (k % 2 == 0) put(flag, all.first(8), {});
+        for (std::uint32_t turns = 1; seen_.load(std::memory_order_acquire) != k && !over_.load(); ++turns)
+            if (turns % 4096 == 0) std::this_thread::yield();
+    }
+    // Returns when the source is the caller's again.
+    void put(std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second) {
+        event e;
+        posted p = posted::would_block;
+        while (!over_.load() && (p = ends_[0].put(1, at, first, second, 1)) == posted::would_block)
+            ends_[0].poll(std::span(&e, 1));
+        while (p == posted::pending)
+            if (ends_[0].poll(std::span(&e, 1)) == 1 && e.what == event::kind::complete) p = posted::complete;
+    }
+    void read(std::uint32_t k) {
+        const std::byte* region = ends_[1].region().data();
+        const std::byte* word = region + (k % 2 == 0 ? flag : body + 8 * (words - 1));
+        event e;
+        for (std::uint32_t turns = 1; remote_words::read(word) != k; ++turns) {
+            ends_[1].poll(std::span(&e, 1));
+            if (turns % 4096 != 0) continue;
+            std::this_thread::yield();
+            if (passed_ns() > options_.timeout_ns)
+                return void(fault_ = {remote_write_rule::one_event, 0, "a put never lands, or never has its event"});
+        }
+        for (std::size_t i = words; i-- != 0;) // what is most likely copied last comes first
+            if (remote_words::read(region + body + 8 * i) != k)
+                fault_ = {remote_write_rule::word_is_last, 1, "the last word of a put is there before the rest"};
+        seen_.store(k, std::memory_order_release);
+    }
+
+    Ends& ends_;
+    remote_write_order_check options_;
+    clock::time_point begin_;
+    std::atomic<std::uint32_t> seen_{0};
+    std::atomic<bool> over_{false};
+    remote_write_fault fault_{};
+};
+
+} // namespace detail
+
+// word_is_last, or one_event: a put that has not landed in time; else no fault.
+template <class Make>
+remote_write_fault check_remote_write_order(Make&& make, const remote_write_order_check& options = {}) {
+    auto ends = make(rank_t{2});
+    return detail::remote_write_order_checker<decltype(ends)>(ends, options).run();
+}
+
+} // namespace bough::testing
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// quietly: for destructors, which have nobody to tell that memory ran out.
+//
+//   ~endpoint() { detail::quietly([this] { say_goodbye(); }); }
+#ifndef BOUGH_TRANSPORT_DETAIL_QUIETLY_HPP
+#define BOUGH_TRANSPORT_DETAIL_QUIETLY_HPP
+
+#include <bough/core/config.hpp>
+
+namespace bough::detail {
+
+// Calls f(); what it throws is dropped. Pre: whatever f leaves undone does no harm.
+template <class F>
+void quietly(const F& f) noexcept {
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+        f();
+    } catch (...) {
+    }
+#else
+    f();
+#endif
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+// What bough::fabric_regions and bough::verbs_regions are alike in: remote writes over fabric/region_end.hpp and one device.
+#ifndef BOUGH_TRANSPORT_FABRIC_BASIC_REGIONS_HPP
+#define BOUGH_TRANSPORT_FABRIC_BASIC_REGIONS_HPP
+
+#include <bough/concepts/remote_write_transport.hpp>
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/status.hpp>
+#include <bough/error.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/fabric/join.hpp>
+#include <bough/transport/fabric/region_end.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+template <class Device>
+class basic_fabric_regions {
+public:
+    // Networks promise no order within a write, and few between writes: messages carry a digest, and flushes cost a round trip.
+    static constexpr bool keeps_byte_order = false;
+
+    basic_fabric_regions(basic_fabric_regions&&) noexcept = default;
+    basic_fabric_regions& operator=(basic_fabric_regions&&) = delete;
+
+    rank_t rank() const noexcept { return end_->who().rank; }
+    rank_t size() const noexcept { return end_->who().size; }
+    // How many cores the ranks share: those of all machines, each counted once.
+    std::uint32_t cores() const noexcept { return end_->who().cores; }
+    bool oversubscribed() const noexcept { return end_->who().oversubscribed; }
+    bool forked() const noexcept { return end_->forked(); }
+    std::span<std::byte> region() const noexcept { return end_->region(); }
+    // How many writes of that rank have landed here: a remote counter. A put is one, or several where it is longer than the
+    // device writes at once.
+    std::uint64_t landed(rank_t from) const noexcept { return end_->landed(from); }
+
+    posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t id) {
+        return end_->put(to, offset, first, second, id);
+    }
+    posted flush(rank_t to, std::uint64_t id) { return end_->flush(to, id); }
+    std::size_t poll(std::span<event> events) { return end_->poll(events); }
+
+    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
+    // Polls drive the device, so nobody may sleep for long.
+    template <class Landed>
+    void wait(std::uint32_t idle, std::uint64_t, Landed&&) const {
+        constexpr std::uint32_t yields = 5'000; // some milliseconds
+        if (const std::uint32_t spins = oversubscribed() ? 1 : 200; idle >= spins + yields)
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        else if (idle >= spins)
+            std::this_thread::yield();
+    }
+
+protected:
+    using end_type = detail::fabric_region_end<Device>;
+    explicit basic_fabric_regions(std::unique_ptr<end_type> end) noexcept : end_(std::move(end)) {}
+    // Collective. Empty: `outcome` says why.
+    template <WireUp W>
+    static std::unique_ptr<end_type> join_regions(W& wire, const typename Device::options_type& options,
+                                                  std::uint64_t region_bytes, status& outcome) {
+        detail::fabric_meeting<Device> met(options);
+        outcome = met.run(wire);
+        if (!outcome && !met.group.writes) // the same on all ranks
+            outcome = {.code = errc::unsupported, .argument = "provider: cannot write remotely"};
+        if (!outcome && region_bytes > std::uint64_t{1} << 46)
+            outcome = invalid_argument("region_bytes: at most 64 TiB");
+        if (outcome) return nullptr;
+        auto end = std::make_unique<end_type>(std::move(met.device), met.options, met.group, region_bytes);
+        const detail::fabric_region_card mine = end->prepare();
+        std::vector<detail::fabric_region_card> all(wire.size());
+        outcome = wire.exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
+                                time_left(detail::steady_now_ns(), met.last_ns));
+        if (!outcome) outcome = end->meet(all);
+        if (!outcome) outcome = end->greet(met.last_ns);
+        if (outcome) return nullptr;
+        met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
+        return end;
+    }
+    // Throws what joining says.
+    template <WireUp W>
+    static std::unique_ptr<end_type> joined(W& wire, const typename Device::options_type& options,
+                                            std::uint64_t region_bytes) {
+        status outcome;
+        auto made = join_regions(wire, options, region_bytes, outcome);
+        detail::throw_if(outcome);
+        return made;
+    }
+    const end_type& end() const noexcept { return *end_; }
+
+private:
+    std::unique_ptr<end_type> end_;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: BSL-1.0
+// What bough::fabric_regions and bough::verbs_regions do: memory of one rank that the others write, over a device (op.hpp).
+//
+// Every write brings a ticket along: its kind and its sender. So the target knows, of each peer, how many writes have landed,
+// whatever order the network keeps; and a flush is a question, "have as many as I have begun?", which is answered when they
+// have. Greetings, questions, answers and the last word of a rank that leaves are writes too: each pair of ranks has a line for them in
+// front of the region, and never more than one of a kind under way.
+//
+// Up to staged_bytes a put is copied into registered memory and is complete at once. A longer one of one span is written from
+// where it lies, and is complete when the device has done with it; one of two spans is put together first.
+#ifndef BOUGH_TRANSPORT_FABRIC_REGION_END_HPP
+#define BOUGH_TRANSPORT_FABRIC_REGION_END_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/detail/forks.hpp>
+#include <bough/transport/fabric/alive.hpp>
+#include <bough/transport/fabric/buffers.hpp>
+#include <bough/transport/fabric/lines.hpp>
+#include <bough/transport/fabric/op.hpp>
+#include <bough/transport/fabric/region_parts.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <class Device>
+class fabric_region_end {
+public:
+    using options_type = typename Device::options_type;
+
+    fabric_region_end(std::unique_ptr<Device> device, const options_type& options, const fabric_group& g,
+                      std::uint64_t region_bytes)
+        : options_(options), group_(g), device_(std::move(device)),
+          staged_(*device_, fabric_op::what::frame, Device::writes_from, std::max(options.eager_bytes, 64u),
+                  std::clamp<std::size_t>(device_->most_sends() / 2, 1, 256)),
+          received_(*device_, fabric_op::what::receive, Device::receives, 64, 512), peers_(g.size),
+          bytes_((region_bytes + 63) / 64 * 64) {}
+
+    ~fabric_region_end() {
+        if (forked()) {
+            for (auto& t : transfers_) (void)t->memory.release();
+            staged_.abandon();
+            received_.abandon();
+            (void)registered_.release();
+            (void)memory_.release(); // the device may have marked it as its parent's alone
+            device_->abandon();
+            return;
+        }
+        leave();
+        device_->close_endpoint();
+    }
+
+    // --- Joining ---
+
+    fabric_region_card prepare() {
+        fabric_region_card card;
+        card.bytes = bytes_;
+        memory_ = std::make_unique<line[]>(group_.size + bytes_ / 64); // zeros
+        if (!device_->register_memory({memory_[0].bytes, group_.size * 64 + bytes_}, Device::is_written, registered_) ||
+            !refill()) {
+            card.failure = static_cast<std::uint32_t>(errc::no_resources);
+            return card;
+        }
+        card.address = device_->remote_address(memory_[0].bytes);
+        card.key = Device::remote_key(registered_);
+        return card;
+    }
+    status meet(std::span<const fabric_region_card> cards) {
+        for (rank_t r = 0; r != group_.size; ++r) {
+            if (cards[r].failure != 0)
+                return r == group_.rank ? status{.code = errc::no_resources, .argument = "region_bytes"}
+                                        : status{.code = errc::peer_aborted,
+                                                 .cause = static_cast<errc>(cards[r].failure),
+                                                 .peer = r};
+            peers_[r].place = cards[r];
+        }
+        for (rank_t r = 0; r != group_.size; ++r)
+            if (cards[r].bytes != cards[0].bytes) {
+                status differs = invalid_argument("region_bytes: must be equal on all ranks");
+                differs.peer = r;
+                return differs;
+            }
+        return {};
+    }
+    // Says hello to all and waits until all have: so all are connected. The rank that has not, if any.
+    status greet(std::uint64_t last_ns) {
+        meeting_ = true;
+        for (rank_t r = 0; r != group_.size; ++r) peers_[r].greets = r != group_.rank;
+        const auto missing = [this] {
+            rank_t r = 0;
+            while (r != group_.size && (r == group_.rank || (peers_[r].met && !peers_[r].greets))) ++r;
+            return r;
+        };
+        for (std::uint32_t turns = 1; missing() != group_.size || flying_ != 0; ++turns) {
+            for (rank_t r = 0; r != group_.size; ++r)
+                if (peers_[r].greets) peers_[r].greets = !say(r, ticket::hello, 1);
+            while (gather()) {
+            }
+            if (turns % 16 == 0 && steady_now_ns() >= last_ns) {
+                const rank_t late = missing();
+                return {.code = errc::deadline, .peer = late != group_.size ? late : no_rank};
+            }
+            if (group_.oversubscribed || turns > 1000)
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
+            else
+                std::this_thread::yield();
+        }
+        meeting_ = false;
+        joined_ = true;
+        return {};
+    }
+    void watch(rank_t r, std::uint64_t process) {
+        if (!watch_.add(r, process)) suspect(r);
+    }
+
+    // --- What a RemoteWriteTransport does ---
+
+    const fabric_group& who() const noexcept { return group_; }
+    const Device& device() const noexcept { return *device_; }
+    bool forked() const noexcept { return forks() != forks_; }
+    std::span<std::byte> region() const noexcept {
+        return {memory_[0].bytes + std::size_t{64} * group_.size, static_cast<std::size_t>(bytes_)};
+    }
+    // Puts of that peer that have landed here.
+    std::uint64_t landed(rank_t from) const noexcept { return peers_[from].landed; }
+
+    posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t id) {
+        if (to >= group_.size || to == group_.rank || forked() || peers_[to].reported || offset > bytes_ ||
+            first.size() > bytes_ - offset || second.size() > bytes_ - offset - first.size())
+            return posted::failed;
+        peer& p = peers_[to];
+        if (p.suspected_ns != 0 || p.left) return posted::would_block; // it will be told
+        const std::size_t bytes = first.size() + second.size();
+        if (bytes == 0) return posted::complete;
+        if (bytes > options_.eager_bytes) return put_long(to, offset, first, second, id);
+        fabric_buffer* b = staged_.get();
+        if (b == nullptr) return posted::would_block;
+        if (!first.empty()) std::memcpy(b->memory, first.data(), first.size());
+        if (!second.empty()) std::memcpy(b->memory + first.size(), second.data(), second.size());
+        b->length = bytes;
+        if (!write(*b, to, lines_bytes() + offset, ticket::data)) return posted::would_block;
+        ++p.begun;
+        return posted::complete;
+    }
+    posted flush(rank_t to, std::uint64_t id) {
+        if (to >= group_.size || to == group_.rank || forked() || peers_[to].reported) return posted::failed;
+        peer& p = peers_[to];
+        if (p.suspected_ns != 0 || p.left) return posted::would_block;
+        if (p.begun == p.known_landed && p.waiting == 0) return posted::complete;
+        flushes_.push_back({to, id, p.begun, p.waiting != 0 ? last_transfer_to(to) : nullptr});
+        ask(to);
+        return posted::pending;
+    }
+    std::size_t poll(std::span<event> events) {
+        if (forked()) return 0;
+        if (stalled_) go_on();
+        for (int turns = 0; turns != 8 && gather();) ++turns;
+        if (ready_.empty()) ++idle_, look();
+        const std::size_t found = std::min(events.size(), ready_.size());
+        for (std::size_t i = 0; i != found; ++i) {
+            events[i] = ready_[i];
+            if (ready_[i].what == event::kind::lost) peers_[ready_[i].peer].reported = true;
+        }
+        ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(found));
+        return found;
+    }
+
+private:
+    struct line {
+        alignas(64) std::byte bytes[64];
+    };
+    using ticket = fabric_ticket;
+    using peer = fabric_region_peer;
+    using transfer = fabric_region_transfer<typename Device::memory>;
+    struct open_flush {
+        rank_t to;
+        std::uint64_t id, upto;
+        const transfer* behind; // that has to be under way first
+    };
+
+    std::uint64_t lines_bytes() const noexcept { return std::uint64_t{64} * group_.size; }
+    std::byte* line_of(rank_t r) noexcept { return memory_[r].bytes; }
+
+    // False: not now, or never; the buffer is free again.
+    bool write(fabric_buffer& b, rank_t to, std::uint64_t at, ticket::what kind) {
+        b.op.peer = to;
+        if (transmit(to, {{b.memory, b.length}, b.descriptor, &b.op}, at, kind)) return true;
+        staged_.put(b);
+        return false;
+    }
+    bool transmit(rank_t to, const fabric_piece& piece, std::uint64_t at, ticket::what kind) {
+        const fabric_region_card& place = peers_[to].place;
+        const fabric_result result =
+            device_->write(to, piece, place.address + at, place.key, ticket::make(kind, group_.rank));
+        if (result == fabric_result::broken && !meeting_) suspect(to);
+        if (result == fabric_result::ok) ++flying_;
+        return result == fabric_result::ok;
+    }
+    // A word in my line of the peer's memory.
+    bool say(rank_t to, ticket::what kind, std::uint64_t word) {
+        fabric_buffer* b = staged_.get(true);
+        if (b == nullptr) return false;
+        std::memcpy(b->memory, &word, b->length = sizeof word);
+        return write(*b, to, std::uint64_t{64} * group_.rank + 8 * (kind - ticket::hello), kind);
+    }
+    std::uint64_t word_of(rank_t from, ticket::what kind) noexcept {
+        std::uint64_t word = 0;
+        std::memcpy(&word, line_of(from) + 8 * (kind - ticket::hello), sizeof word);
+        return word;
+    }
+
+    // --- Long puts ---
+
+    BOUGH_COLD posted put_long(rank_t to, std::uint64_t offset, std::span<const std::byte> first,
+                               std::span<const std::byte> second, std::uint64_t id) {
+        if (transfers_.size() == most_transfers) return posted::would_block;
+        auto t = std::make_unique<transfer>();
+        t->op.kind = fabric_op::what::push;
+        t->op.peer = to;
+        t->id = id;
+        t->offset = offset;
+        t->from = first.empty() ? second : first;
+        t->owned = !first.empty() && !second.empty();
+        if (t->owned) {
+            t->whole.assign(first.begin(), first.end());
+            t->whole.insert(t->whole.end(), second.begin(), second.end());
+            t->from = t->whole;
+        }
+        if (!device_->register_memory(t->from, Device::writes_from, t->memory)) return posted::would_block;
+        const posted result = t->owned ? posted::complete : posted::pending;
+        transfers_.push_back(std::move(t));
+        ++peers_[to].waiting;
+        push(*transfers_.back());
+        return result;
+    }
+    // The next piece.
+    void push(transfer& t) {
+        peer& p = peers_[t.op.peer];
+        t.piece = std::min<std::uint64_t>(t.from.size() - t.moved, device_->most_bytes());
+        const fabric_piece piece{t.from.subspan(t.moved, t.piece), Device::descriptor(t.memory), &t.op};
+        t.flying = transmit(t.op.peer, piece, lines_bytes() + t.offset + t.moved, ticket::data);
+        if (!t.flying) return void(stalled_ = true);
+        ++p.begun;
+        if (t.moved + t.piece == t.from.size()) {
+            --p.waiting;
+            for (open_flush& f : flushes_)
+                if (f.behind == &t) f.behind = nullptr, f.upto = p.begun;
+            ask(t.op.peer);
+        }
+    }
+    void pushed(transfer& t, bool well) {
+        t.flying = false;
+        t.moved += t.piece;
+        if (well && !t.over && t.moved != t.from.size()) return push(t);
+        end(t, well ? errc::ok : errc::peer_dead);
+        if (t.moved != t.from.size()) --peers_[t.op.peer].waiting;
+        std::erase_if(transfers_, [&](const auto& x) { return x.get() == &t; });
+    }
+    void end(transfer& t, errc code) {
+        if (std::exchange(t.over, true) || t.owned) return;
+        ready_.push_back({.what = event::kind::complete, .code = code, .peer = t.op.peer, .id = t.id});
+    }
+    const transfer* last_transfer_to(rank_t to) const noexcept {
+        const transfer* last = nullptr;
+        for (const auto& t : transfers_)
+            if (t->op.peer == to && t->moved + (t->flying ? t->piece : 0) != t->from.size()) last = t.get();
+        return last;
+    }
+
+    // --- Questions and answers ---
+
+    // Puts the next question, if a flush needs one.
+    void ask(rank_t to) {
+        peer& p = peers_[to];
+        std::uint64_t upto = 0;
+        for (const open_flush& f : flushes_)
+            if (f.to == to && f.behind == nullptr && f.upto > p.known_landed) upto = f.upto;
+        if (upto == 0 || p.asked != 0) return;
+        p.asks = !say(to, ticket::question, upto);
+        if (p.asks)
+            stalled_ = true;
+        else
+            p.asked = upto;
+    }
+    void answer(rank_t to) {
+        peer& p = peers_[to];
+        if (p.question == 0 || p.landed < p.question) return;
+        p.answers = !say(to, ticket::answer, p.question);
+        if (p.answers)
+            stalled_ = true;
+        else
+            p.question = 0;
+    }
+    void answered(rank_t from) {
+        peer& p = peers_[from];
+        const std::uint64_t word = word_of(from, ticket::answer);
+        if (word == bye_heard) return void(p.heard = true);
+        p.known_landed = std::max(p.known_landed, std::min(word, p.begun));
+        p.asked = 0;
+        std::erase_if(flushes_, [&](const open_flush& f) {
+            const bool over = f.to == from && f.behind == nullptr && f.upto <= p.known_landed;
+            if (over) ready_.push_back({.what = event::kind::complete, .peer = from, .id = f.id});
+            return over;
+        });
+        ask(from);
+    }
+    // Whatever the device did not take.
+    BOUGH_COLD void go_on() {
+        stalled_ = false;
+        for (rank_t r = 0; r != group_.size; ++r) {
+            peer& p = peers_[r];
+            if (p.left || p.suspected_ns != 0) continue;
+            if (p.asks) ask(r);
+            if (p.answers) answer(r);
+            if (p.says_bye) say_bye(r);
+        }
+        for (std::size_t i = 0; i != transfers_.size(); ++i) {
+            transfer& t = *transfers_[i];
+            if (!t.flying && !t.over && peers_[t.op.peer].suspected_ns == 0) push(t);
+        }
+    }
+
+    // --- What the device says ---
+
+    bool gather() {
+        std::array<fabric_done, 8> entries;
+        const std::size_t n = device_->poll(entries);
+        for (std::size_t i = 0; i != n; ++i) {
+            const fabric_done& e = entries[i];
+            if (e.how == fabric_done::way::written)
+                written(e);
+            else
+                ended(*e.op, e.how == fabric_done::way::ok);
+        }
+        return n != 0;
+    }
+    void ended(fabric_op& op, bool well) {
+        if (op.kind == fabric_op::what::receive) return received_.put(received_[op.index]), void(refill());
+        if (!well && meeting_ && op.peer < group_.size) peers_[op.peer].greets = true; // again
+        if (!well && !meeting_ && op.peer < group_.size) suspect(op.peer);
+        if (op.kind == fabric_op::what::injected) return; // a probe
+        --flying_;
+        if (op.kind == fabric_op::what::frame) return staged_.put(staged_[op.index]);
+        pushed(reinterpret_cast<transfer&>(op), well);
+    }
+    void written(const fabric_done& e) {
+        if (e.op != nullptr) received_.put(received_[e.op->index]), refill();
+        const rank_t from = ticket::from_of(e.ticket);
+        if (from >= group_.size || from == group_.rank || peers_[from].left) return;
+        peer& p = peers_[from];
+        p.quiet = 0;
+        switch (ticket::kind_of(e.ticket)) {
+        case ticket::data:
+            ++p.landed;
+            if (p.question != 0) answer(from);
+            if (p.leaves && p.landed >= p.last) lose(from);
+            return;
+        case ticket::hello: p.met = true; return;
+        case ticket::question: p.question = word_of(from, ticket::question); return answer(from);
+        case ticket::answer: return answered(from);
+        case ticket::bye:
+            p.last = word_of(from, ticket::bye);
+            p.leaves = true;
+            (void)say(from, ticket::answer, bye_heard); // at best
+            if (p.landed >= p.last) lose(from);
+        }
+    }
+    // Receives that writes use up, where they do.
+    bool refill() {
+        if constexpr (Device::written_uses_receive) {
+            const std::size_t most = std::min<std::size_t>(device_->most_receives(), 512);
+            while (received_.in_use() < most) {
+                fabric_buffer* b = received_.get();
+                if (b == nullptr) return received_.in_use() != 0;
+                if (device_->receive(*b, 64)) continue;
+                received_.put(*b);
+                return received_.in_use() != 0;
+            }
+        }
+        return true;
+    }
+
+    // --- Peers that are gone ---
+
+    BOUGH_COLD void suspect(rank_t r) {
+        peer& p = peers_[r];
+        if (p.left || p.suspected_ns != 0) return;
+        p.suspected_ns = steady_now_ns();
+        ++suspects_;
+    }
+    // After a poll that found nothing.
+    void look() {
+        if (suspects_ != 0) judge();
+        if (idle_ % 16 != 0) return;
+        const std::uint64_t now = steady_now_ns();
+        if (now - looked_ns_ < 1'000'000) return;
+        looked_ns_ = now;
+        watch_.look([this](rank_t r) { suspect(r); });
+        if constexpr (Device::probes) {
+            if (now - probed_ns_ < options_.probe_ns) return;
+            probed_ns_ = now;
+            for (rank_t r = 0; r != group_.size; ++r)
+                if (r != group_.rank && !peers_[r].left) device_->probe(r);
+        }
+    }
+    BOUGH_COLD void judge() {
+        const std::uint64_t now = steady_now_ns();
+        for (rank_t r = 0; r != group_.size; ++r) {
+            peer& p = peers_[r];
+            if (p.suspected_ns == 0 || p.left || ++p.quiet < 16 || now - p.suspected_ns < 2'000'000) continue;
+            device_->disconnect(r);
+            const bool reads = std::any_of(transfers_.begin(), transfers_.end(),
+                                           [r](const auto& t) { return t->op.peer == r && t->flying; });
+            // Some providers never say that a write failed because its target is gone.
+            if (!reads || now - p.suspected_ns > 20'000'000) lose(r);
+        }
+    }
+    // Nothing more will come of a rank.
+    BOUGH_COLD void lose(rank_t r) {
+        peer& p = peers_[r];
+        if (std::exchange(p.left, true)) return;
+        if (p.suspected_ns != 0) --suspects_;
+        p.asks = p.answers = p.says_bye = false;
+        for (auto& t : transfers_)
+            if (t->op.peer == r) end(*t, errc::peer_dead);
+        std::erase_if(transfers_, [r](const auto& t) { return t->op.peer == r && !t->flying; });
+        std::erase_if(flushes_, [&](const open_flush& f) {
+            if (f.to == r)
+                ready_.push_back({.what = event::kind::complete, .code = errc::peer_dead, .peer = r, .id = f.id});
+            return f.to == r;
+        });
+        ready_.push_back({.what = event::kind::lost, .code = errc::peer_dead, .peer = r});
+    }
+
+    void say_bye(rank_t r) {
+        peer& p = peers_[r];
+        p.says_bye = p.waiting != 0 || !say(r, ticket::bye, p.begun);
+        stalled_ |= p.says_bye;
+    }
+    // What was put goes out, then everybody is told; both take no longer than `linger_ns`.
+    void leave() {
+        if (!joined_) return;
+        const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
+        for (rank_t r = 0; r != group_.size; ++r)
+            if (r != group_.rank && !peers_[r].left) say_bye(r);
+        const auto is_done = [](const peer& p) { return (p.left || p.heard || p.leaves) && !p.says_bye; };
+        const auto all_done = [&] {
+            for (rank_t r = 0; r != group_.size; ++r)
+                if (r != group_.rank && !is_done(peers_[r])) return false;
+            return flying_ == 0 || suspects_ != 0;
+        };
+        for (std::array<event, 8> events; !all_done() && steady_now_ns() < last;)
+            if (poll(events) == 0) std::this_thread::yield();
+    }
+
+    static constexpr std::size_t most_transfers = 64;
+    static constexpr std::uint64_t bye_heard = ~std::uint64_t{0};
+
+    options_type options_;
+    fabric_group group_;
+    std::uint32_t forks_ = forks();
+    std::unique_ptr<line[]> memory_; // a line for each peer, then the region
+    std::unique_ptr<Device> device_;
+    typename Device::memory registered_;
+    fabric_buffers<Device> staged_, received_;
+    std::vector<std::unique_ptr<transfer>> transfers_; // their places stay: the device points to them
+    std::vector<open_flush> flushes_;
+    std::vector<peer> peers_;
+    std::vector<event> ready_; // that are not handed over yet
+    fabric_watch watch_;
+    std::uint64_t bytes_;
+    std::uint64_t looked_ns_ = 0, probed_ns_ = 0;
+    std::size_t flying_ = 0; // writes that the device has not done with
+    std::uint32_t idle_ = 0, suspects_ = 0;
+    bool stalled_ = false; // something waits for the device
+    bool meeting_ = false, joined_ = false;
+};
+
+} // namespace bough::detail
+
+#endif

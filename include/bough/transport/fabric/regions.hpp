@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// fabric_regions: remote writes between processes through libfabric, whatever network that finds.
+//
+//   const std::uint64_t bytes = bough::one_sided_bytes(wire.size());
+//   bough::fabric_regions mine{wire, {.region_bytes = bytes, .device = {.provider = "tcp;ofi_rxm"}}};
+//   bough::communicator comm{bough::one_sided{std::move(mine)}};
+//
+// The region is registered once, its address and key go round when the ranks join, and puts are RMA writes. Libfabric promises
+// no order of bytes within a write, so none is claimed. A put of up to device.eager_bytes is copied and complete at once; a longer
+// one of a single span is written from where it lies. There are no threads; nothing lands while nobody polls. How failures
+// show: doc/transports/one_sided.md.
+//
+// Needs libfabric 1.9 or newer: CMake target bough::fabric.
+#ifndef BOUGH_TRANSPORT_FABRIC_REGIONS_HPP
+#define BOUGH_TRANSPORT_FABRIC_REGIONS_HPP
+
+#include <bough/concepts/remote_write_transport.hpp>
+#include <bough/transport/fabric/basic_regions.hpp>
+#include <bough/transport/fabric/device.hpp>
+#include <bough/transport/fabric/options.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace bough {
+
+struct fabric_regions_options {
+    std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all
+    fabric_options device{};               // provider, node, domain, eager_bytes, timeout_ns, linger_ns count
+};
+
+class fabric_regions : public basic_fabric_regions<detail::fabric_device> {
+public:
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    template <WireUp W>
+    explicit fabric_regions(W& wire, const fabric_regions_options& o = {})
+        : basic_fabric_regions(joined(wire, o.device, o.region_bytes)) {}
+
+    // The same without exceptions: empty, and `result` says why, as fabric::join does. invalid_argument also: regions that
+    // differ in size; unsupported also: a provider that cannot write remotely.
+    template <WireUp W>
+    static std::optional<fabric_regions> join(W& wire, const fabric_regions_options& o, status& result) {
+        auto made = join_regions(wire, o.device, o.region_bytes, result);
+        if (!made) return std::nullopt;
+        return fabric_regions(std::move(made));
+    }
+
+    // What libfabric calls the network in use.
+    std::string provider() const { return end().device().provider(); }
+
+private:
+    explicit fabric_regions(std::unique_ptr<end_type> made) noexcept : basic_fabric_regions(std::move(made)) {}
+};
+
+static_assert(WaitableRemoteWrites<fabric_regions>);
+
+} // namespace bough
+
+#endif

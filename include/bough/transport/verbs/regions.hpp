@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// verbs_regions: remote writes between processes through an RDMA card (InfiniBand, RoCE), by libibverbs alone.
+//
+//   bough::verbs_regions mine{wire, {.region_bytes = bough::one_sided_bytes(wire.size())}};
+//   bough::communicator comm{bough::one_sided{std::move(mine)}};
+//
+// The protocol is that of bough::fabric_regions (fabric/region_end.hpp), over the device of bough::verbs.
+//
+// Needs libibverbs of rdma-core 33 or newer: CMake target bough::verbs.
+#ifndef BOUGH_TRANSPORT_VERBS_REGIONS_HPP
+#define BOUGH_TRANSPORT_VERBS_REGIONS_HPP
+
+#include <bough/concepts/remote_write_transport.hpp>
+#include <bough/transport/fabric/basic_regions.hpp>
+#include <bough/transport/verbs/device.hpp>
+#include <bough/transport/verbs/options.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace bough {
+
+struct verbs_regions_options {
+    std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all
+    verbs_options device{};
+};
+
+class verbs_regions : public basic_fabric_regions<detail::verbs_device> {
+public:
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    template <WireUp W>
+    explicit verbs_regions(W& wire, const verbs_regions_options& o = {})
+        : basic_fabric_regions(joined(wire, o.device, o.region_bytes)) {}
+
+    // The same without exceptions: empty, and `result` says why, as verbs::join does. invalid_argument also: regions that
+    // differ in size.
+    template <WireUp W>
+    static std::optional<verbs_regions> join(W& wire, const verbs_regions_options& o, status& result) {
+        auto made = join_regions(wire, o.device, o.region_bytes, result);
+        if (!made) return std::nullopt;
+        return verbs_regions(std::move(made));
+    }
+
+    // The name of the card in use.
+    std::string device() const { return end().device().name(); }
+
+private:
+    explicit verbs_regions(std::unique_ptr<end_type> made) noexcept : basic_fabric_regions(std::move(made)) {}
+};
+
+static_assert(WaitableRemoteWrites<verbs_regions>);
+
+} // namespace bough
+
+#endif
