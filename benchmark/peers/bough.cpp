@@ -192,7 +192,9 @@ int main(int argc, char** argv) {
         peers::pin(me, ranks);
         if (first == "tcp") {
             {
-                group_over group{bough::tcp(job)};
+                bough::tcp_options options;
+                options.near_sockets = false; // TCP itself, as the peers
+                group_over group{bough::tcp(job, options)};
                 peers::measure(group);
             }
             if (ranks != 2) return 0;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Time of each allreduce over threads beside its prediction, and how good the choice is: by the model that measure_transfers fits
-// on this machine, whose walks are the predictions, and by a decision table of times measured here before, in other rounds than
-// those that judge it. Numbers of ranks above that of cores are shown, and not counted.
+// Time of each allreduce over threads beside its prediction, and how good the choice is: by the model that
+// measure_transfers fits on this machine, whose walks are the predictions, and by a decision table of times measured
+// here before, in other rounds than those that judge it. Numbers of ranks above that of cores are shown, and not
+// counted.
 //
-// What an allreduce puts out is the input of the next one. An input that nobody writes to stays in the cache of the rank that
-// has read it before, and the message then costs nothing.
+// What an allreduce puts out is the input of the next one. An input that nobody writes to stays in the cache of the
+// rank that has read it before, and reading it again costs next to nothing.
 //
-//   chrt -f 10 bench-algorithms           medians; "all": every algorithm, not only the chosen and the fastest one
+//   chrt -f 10 bench-algorithms      medians
+//   bench-algorithms all             every algorithm, not only the chosen and the fastest one
+//   bench-algorithms unwritten       the same input again and again
 #include <bough/allreduce.hpp>
 #include <bough/measure_transfers.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -28,7 +31,8 @@ using clock_type = std::chrono::steady_clock;
 
 using plan_type = plan<goal::allreduce, any_algorithm>;
 
-// Whether every rank has the same steps in both: then they are one schedule under two names, and who is faster is chance.
+// Whether every rank has the same steps in both: then they are one schedule under two names, and who is faster is
+// chance.
 bool same_steps(const plan_type& a, const plan_type& b) {
     for (rank_t rank = 0; rank != a.size(); ++rank)
         if (a.schedule_of(rank) != b.schedule_of(rank)) return false;
@@ -72,9 +76,15 @@ point point_at(rank_t p, rank_t cores, std::uint64_t bytes, const any_costs& cos
     return made;
 }
 
-// Times of an allreduce at rank 0, ns, of each plan in each round: all plans in turn, so that a disturbance hits all alike.
+struct settings {
+    bool all = false, unwritten = false;
+};
+
+// Times of an allreduce at rank 0, ns, of each plan in each round: all plans in turn, so that a disturbance hits all
+// alike.
 template <class X>
-std::vector<std::vector<double>> times_of(communicator<X>& comm, const point& here, std::size_t rounds) {
+std::vector<std::vector<double>> times_of(communicator<X>& comm, const point& here, std::size_t rounds,
+                                          const settings& set) {
     std::vector<double> in(here.bytes / sizeof(double), 0.0), out(in.size(), 0.0); // sums stay 0
     const auto operations =
         static_cast<int>(std::clamp<std::uint64_t>(2'000'000 / (here.bytes + 1000) / comm.size(), 1, 200));
@@ -84,7 +94,7 @@ std::vector<std::vector<double>> times_of(communicator<X>& comm, const point& he
             const auto begin = clock_type::now();
             for (int n = 0; n != operations; ++n) {
                 allreduce(comm, std::span<const double>(in), std::span(out), plus{}, here.plans[i]);
-                in.swap(out);
+                if (!set.unwritten) in.swap(out);
             }
             const std::chrono::duration<double, std::nano> took = clock_type::now() - begin;
             if (round != 0) times[i].push_back(took.count() / operations); // the first one warms up
@@ -118,7 +128,11 @@ struct tally {
 } // namespace
 
 int main(int argc, char** argv) {
-    const bool all = argc > 1 && std::string_view(argv[1]) == "all";
+    settings set;
+    for (int i = 1; i != argc; ++i) {
+        set.all |= std::string_view(argv[i]) == "all";
+        set.unwritten |= std::string_view(argv[i]) == "unwritten";
+    }
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     tally model_tally, table_tally;
     for (const rank_t p : {2u, 4u, 7u, 8u}) {
@@ -136,14 +150,14 @@ int main(int argc, char** argv) {
                 points.push_back(point_at(p, cores, bytes, costs));
             decision_table table; // rank 0's
             for (const point& here : points) {
-                const auto ns = times_of(comm, here, p <= cores ? 11 : 5);
+                const auto ns = times_of(comm, here, p <= cores ? 11 : 5, set);
                 for (const prospect& one : here.by_model.prospects)
                     if (one.excluded == exclusion::none)
                         table.rows.push_back({here.from.kind, p, here.bytes, one.what.algorithm.text(), one.blocks,
                                               median(ns[here.plan_of(one)])});
             }
             for (const point& here : points) {
-                const auto ns = times_of(comm, here, p <= cores ? 21 : 11);
+                const auto ns = times_of(comm, here, p <= cores ? 21 : 11, set);
                 if (!prints) continue;
                 std::size_t fastest = 0;
                 for (std::size_t i = 1; i != here.plans.size(); ++i)
@@ -152,7 +166,7 @@ int main(int argc, char** argv) {
                 const auto factor = [&](std::size_t i) { return std::max(1.0, times_as_long(ns[i], ns[fastest])); };
                 if (p <= cores) model_tally.add(factor(0)), table_tally.add(factor(measured));
                 for (std::size_t i = 0; i != here.plans.size(); ++i) {
-                    if (!all && i != 0 && i != measured && i != fastest) continue;
+                    if (!set.all && i != 0 && i != measured && i != fastest) continue;
                     std::printf("  %9llu B %10.2f us, predicted %10.2f us, %5.2f x the fastest  %s%s%s%s\n",
                                 static_cast<unsigned long long>(here.bytes), median(ns[i]) / 1e3,
                                 here.by_model.prospects[here.which[i]].predicted_ns / 1e3, factor(i),

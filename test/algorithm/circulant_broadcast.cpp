@@ -114,8 +114,8 @@ double time_of(std::uint64_t blocks, std::uint64_t extra, double alpha, double b
 } // namespace
 
 TEST_CASE("the four conditions hold") {
-    for (rank_t p = 1; p <= 1024; ++p)
-        if (p <= 130 || bough_test::sampled(p, 16)) check_conditions(p);
+    for (rank_t p = 1; p <= 4097; ++p)
+        if (p <= 130 || bough_test::sampled(p, p <= 1024 ? 16 : 200)) check_conditions(p);
     for (const rank_t p : {1000u, 1023u, 1024u, 2047u, 4095u, 4096u, 4097u}) check_conditions(p);
 }
 
@@ -170,6 +170,19 @@ TEST_CASE("n blocks take n - 1 + ceil(log2 p) rounds, to any number of ranks and
                 CHECK(back.bracket == reversed.bracket);
                 CHECK(back.scratch_max <= 2 * std::uint64_t{n});
             }
+    }
+}
+
+TEST_CASE("n blocks take n - 1 + ceil(log2 p) rounds among up to 4097 ranks, message by message") {
+    for (rank_t p = 65; p <= 4097; ++p) {
+        const bool picked = p == 1000 || p >= 4095 || (bough_test::all() ? p % 64 < 2 : bough_test::sampled(p, 400));
+        if (!picked) continue;
+        for (const block_t n : {1u, 5u, 18u}) {
+            CAPTURE(p, n);
+            const dimensions at{.size = p, .root = n == 5 ? 0 : p / 3, .blocks = n};
+            CHECK(test::rounds_in_order(plan_broadcast(circulant_broadcast{}, at)) == n - 1 + ceil_log2(p));
+            CHECK(test::rounds_in_order(plan_reduce(circulant_reduce{}, at)) == n - 1 + ceil_log2(p));
+        }
     }
 }
 

@@ -80,6 +80,30 @@ TEST_CASE("exchange_server: answers when all have asked, byte by byte too") {
     }
 }
 
+TEST_CASE("exchange_server: what all are told is kept once, however many have not read it") {
+    constexpr rank_t ranks = 32;
+    world w(ranks);
+    for (rank_t r = 0; r != ranks; ++r) {
+        const int least = 1; // the kernel's own least
+        REQUIRE(::setsockopt(w.server.descriptor(r), SOL_SOCKET, SO_SNDBUF, &least, sizeof least) == 0);
+    }
+    const std::vector<char> mine(most_wire_up_bytes, 'x');
+    for (rank_t r = 0; r != ranks; ++r) w.ask(r, 1, mine);
+    const std::size_t all = ranks * most_wire_up_bytes;
+    CHECK(w.server.kept_bytes() >= all);
+    CHECK(w.server.kept_bytes() <= all + ranks * sizeof(launch_answer));
+    for (rank_t r = 0; r != ranks; ++r) {
+        std::size_t heard = 0;
+        for (int turn = 0; turn != 1000 && heard != all + sizeof(launch_answer); ++turn) {
+            heard += w.heard(r).size();
+            w.server.serve(r);
+        }
+        CHECK(heard == all + sizeof(launch_answer));
+        CHECK_FALSE(w.server.wants_to_write(r));
+    }
+    CHECK(w.server.kept_bytes() == 0);
+}
+
 TEST_CASE("exchange_server: a rank that is gone ends what is under way, and what comes later") {
     world w(3);
     w.ask(0, 1, {'a'});

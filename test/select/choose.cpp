@@ -164,6 +164,20 @@ TEST_CASE("choose: says why", "[select][choose]") {
     CHECK(time_text(12.5e9) == "12.5 s");
     CHECK(factor_text(1.005) == "1.00");
     CHECK(factor_text(12.996) == "13.00");
+    // What no number tells: a cast of it to an integer would be undefined.
+    constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    CHECK(time_text(1e24) == "1000000000000000 s");
+    for (const double ns : {2e24, 1e300, inf}) CHECK(time_text(ns) == "over 1e15 s");
+    for (const double ns : {-1.0, -inf, nan}) CHECK(time_text(ns) == "no time");
+    CHECK(factor_text(1e15) == "1000000000000000.00");
+    for (const double factor : {2e15, 1e300, inf}) CHECK(factor_text(factor) == "over 1e15");
+    for (const double factor : {-1.0, -inf, nan}) CHECK(factor_text(factor) == "no");
+    CHECK(has_factor(3, 2));
+    CHECK_FALSE(has_factor(3, 0));
+    CHECK_FALSE(has_factor(0, 0));
+    CHECK_FALSE(has_factor(inf, 2));
+    CHECK_FALSE(has_factor(inf, inf));
+    CHECK_FALSE(has_factor(nan, 2));
 }
 
 TEST_CASE("choose: a pure function, also beyond what it may walk", "[select][choose]") {

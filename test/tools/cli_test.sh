@@ -49,7 +49,7 @@ json() {
 
 # --- The whole ---
 run 0
-for command in tree compare schedule verify table choose map measure simulate tune run launch timeline nic export import demo; do
+for command in tree compare schedule verify table choose map measure simulate tune predict run launch timeline nic export import demo help; do
     prints "  $command "
     run 0 "$command" --help
     [ "$(grep -c "^  bough $command" "$scratch/out")" -ge 2 ] || fail "bough $command --help: shows no two examples"
@@ -59,6 +59,11 @@ run 0 --help
 run 0 --version
 grep -qE '^bough [0-9]+\.[0-9]+\.[0-9]+$' "$scratch/out" || fail "bough --version: no version"
 refuses "'draw': is not a command; known are tree, compare, schedule, verify, table" draw
+run 0 help
+prints "  choose  "
+run 0 help choose
+prints "  bough choose allreduce --ranks 13 --bytes 64K"
+refuses "COMMAND: there is no 'draw'; known are tree, compare" help draw
 refuses "'--fast': is not an argument of 'bough tree'" tree flat --ranks 3 --fast
 
 # --- tree ---
@@ -96,7 +101,9 @@ refuses "--latency: does not change flat, a shape" tree flat --ranks 4 --latency
 refuses "--members: does not change chain, a shape" tree chain --ranks 4 --members 1
 refuses "--costs: postal is made of --latency and --gap alone" tree postal --ranks 4 --latency 1 --gap 1 --costs 1,2
 refuses "SHAPE is required" tree
-refuses "SHAPE: there is no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat" tree oak --ranks 3
+refuses "SHAPE: there is no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat, spoc, fnf, search, optimal, interval, postal, arrival" tree oak --ranks 3
+refuses "--ranks: is given once, not 2 times" tree flat --ranks 9 --ranks 8
+refuses "--ranks: needs a value, P" tree flat --ranks
 refuses "--root: needs a number from 0 to 2, not '3'" tree flat --ranks 3 --root 3
 refuses "--degree: an f-nomial tree needs a degree of at least 2" tree fnomial --degree 1 --ranks 3
 refuses "--degree: a degree-k tree needs a k of at least 1" tree degree_k --degree 0 --ranks 3
@@ -158,6 +165,8 @@ prints "  binomial         700        16.7 %"
 prints "  spoc             900        50.0 %"
 prints "  optimal          600         0.0 %"
 json compare allreduce --costs 1,2,3 --json
+run 0 compare --costs 1
+prints "broadcast among 1 rank, root 0"
 cat >"$scratch/cluster.json" <<'END'
 {"ranks":3,"costs":{"send":[1000,{"base_ns":2000,"per_byte_ns":0.5},3000],"receive":[1,2,3],"latency":10},
  "groups":[{"name":"fast","ranks":[0]}]}
@@ -247,6 +256,8 @@ refuses "--ordered: recursive_doubling is no tree" schedule allreduce recursive_
 refuses "--ranks: needs a number from 1 to" schedule reduce flat --ranks 0
 refuses "--ranks: that is too much to write out" schedule reduce flat --ranks 4294967294
 refuses "--ranks: that is too much to write out" schedule reduce flat --ranks 4294967294 --rank 0
+refuses "--ranks: that is too much to write out" schedule allreduce ring --ranks 4294967294 --rank 5 # --blocks was not given
+refuses "--ranks: that is too much to write out" timeline allreduce ring --ranks 100000
 refuses "--rank: needs a number from 0 to 3, not '4'" schedule reduce flat --ranks 4 --rank 4
 refuses "--root: there is no rank 4 among 4 ranks" schedule reduce flat --ranks 4 --root 4
 refuses "--blocks: needs a number from 1 to" schedule reduce flat --ranks 4 --blocks 0
@@ -281,8 +292,14 @@ prints "reduce over 64 ranks, 8 bytes: all on NICs, degree "
 prints "all on hosts"
 run 0 nic --choose --ranks 2
 prints "reduce over 2 ranks, 8 bytes: all on hosts"
+run 0 nic --choose --ranks 64 --type float64 --elements 8 --nic-costs 2.1us,0.42us,1.5us,9.2us,2.95us \
+    --host-costs 2.1us,0.42us,1.5us,9.3us,2.95us
+prints "64 bytes: all on NICs, degree 3, 3 splits: 43.6 us"
+prints "  3 splits: hosts, degree 3: 43.7 us; NICs, degree 3: 43.6 us"
+prints_not "  4 splits"
 refuses "--nic-costs: needs four times: L,r,c,C" nic --choose --ranks 64 --nic-costs 1,2,3
 refuses "--choose: needs --ranks" nic --choose
+refuses "--ranks: that is too much to prove: the steps of all ranks times the ranks may be at most" nic reduce binomial --ranks 32768
 
 # --- verify ---
 run 0 verify allreduce recursive_doubling --ranks 13
@@ -325,22 +342,29 @@ run 1 verify --schedule "$bad"
 prints "leaves the vector"
 sed 's/"buffer": *"output"/"buffer":"input"/g' "$good" >"$bad"
 run 1 verify --schedule "$bad"
-sed 's/"peer": *1\b/"peer":4294967295/' "$good" >"$bad"
+sed 's/"peer": *1\b/"peer":4294967294/' "$good" >"$bad"
 run 1 verify --schedule "$bad"
+prints "4294967294 is not a rank of the group"
+sed 's/"peer": *1\b/"peer":4294967295/' "$good" >"$bad"
+refuses "--schedule: file '$bad': \"peer\" is not a number from 0 to 4294967294" verify --schedule "$bad"
 sed 's/"send"/"shout"/' "$good" >"$bad"
-refuses "file '$bad': there is no verb 'shout'" verify --schedule "$bad"
-sed 's/"scratch1"/"scratch99999999"/' "$good" >"$bad"
-refuses "file '$bad': needs a number from 0 to" verify --schedule "$bad"
+refuses "--schedule: file '$bad': there is no verb 'shout'" verify --schedule "$bad"
+for plane in 99999999 99999999999 -1 1x; do
+    sed "s/\"scratch1\"/\"scratch$plane\"/" "$good" >"$bad"
+    refuses "--schedule: file '$bad': there is no buffer 'scratch$plane': the planes are scratch0 to" verify --schedule "$bad"
+done
+sed 's/"allreduce"/"pigeon"/' "$good" >"$bad"
+refuses "--schedule: file '$bad': there is no collective 'pigeon'" verify --schedule "$bad"
 sed 's/"size": *7/"size":8/' "$good" >"$bad"
-refuses "file '$bad': \"ranks\" does not list every rank" verify --schedule "$bad"
+refuses "--schedule: file '$bad': \"ranks\" does not list every rank" verify --schedule "$bad"
 sed 's/"size": *7/"size":-7/' "$good" >"$bad"
-refuses "file '$bad': \"size\" is not a number from" verify --schedule "$bad"
+refuses "--schedule: file '$bad': \"size\" is not a number from" verify --schedule "$bad"
 head -c 500 "$good" >"$bad"
-refuses "file '$bad': is not JSON" verify --schedule "$bad"
+refuses "--schedule: file '$bad': is not JSON" verify --schedule "$bad"
 echo '[1, 2]' >"$bad"
-refuses "file '$bad': lacks \"collective\"" verify --schedule "$bad"
-refuses "file '$scratch/none': cannot be opened" verify --schedule "$scratch/none"
-refuses "file '$scratch': cannot be" verify --schedule "$scratch"
+refuses "--schedule: file '$bad': lacks \"collective\"" verify --schedule "$bad"
+refuses "--schedule: file '$scratch/none': cannot be opened" verify --schedule "$scratch/none"
+refuses "--schedule: file '$scratch': cannot be" verify --schedule "$scratch"
 refuses "--schedule: the file says what it is" verify reduce flat --ranks 3 --schedule "$good"
 
 # --- table ---
@@ -368,7 +392,13 @@ prints "recursive_doubling, 3.00 ms"
 prints_not "census"
 run 0 choose allreduce --ranks 13 --bytes 8 --exact --model 1000,0,0
 prints "allreduce over 13 ranks, 8 bytes: census"
-for collective in reduce broadcast barrier gather scatter reduce_scatter allgather scan exscan alltoall; do
+run 0 choose barrier --ranks 7
+prints "barrier over 7 ranks, 0 bytes"
+for command in "choose barrier" "map barrier" "tune barrier" "run barrier" "simulate barrier dissemination" \
+    "timeline barrier dissemination" "export barrier dissemination"; do
+    refuses "--bytes: a barrier moves no data" $command --ranks 3 --bytes 8
+done
+for collective in reduce broadcast gather scatter reduce_scatter allgather scan exscan alltoall; do
     run 0 choose "$collective" --ranks 7 --bytes 8,1M
     prints "$collective over 7 ranks"
 done
@@ -383,6 +413,11 @@ refuses "--model: needs a file, or three costs as 5000,1,0.25" choose allreduce 
 refuses "--model: needs a file, or three costs" choose allreduce --ranks 4 --model 1,2,3,4
 refuses "--model: needs a file, or three costs" choose allreduce --ranks 4 --model 1,-2,3
 refuses "--model: file 'none' cannot be opened" choose allreduce --ranks 4 --model none
+run 0 choose reduce --ranks 3 --bytes 1M --model 1e308,1e308,1e308 # times that no number tells
+prints ", over 1e15 s"
+run 0 choose reduce --ranks 3 --bytes 8 --model 0,0,0
+prints ", 0.00 us"
+prints_not "times as long"
 refuses "--require: there is no 'luck'; known are order, bits, any_size" choose allreduce --ranks 4 --require luck
 refuses "--ranks is required" choose allreduce
 refuses "--table: file '$scratch/model.json' holds no table" choose allreduce --ranks 4 --table "$scratch/model.json"
@@ -409,6 +444,15 @@ prints "</svg>"
 if command -v python3 >/dev/null; then
     python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$scratch/out" || fail "$command_line: not XML"
 fi
+run 0 map barrier --ranks 2..4
+prints "    0 bytes"
+run 0 map allreduce --ranks 2..4 --bytes 8,1000
+prints "    8, 1000 bytes"
+run 0 map reduce --ranks 16..64 --bytes 8..8 --model "$scratch/model.json" # of the last choice: trees that are not flat
+prints_not "flat"
+prints "fnomial{.degree = "
+[ "$(grep -c ' of 49)$' "$scratch/out")" = "$(sed -n 's/^  \([A-Z]\)  .* of 49)$/\1/p' "$scratch/out" | sort -u | wc -l)" ] ||
+    fail "$command_line: two algorithms with one letter"
 refuses "--bytes: a range begins at 1 or more" map allreduce --bytes 0..8
 refuses "--bytes: the range '64..8' ends before it begins" map allreduce --bytes 64..8
 refuses "--ranks: at most 1024" map allreduce --ranks 2..2000
@@ -420,11 +464,37 @@ prints '"algorithm":"recursive_doubling"'
 run 0 choose allreduce --ranks 3 --bytes 64 --table "$scratch/tuned.json"
 prints "by the table: allreduce over 3 ranks, 64 bytes: "
 prints "it was measured as the fastest"
+json tune barrier --ranks 2 --iterations 3
+[ "$(grep -c '"algorithm":"dissemination"' "$scratch/out")" = 1 ] || fail "$command_line: one row more than once"
+refuses "--bytes: 12 bytes are no whole number of f64" tune allreduce --ranks 2 --bytes 12
 refuses "--ranks: at most 64" tune allreduce --ranks 2..100
 refuses "--bytes: 1G on each of 4 ranks is too much" tune allreduce --ranks 4 --bytes 8,1G
 refuses "--transport: there is no 'pigeon'" tune allreduce --transport pigeon
 sed 's/"ranks":2/"ranks":-2/' "$scratch/tuned.json" >"$scratch/bad.json"
 refuses "--table: file '$scratch/bad.json' has a row whose \"ranks\" is not a number" choose allreduce --ranks 3 --table "$scratch/bad.json"
+
+sed 's/"collective":"allreduce"/"collective":"pigeon"/' "$scratch/tuned.json" >"$scratch/bad.json"
+refuses "--table: file '$scratch/bad.json' has a row of the collective 'pigeon'" choose allreduce --ranks 3 --table "$scratch/bad.json"
+
+json tune one_sided --bytes 64..256 --iterations 1
+grep -q '"static_bytes":[1-9]' "$scratch/out" || fail "$command_line: no threshold"
+refuses "--bytes: blocks and pieces have 64 bytes to 16M" tune one_sided --bytes 8..64
+refuses "--transport: there is no 'pigeon' to write remotely over" tune one_sided --transport pigeon
+refuses "--provider: goes with one_sided" tune allreduce --provider shm
+
+# --- predict ---
+run 0 predict rdma --ranks 16 --bytes 64
+prints "      16      64                   3       3      3              27.32    33.72           46.91      1K"
+json predict rdma --ranks 8,512 --bytes 4,4K --format json
+grep -q '"best_k":7' "$scratch/out" || fail "$command_line: 8 ranks, 4 bytes: not k = 7"
+json predict rdma --ranks 4 --bytes 8 --measure in_process --json
+prints '"residual_rms"'
+refuses "MODEL: there is no 'pigeon'; known is rdma" predict pigeon
+refuses "--parameters: needs eight costs" predict rdma --parameters 1,2,3
+refuses "--parameters: needs eight costs" predict rdma --parameters 1,2,3,4,5,6,7,-8
+refuses "--measure: does not go with --parameters" predict rdma --measure in_process --parameters 1,2,3,4,5,6,7,8
+refuses "--transport: there is no 'pigeon' to write remotely over" predict rdma --measure pigeon
+refuses "--blocks: a block holds at least a byte" predict rdma --blocks 0
 
 # --- measure ---
 run 0 measure --ranks 4 --iterations 5
@@ -475,9 +545,12 @@ refuses "--model: needs lrc:L,r,c" simulate reduce binomial --ranks 4 --model lr
 refuses "--model: message_latency_ns" simulate reduce binomial --ranks 4 --model loggops:1,1,5
 refuses "--skew: there is no 'late'; known are uniform" simulate reduce binomial --ranks 4 --skew late:3
 refuses "--skew: needs a time as 300, 1.5us" simulate reduce binomial --ranks 4 --skew uniform:3days
-refuses "arrival: one time per rank" simulate reduce binomial --ranks 4 --skew given:1,2
+refuses "--skew: this must hold: one time per rank" simulate reduce binomial --ranks 4 --skew given:1,2
 refuses "--daemon: needs PERIOD,DURATION" simulate reduce binomial --ranks 4 --daemon 5
-refuses "daemons: a period is longer" simulate reduce binomial --ranks 4 --daemon 5,5
+refuses "--daemon: this must hold: a period is longer" simulate reduce binomial --ranks 4 --daemon 5,5
+refuses "--interrupt: this must hold: a window is longer" simulate reduce binomial --ranks 4 --interrupt 5,1,5
+refuses "--slow: this must hold: a factor is above 0" simulate reduce binomial --ranks 4 --slow 0,1
+refuses "--bytes: one size is needed" simulate reduce binomial --ranks 4 --bytes 8,16
 refuses "--mode: there is no 'both'" simulate reduce binomial --ranks 4 --mode both
 refuses "--measure: there is no 'first'" simulate reduce binomial --ranks 4 --measure first
 refuses "--network: there is no 'star'" simulate reduce binomial --ranks 4 --network star:4,1
@@ -518,7 +591,7 @@ done
 run 0 run alltoall --ranks 4 --bytes 1K --iterations 5 --algorithm pairwise
 prints "right: $((4 * 5 * 1024 / 8 / 4)) elements"
 refuses "COLLECTIVE: there is no 'scatterv'" run scatterv --ranks 3
-refuses "ALGORITHM: reduce has no 'oak'" run reduce --ranks 3 --algorithm oak
+refuses "--algorithm: reduce has no 'oak'" run reduce --ranks 3 --algorithm oak
 refuses "--ranks: needs a number from 1 to" run reduce --ranks 0
 refuses "--ranks: needs a number from 1 to" run reduce --ranks 100000
 refuses "--root: needs a number from 0 to 2" run reduce --ranks 3 --root 3
@@ -531,20 +604,24 @@ refuses "--op: there is no 'divides'; known are plus" run reduce --ranks 3 --op 
 refuses "--op: bit_or makes no sense on f64" run reduce --ranks 3 --op bit_or
 refuses "--type: there is no 'f16'; known are f64" run reduce --ranks 3 --type f16
 refuses "--degree: goes with one algorithm, not with auto" run reduce --ranks 3 --degree 3
-refuses "--transport: there is no 'pigeon'; known are in_process, shared_memory, tcp, composite, fabric, mpi" run reduce --ranks 3 --transport pigeon
+refuses "--transport: there is no 'pigeon'; known are in_process, shared_memory, tcp, composite, fabric, verbs, mpi" run reduce --ranks 3 --transport pigeon
 refuses "--ranks is required" run reduce
 refuses "--ranks is required" run reduce --transport shared_memory
 refuses "--launch: there is no 'ssh'; known are local, pmix" run reduce --ranks 3 --launch ssh
-refuses "--launch: pmix goes with shared_memory, tcp, composite and fabric" run reduce --ranks 3 --launch pmix
+refuses "--launch: pmix goes with shared_memory, tcp, composite, fabric and verbs" run reduce --ranks 3 --launch pmix
 refuses "--emulate: goes with in_process" run reduce --ranks 3 --transport tcp --emulate latency=1us
-refuses "ALGORITHM: reduce has no 'oak'" run reduce --ranks 3 --transport shared_memory --algorithm oak
+refuses "--algorithm: reduce has no 'oak'" run reduce --ranks 3 --transport shared_memory --algorithm oak
 refuses "--nodes: goes with composite" run reduce --ranks 3 --transport tcp --nodes 2
 refuses "--provider: goes with fabric" run reduce --ranks 3 --transport tcp --provider shm
+refuses "--device: goes with verbs" run reduce --ranks 3 --transport tcp --device rxe0
+refuses "--tls: goes with tcp" run reduce --ranks 3 --transport shared_memory --tls a b c
+refuses "--tcp-only: goes with tcp" run reduce --ranks 3 --transport shared_memory --tcp-only
 for transport in shared_memory tcp composite fabric; do
     "$bough" run barrier --ranks 2 --transport $transport --iterations 1 2>&1 | grep -q "was built without" && continue
     for ranks in 1 2 5; do
         run 0 run allreduce --ranks $ranks --transport $transport --bytes 8,64K --iterations 7
         prints ", $transport: processes on "
+        prints "$([ $ranks -lt 3 ] && echo "is the best for assumed costs" || echo "the model prefers")"
         prints "right: $((7 * (1 + 8192) * ranks)) elements"
     done
     run 0 run scan --ranks 3 --transport $transport --bytes 64 --iterations 5 --algorithm all --op max --type i32
@@ -552,6 +629,33 @@ for transport in shared_memory tcp composite fabric; do
     json run broadcast --ranks 3 --transport $transport --bytes 8 --iterations 5 --root 2 --json
     prints "\"transport\": \"$transport\""
 done
+if "$bough" run barrier --ranks 2 --transport tcp --tcp-only --iterations 1 >/dev/null 2>&1; then
+    run 0 run allreduce --ranks 3 --transport tcp --tcp-only --bytes 8,64K --iterations 3
+    prints "right: "
+fi
+# A certificate that vouches for itself, and one that it does not vouch for.
+for name in one other; do
+    openssl req -x509 -newkey ed25519 -nodes -subj "/CN=$name" -days 1 -keyout "$scratch/$name.key" \
+        -out "$scratch/$name.pem" >/dev/null 2>&1 || :
+done
+if ! [ -s "$scratch/other.pem" ]; then
+    echo "not tested: run --tls, without openssl(1)"
+elif "$bough" run barrier --ranks 2 --transport tcp --tls "$scratch/one.pem" "$scratch/one.key" "$scratch/one.pem" 2>&1 |
+    grep -q "was built without"; then
+    echo "not tested: run --tls, which this bough was built without"
+else
+    run 0 run allreduce --ranks 3 --transport tcp --tls "$scratch/one.pem" "$scratch/one.key" "$scratch/one.pem" \
+        --bytes 8,64K --iterations 3
+    prints "right: "
+    refuses "--tls: tls.certificate: tls.authorities do not vouch for it now" run reduce --ranks 2 --transport tcp \
+        --tls "$scratch/one.pem" "$scratch/one.key" "$scratch/other.pem"
+fi
+# Where there is a card it works; else the reason is one line.
+if ! "$bough" run barrier --ranks 2 --transport verbs --iterations 1 >/dev/null 2>"$scratch/err"; then
+    grep -q "^bough: --transport: \(verbs needs an RDMA card\|this bough was built without verbs\)" "$scratch/err" ||
+        fail "run --transport verbs: $(cat "$scratch/err")"
+    [ "$(wc -l <"$scratch/err")" = 1 ] || fail "run --transport verbs: said more than a line"
+fi
 if "$bough" run barrier --ranks 2 --transport composite --iterations 1 >/dev/null 2>&1; then
     run 0 run allreduce --ranks 5 --transport composite --nodes 2 --bytes 8,64K --iterations 3
     prints "right: $((3 * (1 + 8192) * 5)) elements"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Which algorithms have a name on the command line: the tables.
 #include "algorithms.hpp"
 
 #include "parse.hpp"

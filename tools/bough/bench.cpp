@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Ranks as threads that run a plan again and again; and what they combine, by name.
 #include "bench.hpp"
 
 #include "bench_rank.hpp"
@@ -73,6 +74,12 @@ workload find_workload(std::string_view op, std::string_view type) {
     work.op = bough::builtin_op(work.kind, work.type);
     if (!work.op) throw usage_error("--op", std::string(op) + " makes no sense on " + std::string(type));
     return work;
+}
+
+void check_whole(const std::vector<std::uint64_t>& sizes, const workload& work, const std::string& type) {
+    for (const std::uint64_t bytes : sizes)
+        if (bytes % work.op.element_size != 0)
+            throw usage_error("--bytes", std::to_string(bytes) + " bytes are no whole number of " + type);
 }
 
 std::vector<std::byte> values_of(const workload& work, bough::rank_t rank) {

@@ -34,6 +34,9 @@ struct workload {
 // Throws usage_error for names that there are not, or that do not go together.
 workload find_workload(std::string_view op, std::string_view type);
 
+// Throws usage_error unless all sizes are whole numbers of elements. `type` is what the user calls them.
+void check_whole(const std::vector<std::uint64_t>& sizes, const workload&, const std::string& type);
+
 // The element vector of one rank.
 std::vector<std::byte> values_of(const workload&, bough::rank_t rank);
 // The sequential fold over the vectors of the given ranks.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// From names and numbers that were typed to a collective, an algorithm and a plan.
 #include "catalogue.hpp"
 
 #include "algorithms.hpp"
@@ -31,9 +32,14 @@ std::span<const collective> all_collectives() { return collectives; }
 
 const char* name_of(collective c) { return names[static_cast<std::size_t>(c)].data(); }
 
-collective find_collective(std::string_view name) {
+std::optional<collective> collective_of(std::string_view name) {
     for (const collective c : collectives)
         if (names[static_cast<std::size_t>(c)] == name) return c;
+    return std::nullopt;
+}
+
+collective find_collective(std::string_view name) {
+    if (const auto c = collective_of(name)) return *c;
     throw usage_error("COLLECTIVE",
                       "there is no '" + std::string(name) + "'; known are " + joined({names.begin(), names.end()}));
 }
@@ -53,7 +59,7 @@ std::string known_algorithms(collective c) {
     return text;
 }
 
-bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted) {
+bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, std::string_view argument) {
     if (has_trees(c))
         if (const auto shape = find_shape(wanted.name, wanted.degree)) {
             if (wanted.ordered && !shape->rank_ordered())
@@ -67,8 +73,33 @@ bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted) 
         if (wanted.ordered) throw usage_error("--ordered", wanted.name + " is no tree: there is nothing to choose");
         return wanted.degree ? a.of_degree(*wanted.degree) : a.algorithm;
     }
-    throw usage_error("ALGORITHM",
+    throw usage_error(argument,
                       std::string(name_of(c)) + " has no '" + wanted.name + "'; known are " + known_algorithms(c));
+}
+
+namespace {
+
+template <class Parse>
+std::vector<std::uint64_t> sizes_of(collective c, const std::string& typed, const char* absent, Parse&& parse) {
+    if (c == collective::barrier) {
+        if (!typed.empty()) throw usage_error("--bytes", "a barrier moves no data: leave it out");
+        return {0};
+    }
+    return parse("--bytes", typed.empty() ? absent : typed);
+}
+
+} // namespace
+
+std::vector<std::uint64_t> bytes_of(collective c, const std::string& typed, const char* absent) {
+    return sizes_of(c, typed, absent, parse_sizes);
+}
+std::uint64_t one_size_of(collective c, const std::string& typed, const char* absent) {
+    const auto sizes = bytes_of(c, typed, absent);
+    if (sizes.size() != 1) throw usage_error("--bytes", "one size is needed");
+    return sizes.front();
+}
+std::vector<std::uint64_t> byte_range_of(collective c, const std::string& typed, const char* absent) {
+    return sizes_of(c, typed, absent, parse_size_range);
 }
 
 std::string text_of(const bough::any_algorithm& a) { return a.text().c_str(); }
@@ -90,7 +121,7 @@ std::vector<bough::any_algorithm> all_algorithms(collective c) {
     return all;
 }
 
-void check(const problem& what) {
+void check(const problem& what, std::string_view argument) {
     auto at = what.at;
     if (at.root >= at.size)
         throw usage_error("--root", "there is no rank " + std::to_string(at.root) + " among " +
@@ -100,7 +131,7 @@ void check(const problem& what) {
     if (at.blocks == bough::natural_blocks) at.blocks = what.algorithm.natural_blocks(at.size);
     if (const bough::status bad = what.algorithm.check(at)) {
         const std::string_view sentence = bad.argument == nullptr ? "" : bad.argument;
-        throw usage_error(sentence.starts_with("blocks") ? "--blocks" : "ALGORITHM",
+        throw usage_error(sentence.starts_with("blocks") ? "--blocks" : argument,
                           text_of(what.algorithm) + " refuses: " + std::string(sentence));
     }
 }
@@ -140,19 +171,20 @@ void bounded_sink::refuse() const {
                                      std::to_string(most_steps) + " steps; ask for fewer ranks or blocks");
 }
 
-void check_affordable(const problem& what, std::optional<bough::rank_t> only) {
-    with_plan(what, [&](const auto& plan) {
+std::uint64_t check_affordable(const problem& what, std::optional<bough::rank_t> only) {
+    return with_plan(what, [&](const auto& plan) {
         const std::uint64_t ranks = only ? 1 : plan.size();
         bounded_sink sink("--ranks");
         if (ranks > most_steps || plan.blocks() > most_steps / ranks)
             throw usage_error(
-                ranks > most_steps ? "--ranks" : "--blocks",
+                ranks > most_steps || what.at.blocks == bough::natural_blocks ? "--ranks" : "--blocks",
                 "that is too much to write out or to prove in memory: blocks times ranks may be at most " +
                     std::to_string(most_steps));
         if (only)
             plan.emit(*only, sink);
         else
             for (bough::rank_t r = 0; r != plan.size(); ++r) plan.emit(r, sink);
+        return sink.steps();
     });
 }
 

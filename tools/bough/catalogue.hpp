@@ -39,6 +39,7 @@ enum class collective {
 };
 std::span<const collective> all_collectives();
 const char* name_of(collective);
+std::optional<collective> collective_of(std::string_view name); // nothing if there is none of that name
 // Throws usage_error, which lists the known ones.
 collective find_collective(std::string_view name);
 // Does it combine values, so that there is an op?
@@ -71,14 +72,22 @@ struct algorithm_name {
     std::optional<bough::rank_t> degree;
     bool ordered = false;
 };
-// Throws usage_error: not an algorithm of the collective, a bad degree, ordered where there is no order.
-bough::any_algorithm find_algorithm(collective, const algorithm_name&);
+// Throws usage_error: not an algorithm of the collective, a bad degree, ordered where there is no order. `argument` is
+// where the name was typed.
+bough::any_algorithm find_algorithm(collective, const algorithm_name&, std::string_view argument = "ALGORITHM");
 std::string known_algorithms(collective);
 std::string text_of(const bough::any_algorithm&); // as in C++: tree_reduce{ordered{fnomial{.degree = 4}}}
 std::string text_of(const bough::candidate&);
 
 // All that make sense for the collective, in the order of the tables.
 std::vector<bough::any_algorithm> all_algorithms(collective);
+// The sizes of --bytes; of `absent`, if nothing was typed. A barrier moves no data: 0, and there is nothing to type.
+// Throws usage_error.
+std::vector<std::uint64_t> bytes_of(collective, const std::string& typed, const char* absent);
+std::uint64_t one_size_of(collective, const std::string& typed, const char* absent);
+// The same of a range as 8..16M. Ascending.
+std::vector<std::uint64_t> byte_range_of(collective, const std::string& typed, const char* absent);
+
 // What automatic choice chooses among.
 bough::candidate_list standard_candidates(collective, const bough::dimensions&, const bough::problem&);
 
@@ -88,7 +97,7 @@ struct problem {
     bough::dimensions at{};
 };
 // Throws usage_error unless with_plan may be called.
-void check(const problem&);
+void check(const problem&, std::string_view argument = "ALGORITHM");
 // The problem that was typed, checked; the number of ranks may come from a range. Throws usage_error.
 problem parse_problem(const plan_arguments&, bough::rank_t ranks);
 // "reduce by tree_reduce{binomial} over 13 ranks to root 0, 1 block"
@@ -117,6 +126,7 @@ public:
     void receive_part(bough::rank_t, bough::slice) { count(); }
     void combine(bough::slice, bough::slice, bough::slice) { count(); }
     void copy(bough::slice, bough::slice) { count(); }
+    std::uint64_t steps() const { return steps_; }
 
 private:
     void count() {
@@ -128,8 +138,8 @@ private:
     std::uint64_t steps_ = 0;
 };
 
-// Throws usage_error if the plan has more steps than most_steps (of one rank, if given), or more blocks.
-void check_affordable(const problem&, std::optional<bough::rank_t> only = {});
+// Throws usage_error if the plan has more steps than most_steps (of one rank, if given), or more blocks. Returns the steps.
+std::uint64_t check_affordable(const problem&, std::optional<bough::rank_t> only = {});
 
 } // namespace cli
 

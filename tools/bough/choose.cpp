@@ -43,13 +43,18 @@ json json_of(const bough::decision& d) {
     return document;
 }
 
+std::string times_the_fastest(double ns, double fastest_ns) {
+    if (!bough::has_factor(ns, fastest_ns)) return "";
+    return ": " + bough::factor_text(ns / fastest_ns) + " times the fastest";
+}
+
 } // namespace
 
 int choose(const choose_arguments& typed) {
     const collective c = find_collective(typed.collective);
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks_chosen));
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
-    const auto sizes = parse_sizes("--bytes", typed.bytes);
+    const auto sizes = bytes_of(c, typed.bytes, "64K");
     const named_model model = parse_model(typed.model);
     const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
     if (ranks > 4096 && has_rank_blocks(c)) throw usage_error("--ranks", "at most 4096, since each has a block");
@@ -96,11 +101,11 @@ int choose(const choose_arguments& typed) {
             table.time_ns(from.kind, ranks, bytes, by_model.winner().what.algorithm.text(), by_model.winner().blocks);
         if (by_model.winner().what == by_table.winner().what)
             std::cout << "model and table agree\n";
-        else if (taken >= 0)
-            std::cout << "what the model chose was measured at " << bough::time_text(taken) << ": "
-                      << bough::factor_text(taken / by_table.winner().predicted_ns) << " times the fastest\n";
-        else
+        else if (taken < 0)
             std::cout << "what the model chose was not measured\n";
+        else
+            std::cout << "what the model chose was measured at " << bough::time_text(taken)
+                      << times_the_fastest(taken, by_table.winner().predicted_ns) << '\n';
     }
     if (typed.format == "json")
         print(std::cout, {{"model", model.text}, {"decisions", std::move(documents)}});
@@ -110,18 +115,21 @@ int choose(const choose_arguments& typed) {
 }
 
 int tune(const tune_arguments& typed) {
+    if (typed.collective == "one_sided") return tune_one_sided(typed);
+    if (!typed.provider.empty()) throw usage_error("--provider", "goes with one_sided");
     check_transport(typed.transport);
     const collective c = find_collective(typed.collective);
     const rank_range ranks = parse_rank_range(typed.ranks);
     if (ranks.last > most_ranks_tuned)
         throw usage_error("--ranks", "at most " + std::to_string(most_ranks_tuned) + ", not '" + typed.ranks + "'");
-    const auto sizes = parse_size_range("--bytes", typed.bytes);
+    const auto sizes = byte_range_of(c, typed.bytes, "8..1M");
     const auto iterations = static_cast<std::size_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
     if (sizes.back() > most_bytes_tuned / ranks.last)
         throw usage_error("--bytes", size_text(sizes.back()) + " on each of " + std::to_string(ranks.last) +
                                          " ranks is too much: all of them together may have " +
                                          size_text(most_bytes_tuned));
     workload work = find_workload("plus", "f64");
+    check_whole(sizes, work, "f64");
     work.iterations = iterations;
     bough::decision_table table;
     std::uint64_t wrong = 0;

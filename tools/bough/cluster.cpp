@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Reading and writing cluster files; building the trees that are made of their costs.
 #include "cluster.hpp"
 
 #include "parse.hpp"
@@ -243,7 +244,7 @@ cost_tree build_cost_tree(std::string_view name, const bough::tree_costs<double>
         return {"optimal", std::move(best.tree), best.certificate};
     }
     if (name == "interval" && size > bough::most_interval_ranks)
-        throw usage_error("interval", "is for at most " + std::to_string(bough::most_interval_ranks) + " ranks");
+        throw usage_error("SHAPE", "interval is for at most " + std::to_string(bough::most_interval_ranks) + " ranks");
     bough::table tree = name == "spoc"       ? bough::spoc_tree(costs, root)
                         : name == "fnf"      ? bough::fnf_tree(costs, root)
                         : name == "search"   ? bough::fnf_search_tree(costs, root)

@@ -60,7 +60,7 @@ struct priced_ranks {
 };
 priced_ranks price(const cluster&, std::uint64_t bytes, bough::rank_t root, const std::vector<bough::rank_t>& members);
 
-// binomial, spoc, fnf, search, optimal, interval.
+inline constexpr const char* known_cost_trees = "spoc, fnf, search, optimal, interval";
 bool is_cost_tree(std::string_view name);
 struct cost_tree {
     std::string name;

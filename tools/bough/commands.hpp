@@ -86,7 +86,7 @@ int table(const table_arguments&);
 struct choose_arguments {
     std::string collective;
     std::string ranks;
-    std::string bytes = "64K";
+    std::string bytes; // empty: 64K
     std::string root = "0";
     std::string model;    // a file or three costs; empty: those of bough's own tables
     std::string table;    // a file
@@ -101,7 +101,7 @@ int choose(const choose_arguments&);
 struct map_arguments {
     std::string collective;
     std::string ranks = "2..64";
-    std::string bytes = "8..16M";
+    std::string bytes; // empty: 8..16M
     std::string model;
     std::string require;
     std::string format = "text";
@@ -111,11 +111,25 @@ int map(const map_arguments&);
 struct tune_arguments {
     std::string collective;
     std::string ranks = "2..4";
-    std::string bytes = "8..1M";
+    std::string bytes; // empty: 8..1M
     std::string transport = "in_process";
     std::string iterations = "51";
+    std::string provider; // of fabric
 };
+int tune_one_sided(const tune_arguments&);
 int tune(const tune_arguments&);
+
+struct predict_arguments {
+    std::string model;
+    std::string ranks = "4,8,16,512,1024";
+    std::string bytes = "4..4K";
+    std::string blocks = "1K,2K,3K,4K";
+    std::string parameters; // Tm,Td,Ts,Tn,Tt,To,Tc,Ta; empty: the paper's
+    std::string transport;  // to measure them over
+    std::string provider;   // of fabric
+    std::string format = "text";
+};
+int predict(const predict_arguments&);
 
 struct measure_arguments {
     std::string transport = "in_process";
@@ -139,7 +153,10 @@ struct run_arguments {
     std::string launch = "local"; // or pmix
     std::string nodes;            // of composite
     std::string provider;         // of fabric
-    std::string bytes = "8,1K,64K,1M";
+    std::string device;           // of verbs
+    std::vector<std::string> tls; // of tcp: certificate, key, authorities
+    bool tcp_only = false;        // of tcp: no Unix sockets
+    std::string bytes;            // empty: 8,1K,64K,1M
     std::string op = "plus";
     std::string type = "f64";
     std::string iterations; // empty: a thousand, or fewer where they would take long
@@ -159,7 +176,7 @@ int launch(const launch_arguments&);
 
 // What a simulated run is made of.
 struct timed_arguments {
-    std::string bytes = "4K";
+    std::string bytes;                          // empty: 4K
     std::string model = "2500,1500,1000,0.1,0"; // L,o,g,G,O in ns; or alpha,beta,gamma
     std::string skew = "0";                     // ns: ranks begin at random times up to it
     std::string seed = "1";
@@ -188,7 +205,7 @@ int import_file(const import_arguments&);
 
 struct simulate_arguments {
     plan_arguments plan;
-    std::string bytes = "8";
+    std::string bytes;                      // empty: 8
     std::string model;                      // table2, rdma, lrc:..., loggops:..., three costs, a file
     std::string skew;                       // uniform:TIME, exponential:TIME, given:TIME,TIME...
     std::vector<std::string> daemons;       // PERIOD,DURATION or PERIOD,DURATION,PHASE

@@ -79,8 +79,13 @@ json document_of(const std::string& collective, const std::vector<comparison>& a
     return list;
 }
 
+std::string among(const std::string& collective, const comparison& c) {
+    const std::size_t ranks = c.ranks.names.size();
+    return collective + " among " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks");
+}
+
 void print_one(std::ostream& out, const std::string& collective, const comparison& c, bool typed) {
-    out << collective << " among " << c.ranks.names.size() << " ranks, root " << c.root;
+    out << among(collective, c) << ", root " << c.root;
     if (!typed) out << ", " << size_text(c.bytes) << " bytes";
     out << "; no tree takes less than " << c.ranks.time_text(c.lower_bound)
         << "\n  tree            time    above that  outline\n";
@@ -90,7 +95,7 @@ void print_one(std::ostream& out, const std::string& collective, const compariso
 }
 
 void print_many(std::ostream& out, const std::string& collective, const std::vector<comparison>& all, bool typed) {
-    out << collective << " among " << all[0].ranks.names.size() << " ranks\n    root";
+    out << among(collective, all[0]) << "\n    root";
     if (!typed) out << "   bytes";
     for (const entry& e : all[0].entries) out << std::setw(11) << e.name;
     out << std::setw(13) << "lower bound" << '\n';

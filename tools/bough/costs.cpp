@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Measuring what messages cost between threads.
 #include "costs.hpp"
 
 #include <bough/communicator.hpp>

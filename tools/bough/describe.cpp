@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Steps and traits as tables and in JSON: what is said of each.
 #include "describe.hpp"
 
 #include <bough/schedule/print_step.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Parsing --emulate, items or a cluster file.
 #include "emulation.hpp"
 
 #include "cluster.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Printing JSON: what fits on a line stays on one line.
 #include "json.hpp"
 
 #include <ostream>

@@ -21,6 +21,9 @@ namespace {
 constexpr bough::rank_t most_ranks = 1024;
 constexpr std::size_t most_rows = 128; // of ranks; of more, some are left out
 
+// One for each algorithm; the last stands for all that come later.
+constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
 struct cell {
     std::size_t winner = 0; // of map::names
     double ns = 0;
@@ -37,8 +40,9 @@ struct winners {
     const cell& at(std::size_t row, std::size_t column) const { return cells[row * sizes.size() + column]; }
 };
 
-// tree_allreduce{fnomial{.degree = 4}} is shown as fnomial{.degree = 4}; what a segmented one is cut into is not shown.
-std::string short_name(const bough::any_algorithm& a) {
+// tree_allreduce{fnomial{.degree = 4}} is shown as fnomial{.degree = 4}, and as flat where that is what it is; what a
+// segmented one is cut into is not shown.
+std::string short_name(const bough::any_algorithm& a, bough::rank_t ranks) {
     std::string text = text_of(a);
     if (text.starts_with("tree_") && text.ends_with("}")) {
         const std::size_t open = text.find('{');
@@ -46,10 +50,8 @@ std::string short_name(const bough::any_algorithm& a) {
     }
     for (const char* ending : {"_allreduce", "_broadcast", "_reduce_scatter", "_allgather", "_alltoall"})
         if (text.ends_with(ending)) text.resize(text.size() - std::string_view(ending).size());
-    if (text.starts_with("fnomial{.degree = ")) {
-        const std::size_t degree = 18;
-        if (text.substr(degree) != "2}" && text.substr(degree) != "4}" && text.substr(degree) != "8}") return "flat";
-    }
+    constexpr std::string_view fnomial = "fnomial{.degree = ";
+    if (text.starts_with(fnomial) && std::stoull(text.substr(fnomial.size())) >= ranks) return "flat";
     return text;
 }
 
@@ -61,7 +63,7 @@ winners find_winners(const map_arguments& typed, const named_model& model) {
         throw usage_error("--ranks", "at most " + std::to_string(most_ranks) + ", not '" + typed.ranks + "'");
     const std::size_t step = (range.last - range.first) / most_rows + 1;
     for (std::size_t p = range.first; p <= range.last; p += step) found.ranks.push_back(static_cast<bough::rank_t>(p));
-    found.sizes = parse_size_range("--bytes", typed.bytes);
+    found.sizes = byte_range_of(found.collective, typed.bytes, "8..16M");
     const bough::choose_options options{.needed = parse_requirements(typed.require)};
     for (const bough::rank_t p : found.ranks)
         for (const std::uint64_t bytes : found.sizes) {
@@ -70,8 +72,12 @@ winners find_winners(const map_arguments& typed, const named_model& model) {
             const auto d =
                 bough::choose(standard_candidates(found.collective, at, what), at, what, model.costs, options);
             if (!d) throw usage_error("--require", "no algorithm has all of that");
-            const std::string name = short_name(d.winner().what.algorithm);
-            const auto place = std::find(found.names.begin(), found.names.end(), name);
+            std::string name = short_name(d.winner().what.algorithm, p);
+            auto place = std::find(found.names.begin(), found.names.end(), name);
+            if (place == found.names.end() && found.names.size() + 1 >= letters.size()) {
+                name = "another";
+                place = std::find(found.names.begin(), found.names.end(), name);
+            }
             const auto index = static_cast<std::size_t>(place - found.names.begin());
             if (place == found.names.end()) {
                 found.names.push_back(name);
@@ -83,7 +89,19 @@ winners find_winners(const map_arguments& typed, const named_model& model) {
     return found;
 }
 
-char letter(std::size_t index) { return static_cast<char>((index < 26 ? 'A' : 'a' - 26) + static_cast<int>(index)); }
+bool is_doubling(const std::vector<std::uint64_t>& sizes) {
+    for (std::size_t i = 1; i < sizes.size(); ++i)
+        if (sizes[i] != 2 * sizes[i - 1]) return false;
+    return true;
+}
+
+std::string sizes_text(const std::vector<std::uint64_t>& sizes) {
+    if (sizes.size() > 1 && is_doubling(sizes))
+        return size_text(sizes.front()) + " .. " + size_text(sizes.back()) + " bytes, each column twice the one before";
+    std::string text;
+    for (const std::uint64_t size : sizes) text += (text.empty() ? "" : ", ") + size_text(size);
+    return text + " bytes";
+}
 
 void print_text(std::ostream& out, const winners& found, const named_model& model) {
     out << "The fastest " << name_of(found.collective) << " by ranks and bytes; " << model.text << "\n\n";
@@ -91,13 +109,12 @@ void print_text(std::ostream& out, const winners& found, const named_model& mode
         std::string number = std::to_string(found.ranks[row]);
         out << std::string(6 - std::min<std::size_t>(6, number.size()), ' ') << number << "  ";
         for (std::size_t column = 0; column != found.sizes.size(); ++column)
-            out << letter(found.at(row, column).winner) << ' ';
+            out << letters[found.at(row, column).winner] << ' ';
         out << '\n';
     }
-    out << "\n        " << size_text(found.sizes.front()) << " .. " << size_text(found.sizes.back())
-        << " bytes, each column twice the one before\n\n";
+    out << "\n        " << sizes_text(found.sizes) << "\n\n";
     for (std::size_t i = 0; i != found.names.size(); ++i)
-        out << "  " << letter(i) << "  " << found.names[i] << "  (" << found.counts[i] << " of " << found.cells.size()
+        out << "  " << letters[i] << "  " << found.names[i] << "  (" << found.counts[i] << " of " << found.cells.size()
             << ")\n";
 }
 
@@ -121,6 +138,12 @@ json json_of(const winners& found, const named_model& model) {
 constexpr std::array<const char*, 14> colours{"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
                                               "#aa3377", "#bbbbbb", "#ee7733", "#009988", "#332288",
                                               "#ddaa99", "#88aa33", "#7755bb", "#444444"};
+
+// Beyond these, turns of the colour wheel.
+std::string colour(std::size_t index) {
+    if (index < colours.size()) return colours[index];
+    return "hsl(" + std::to_string(index * 137 % 360) + ",60%," + std::to_string(35 + index % 3 * 15) + "%)";
+}
 
 std::string escaped(const std::string& text) {
     std::string made;
@@ -157,8 +180,8 @@ void print_svg(std::ostream& out, const winners& found, const named_model& model
                    found.at(static_cast<std::size_t>(row), static_cast<std::size_t>(end)).winner == winner)
                 ++end;
             out << "<rect x=\"" << left + begin * cell_width << "\" y=\"" << y << "\" width=\""
-                << (end - begin) * cell_width << "\" height=\"" << cell_height << "\" fill=\""
-                << colours[winner % colours.size()] << "\"><title>" << found.ranks[static_cast<std::size_t>(row)]
+                << (end - begin) * cell_width << "\" height=\"" << cell_height << "\" fill=\"" << colour(winner)
+                << "\"><title>" << found.ranks[static_cast<std::size_t>(row)]
                 << " ranks: " << escaped(found.names[winner]) << "</title></rect>\n";
             begin = end;
         }
@@ -190,8 +213,8 @@ void print_svg(std::ostream& out, const winners& found, const named_model& model
                      [&](std::size_t a, std::size_t b) { return found.counts[a] > found.counts[b]; });
     int y = top + 4;
     for (const std::size_t i : order) {
-        out << "<rect x=\"" << legend << "\" y=\"" << y << "\" width=\"18\" height=\"18\" rx=\"3\" fill=\""
-            << colours[i % colours.size()] << "\"/>\n";
+        out << "<rect x=\"" << legend << "\" y=\"" << y << "\" width=\"18\" height=\"18\" rx=\"3\" fill=\"" << colour(i)
+            << "\"/>\n";
         text(legend + 28, y + 14, found.names[i], "");
         y += 26;
     }

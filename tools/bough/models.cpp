@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Parsing --model, --require and --table, and the files that they name.
 #include "models.hpp"
 
 #include "catalogue.hpp"
@@ -195,7 +196,10 @@ bough::decision_table read_table(const std::string& path) {
             return row[name];
         };
         bough::measured_row made;
-        made.kind = with_goal(find_collective(text("collective")), [](auto goal) { return decltype(goal)::kind; });
+        const std::string name = text("collective");
+        const auto c = collective_of(name);
+        if (!c) refuse("has a row of the collective '" + name + "', which there is not");
+        made.kind = with_goal(*c, [](auto goal) { return decltype(goal)::kind; });
         made.ranks = static_cast<bough::rank_t>(number("ranks", bough::no_rank - 1));
         made.bytes = number("bytes", ~std::uint64_t{0} >> 1);
         made.algorithm = bough::label(text("algorithm").c_str());

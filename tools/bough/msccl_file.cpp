@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Reading MSCCL's XML; without pugixml, saying so.
 #include "msccl_file.hpp"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include <bough/nic/listing.hpp>
 #include <bough/tree/flat.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iomanip>
@@ -18,12 +19,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cli {
 
 namespace {
 
 namespace nics = bough::nic;
+
+constexpr std::uint64_t most_steps_times_ranks = std::uint64_t{1} << 30; // about half a gigabyte
 
 constexpr std::array<const nics::capabilities*, 10> targets{&nics::host::limits,  &nics::simulated::limits,
                                                             &nics::xdp::limits,   &nics::tc::limits,
@@ -102,18 +106,22 @@ void print_hex(std::ostream& out, const nics::program& p) {
     if (column % 32 != 0) out << '\n';
 }
 
-// L,r,c,C.
-bough::model::lrc costs_of(const char* argument, const std::string& text) {
-    std::array<double, 4> ns{};
-    std::size_t first = 0;
-    for (std::size_t i = 0; i != ns.size(); ++i) {
-        const std::size_t comma = text.find(',', first);
-        if ((comma == std::string::npos) != (i + 1 == ns.size()))
-            throw usage_error(argument, "needs four times: L,r,c,C");
-        ns[i] = parse_time(argument, text.substr(first, comma == std::string::npos ? comma : comma - first));
-        first = comma + 1;
+// L,r,c,C; and, if combining two elements takes other than combining one, how long that takes. A line goes through both.
+bough::model::lrc costs_of(const char* argument, const std::string& text, std::uint32_t element_bytes) {
+    std::vector<double> ns;
+    for (std::size_t first = 0; first <= text.size();) {
+        const std::size_t end = std::min(text.find(',', first), text.size());
+        ns.push_back(parse_time(argument, text.substr(first, end - first)));
+        first = end + 1;
     }
-    return {.message_latency_ns = ns[0], .receive = {ns[1], 0}, .combine = {ns[2], 0}, .startup_ns = ns[3], .copy = {}};
+    if (ns.size() != 4 && ns.size() != 5)
+        throw usage_error(argument, "needs four times: L,r,c,C; a fifth is c of two elements");
+    const double more = ns.size() == 5 ? ns[4] - ns[2] : 0;
+    return {.message_latency_ns = ns[0],
+            .receive = {ns[1], 0},
+            .combine = {ns[2] - more, more / element_bytes},
+            .startup_ns = ns[3],
+            .copy = {}};
 }
 
 // Says where a reduction should run, and what else it might.
@@ -123,18 +131,28 @@ int choose(const nic_arguments& typed) {
     if (ranks > 4096) throw usage_error("--ranks", "4096 are the most that a choice walks");
     const element_type& type = find("--type", types, typed.type, [](const auto& t) { return t.name; });
     const auto elements = typed.elements.empty() ? 1 : parse_number("--elements", typed.elements, 1, 65535);
-    const nics::target_costs costs{.host = costs_of("--host-costs", typed.host_costs),
-                                   .nic = costs_of("--nic-costs", typed.nic_costs)};
+    const nics::target_costs costs{.host = costs_of("--host-costs", typed.host_costs, type.bytes),
+                                   .nic = costs_of("--nic-costs", typed.nic_costs, type.bytes)};
     const auto per_node = static_cast<bough::rank_t>(parse_number("--per-node", typed.per_node, 1, 1024));
     double before_ns = 0;
     if (per_node != 1) {
-        const bough::model::lrc node = costs_of("--node-costs", typed.node_costs);
+        const bough::model::lrc node = costs_of("--node-costs", typed.node_costs, type.bytes);
         before_ns =
             nics::priced_ns(bough::plan_reduce(bough::flat{}, {.size = per_node}), node, 1, elements * type.bytes);
         std::cout << per_node << " processes of a node among themselves: " << bough::time_text(before_ns)
                   << ", which is in the times below\n";
     }
-    std::cout << nics::to_string(nics::choose_target(ranks, elements * type.bytes, costs, 8, before_ns));
+    const auto made =
+        nics::choose_target(ranks, elements * type.bytes, costs, {.elements = elements, .before_ns = before_ns});
+    std::cout << nics::to_string(made);
+    for (bough::rank_t splits = 0; elements > 1; ++splits) {
+        const nics::placement* const hosts = made.best_with(false, splits);
+        const nics::placement* const nic = made.best_with(true, splits);
+        if (hosts == nullptr || nic == nullptr) break;
+        std::cout << "  " << splits << (splits == 1 ? " split:  hosts, degree " : " splits: hosts, degree ")
+                  << hosts->upper_degree << ": " << bough::time_text(hosts->predicted_ns) << "; NICs, degree "
+                  << nic->upper_degree << ": " << bough::time_text(nic->predicted_ns) << '\n';
+    }
     return 0;
 }
 
@@ -149,7 +167,11 @@ int nic(const nic_arguments& typed) {
     const nics::native op = find("--op", ops, typed.op, [](const auto& o) { return o.first; }).second;
     const element_type& type = find("--type", types, typed.type, [](const auto& t) { return t.name; });
     const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));
-    check_affordable(what, std::nullopt);
+    // A bit for each step and rank, a few times: what programs may wait for (bough/nic/detail/network.hpp).
+    if (check_affordable(what) > most_steps_times_ranks / what.at.size)
+        throw usage_error("--ranks",
+                          "that is too much to prove: the steps of all ranks times the ranks may be at most " +
+                              std::to_string(most_steps_times_ranks) + "; ask for fewer ranks");
     const auto rank = typed.rank.empty()
                           ? bough::no_rank
                           : static_cast<bough::rank_t>(parse_number("--rank", typed.rank, 0, what.at.size - 1));

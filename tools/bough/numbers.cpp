@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Reading a file of numbers; naming the line of one that is none.
 #include "numbers.hpp"
 
 #include "parse.hpp"

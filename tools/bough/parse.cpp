@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Parsing numbers, ranges of ranks and lists of sizes.
 #include "parse.hpp"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cli {
 
@@ -26,11 +27,14 @@ public:
 
 // Each joins the job's ranks; where the tool was built without the transport, throws usage_error.
 std::unique_ptr<party> join_shared_memory(bough::job);
-std::unique_ptr<party> join_tcp(bough::job);
+// `tls`: nothing, or the files of a certificate, its key and its authorities.
+std::unique_ptr<party> join_tcp(bough::job, const std::vector<std::string>& tls, bool tcp_only);
 // As on so many nodes, of ranks that follow each other; 0: on those where they are.
 std::unique_ptr<party> join_composite(bough::job, bough::rank_t nodes);
 // `provider` as fi_info names it; empty: libfabric's choice.
 std::unique_ptr<party> join_fabric(bough::job, const std::string& provider);
+// `device` as ibv_devices lists it; empty: the first.
+std::unique_ptr<party> join_verbs(bough::job, const std::string& device);
 std::unique_ptr<party> join_mpi(); // of MPI_COMM_WORLD; the job is MPI's
 
 // The job that a launcher which speaks PMIx has started; throws usage_error where the tool was built without PMIx.

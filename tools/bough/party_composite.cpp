@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// bough run over composite: shared memory within nodes, TCP between them.
 #include "party.hpp"
 
 #include "parse.hpp"

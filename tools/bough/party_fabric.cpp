@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// bough run over fabric: whatever network libfabric finds.
 #include "party.hpp"
 
 #include "parse.hpp"

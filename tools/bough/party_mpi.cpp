@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// bough run over mpi: the ranks of mpirun.
 #include "party.hpp"
 
 #include "parse.hpp"

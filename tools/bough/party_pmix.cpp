@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// bough run --launch pmix: the job of a launcher that speaks PMIx.
 #include "party.hpp"
 
 #include "parse.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// bough run over shared_memory: processes of one node.
 #include "party.hpp"
 
 #include "parse.hpp"

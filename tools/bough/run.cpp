@@ -45,15 +45,13 @@ struct question {
 };
 
 std::vector<std::uint64_t> parse_bytes(const run_arguments& typed, const workload& work, bough::rank_t ranks) {
-    const auto sizes = parse_sizes("--bytes", typed.bytes);
-    for (const std::uint64_t bytes : sizes) {
-        if (bytes % work.op.element_size != 0)
-            throw usage_error("--bytes", std::to_string(bytes) + " bytes are no whole number of " + typed.type);
+    const auto sizes = bytes_of(find_collective(typed.collective), typed.bytes, "8,1K,64K,1M");
+    check_whole(sizes, work, typed.type);
+    for (const std::uint64_t bytes : sizes)
         if (bytes > most_bytes / 2 / ranks)
             throw usage_error("--bytes", size_text(bytes) + " on each of " + std::to_string(ranks) +
                                              " ranks is too much: all of them together may have " +
                                              size_text(most_bytes / 2));
-    }
     return sizes;
 }
 
@@ -67,7 +65,7 @@ std::size_t default_iterations(std::uint64_t bytes, bough::rank_t ranks) {
 std::vector<bough::candidate> candidates_of(const run_arguments& typed, collective c, const bough::dimensions& at,
                                             const bough::problem& what, const bough::any_costs& model) {
     if (typed.algorithm != "all" && typed.algorithm != "auto")
-        return {{find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false})}};
+        return {{find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false}, "--algorithm")}};
     std::vector<bough::candidate> found;
     if (typed.algorithm == "auto") {
         const bough::decision d = bough::choose(standard_candidates(c, at, what), at, what, model);
@@ -151,24 +149,23 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
     const collective c = find_collective(typed.collective);
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     workload work = find_workload(typed.op, typed.type);
-    const auto sizes = c == collective::barrier ? std::vector<std::uint64_t>{0} : parse_bytes(typed, work, ranks);
+    const auto sizes = parse_bytes(typed, work, ranks);
     if (typed.algorithm != "all" && typed.algorithm != "auto")
-        find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false}); // refuses before anything is measured
+        find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false}, "--algorithm"); // before measuring
     else if (!typed.degree.empty())
         throw usage_error("--degree", "goes with one algorithm, not with " + typed.algorithm);
     std::size_t iterations = 0;
     if (!typed.iterations.empty())
         iterations = static_cast<std::size_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
 
+    if (!typed.emulate.empty()) work.emulate = parse_emulation(typed.emulate, ranks);
+
     // A quick look at the costs: enough to predict from, not to publish.
     const std::size_t quick = iterations == 0 ? 31 : std::min<std::size_t>(iterations, 31);
     const measured_costs costs = where.measure(ranks, static_cast<std::uint32_t>(quick));
     // Emulated costs are far above those of threads: predictions are made of them alone.
     bough::model::heterogeneous emulated;
-    if (!typed.emulate.empty()) {
-        work.emulate = parse_emulation(typed.emulate, ranks);
-        emulated = costs_of(*work.emulate);
-    }
+    if (work.emulate) emulated = costs_of(*work.emulate);
     const bough::any_costs model =
         work.emulate ? bough::any_costs(bough::model::heterogeneous_view{&emulated}) : costs.model();
     std::vector<line> lines;
@@ -179,7 +176,7 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
         for (const bough::candidate& chosen :
              candidates_of(typed, c, at, {.bytes = work.bytes(), .element_bytes = work.op.element_size}, model)) {
             const question q{{c, chosen.algorithm, {ranks, root, chosen.blocks}}, work};
-            check(q.what);
+            check(q.what, "--algorithm");
             lines.push_back(answer(where, model, q, chosen));
         }
     }
@@ -204,7 +201,9 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
               << (costs.cores == 1 ? " core" : " cores");
     if (combines(c)) std::cout << "; " << typed.op << " on " << typed.type;
     if (work.emulate) std::cout << "; emulated: " << typed.emulate;
-    if (typed.algorithm == "auto") std::cout << "; the algorithm that the model prefers";
+    if (typed.algorithm == "auto")
+        std::cout << "; the algorithm that "
+                  << (where.is_measured() ? "the model prefers" : "is the best for assumed costs");
     std::cout << "\n";
     print_text(std::cout, lines);
     std::uint64_t checked = 0;
@@ -236,13 +235,13 @@ int run_as_rank(const run_arguments& typed, bough::rank_t expected, Join&& join,
 }
 
 // Transports whose ranks are processes of a job, whoever has started it.
-constexpr std::array<const char*, 4> of_processes{"shared_memory", "tcp", "composite", "fabric"};
+constexpr std::array<const char*, 5> of_processes{"shared_memory", "tcp", "composite", "fabric", "verbs"};
 
 bool is_of_processes(const std::string& transport) {
     return std::find(of_processes.begin(), of_processes.end(), transport) != of_processes.end();
 }
 std::unique_ptr<party> join(const run_arguments& typed, bough::job job) {
-    if (typed.transport == "tcp") return join_tcp(std::move(job));
+    if (typed.transport == "tcp") return join_tcp(std::move(job), typed.tls, typed.tcp_only);
     if (typed.transport == "composite") {
         const bough::rank_t ranks = job.size();
         return join_composite(
@@ -250,6 +249,7 @@ std::unique_ptr<party> join(const run_arguments& typed, bough::job job) {
             typed.nodes.empty() ? 0 : static_cast<bough::rank_t>(parse_number("--nodes", typed.nodes, 1, ranks)));
     }
     if (typed.transport == "fabric") return join_fabric(std::move(job), typed.provider);
+    if (typed.transport == "verbs") return join_verbs(std::move(job), typed.device);
     return join_shared_memory(std::move(job));
 }
 
@@ -277,14 +277,18 @@ int run_local(const run_arguments& typed, bough::rank_t ranks) {
 int run(const run_arguments& typed) {
     const bool threads = typed.transport == "in_process", by_mpi = typed.transport == "mpi";
     if (!threads && !by_mpi && !is_of_processes(typed.transport))
-        throw usage_error("--transport", "there is no '" + typed.transport +
-                                             "'; known are in_process, shared_memory, tcp, composite, fabric, mpi");
+        throw usage_error("--transport",
+                          "there is no '" + typed.transport +
+                              "'; known are in_process, shared_memory, tcp, composite, fabric, verbs, mpi");
     if (!typed.nodes.empty() && typed.transport != "composite") throw usage_error("--nodes", "goes with composite");
     if (!typed.provider.empty() && typed.transport != "fabric") throw usage_error("--provider", "goes with fabric");
+    if (!typed.device.empty() && typed.transport != "verbs") throw usage_error("--device", "goes with verbs");
+    if (!typed.tls.empty() && typed.transport != "tcp") throw usage_error("--tls", "goes with tcp");
+    if (typed.tcp_only && typed.transport != "tcp") throw usage_error("--tcp-only", "goes with tcp");
     if (typed.launch != "local" && typed.launch != "pmix")
         throw usage_error("--launch", "there is no '" + typed.launch + "'; known are local, pmix");
     if (typed.launch == "pmix" && (threads || by_mpi))
-        throw usage_error("--launch", "pmix goes with shared_memory, tcp, composite and fabric");
+        throw usage_error("--launch", "pmix goes with shared_memory, tcp, composite, fabric and verbs");
     if (!typed.emulate.empty() && !threads) throw usage_error("--emulate", "goes with in_process");
     const bool is_started = by_mpi || typed.launch == "pmix"; // by another launcher
     bough::rank_t ranks = 0;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
+// Reading a schedule that 'bough schedule --json' wrote, and proving it: nothing in the file is believed.
 #include "schedule_file.hpp"
 
 #include "json.hpp"
-#include "parse.hpp"
+#include "parse.hpp" // usage_error
 #include <bough/schedule/verify.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 
 namespace cli {
@@ -20,7 +22,9 @@ class reader {
 public:
     explicit reader(const std::string& path) : path_(path) {}
 
-    [[noreturn]] void refuse(const std::string& what) const { throw usage_error("file '" + path_ + "'", what); }
+    [[noreturn]] void refuse(const std::string& what) const {
+        throw usage_error("--schedule", "file '" + path_ + "': " + what);
+    }
 
     json document() const {
         std::ifstream in(path_);
@@ -64,7 +68,7 @@ public:
         return s;
     }
     bough::step step(const json& of) const {
-        constexpr std::uint64_t any_rank = bough::no_rank;
+        constexpr std::uint64_t any_rank = bough::no_rank - 1; // the proof says whether there is such a one
         const std::string verb = text(of, "verb");
         const bool more = of.contains("more") && of["more"] == true;
         if (verb == "send") return bough::send_step(number(of, "peer", any_rank), slice(of, "from"), more);
@@ -80,8 +84,13 @@ private:
         if (name == "input") return bough::input;
         if (name == "output") return bough::output;
         if (!name.starts_with(plane)) refuse("there is no buffer '" + name + "'");
-        const auto number = parse_number("file '" + path_ + "'", name.substr(plane.size()), 0, most_planes - 1);
-        return bough::scratch(static_cast<std::uint32_t>(number));
+        std::uint32_t number = 0;
+        const char* const last = name.data() + name.size();
+        const auto [end, error] = std::from_chars(name.data() + plane.size(), last, number);
+        if (error != std::errc{} || end != last || number >= most_planes)
+            refuse("there is no buffer '" + name + "': the planes are scratch0 to scratch" +
+                   std::to_string(most_planes - 1));
+        return bough::scratch(number);
     }
 
     std::string path_;
@@ -93,7 +102,10 @@ schedule_file read_schedule_file(const std::string& path) {
     const reader in(path);
     const json document = in.document();
     schedule_file file;
-    file.collective = find_collective(in.text(document, "collective"));
+    const std::string name = in.text(document, "collective");
+    const auto collective = collective_of(name);
+    if (!collective) in.refuse("there is no collective '" + name + "'");
+    file.collective = *collective;
     file.algorithm = in.text(document, "algorithm");
     file.at.size = in.number(document, "size", most_steps);
     file.at.root = in.number(document, "root", most_steps);

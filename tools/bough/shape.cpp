@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Tree shapes by name and degree.
 #include "shape.hpp"
 
 #include "parse.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
+// Parsing what bough simulate is asked for: models, times, noise, networks.
 #include "simulation.hpp"
 
+#include "catalogue.hpp"
 #include "models.hpp"
 #include "parse.hpp"
 
@@ -74,6 +76,19 @@ bough::noise::arrivals parse_skew(const std::string& text) {
     return made;
 }
 
+// What bough::noise asks for, said of what was typed.
+[[noreturn]] void refuse_noise(std::string_view rule) {
+    struct typed_rule {
+        std::string_view member, argument;
+    };
+    for (const typed_rule& known : {typed_rule{"arrival: ", "--skew"}, typed_rule{"slow: ", "--slow"},
+                                    typed_rule{"daemons, interruptions: ", "--daemon, --interrupt"},
+                                    typed_rule{"daemons: ", "--daemon"}, typed_rule{"interruptions: ", "--interrupt"}})
+        if (rule.starts_with(known.member))
+            throw usage_error(known.argument, "this must hold: " + std::string(rule.substr(known.member.size())));
+    throw usage_error("noise", rule);
+}
+
 bough::noise parse_noise(const simulate_arguments& typed, bough::rank_t ranks) {
     bough::noise made;
     made.seed = parse_number("--seed", typed.seed, 0, ~std::uint64_t{0});
@@ -104,7 +119,7 @@ bough::noise parse_noise(const simulate_arguments& typed, bough::rank_t ranks) {
         throw usage_error("--mode", "there is no '" + typed.mode + "'; known are host, nic");
     made.reach = typed.mode == "nic" ? bough::noise::reaches::nic : bough::noise::reaches::host;
     made.disturbs_entry = !typed.after_entry;
-    if (const bough::status bad = made.check(ranks)) throw usage_error(bad.argument == nullptr ? "" : bad.argument);
+    if (const bough::status bad = made.check(ranks)) refuse_noise(bad.argument == nullptr ? "" : bad.argument);
     return made;
 }
 
@@ -225,7 +240,7 @@ bough::network parse_network(const std::string& text, std::uint64_t seed) {
 
 bough::sim_options parse_simulation(const simulate_arguments& typed, bough::rank_t ranks) {
     bough::sim_options made;
-    made.bytes = parse_sizes("--bytes", typed.bytes).front();
+    made.bytes = one_size_of(find_collective(typed.plan.collective), typed.bytes, "8");
     made.noise = parse_noise(typed, ranks);
     if (typed.order != "program" && typed.order != "dependence")
         throw usage_error("--order", "there is no '" + typed.order + "'; known are program, dependence");

@@ -13,6 +13,7 @@
 
 namespace cli {
 
+inline constexpr const char* known_timed_trees = "postal, arrival";
 bool is_timed_tree(std::string_view name);
 
 struct timed_tree {

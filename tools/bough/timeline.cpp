@@ -59,9 +59,7 @@ std::pair<any_model, std::string> model_of(const std::string& text) {
 } // namespace
 
 std::uint64_t bytes_of(const problem& what, const timed_arguments& typed) {
-    const std::vector<std::uint64_t> sizes = parse_sizes("--bytes", typed.bytes);
-    if (sizes.size() != 1) throw usage_error("--bytes", "one size is needed");
-    return what.collective == collective::barrier ? 0 : sizes.front();
+    return one_size_of(what.collective, typed.bytes, "4K");
 }
 
 timed_run run_timed(const problem& what, const timed_arguments& typed) {

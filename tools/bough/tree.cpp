@@ -70,6 +70,10 @@ int tree(const tree_arguments& typed) {
         print_tree(made.tree, typed.format, typed.shape);
         return 0;
     }
+    const auto shape = find_shape(typed.shape, parse_degree(typed.degree));
+    if (!shape)
+        throw usage_error("SHAPE", "there is no '" + typed.shape + "'; known are " + known_shapes() + ", " +
+                                       known_cost_trees + ", " + known_timed_trees);
     if (!typed.gap.empty() || !typed.arrivals.empty())
         throw usage_error(typed.gap.empty() ? "--arrivals" : "--gap", "goes with the trees postal and arrival");
     refuse_costs(typed.costs, typed.shape);
@@ -77,8 +81,6 @@ int tree(const tree_arguments& typed) {
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
     const auto root =
         static_cast<bough::rank_t>(parse_number("--root", typed.root.empty() ? "0" : typed.root, 0, ranks - 1));
-    const auto shape = find_shape(typed.shape, parse_degree(typed.degree));
-    if (!shape) throw usage_error("SHAPE", "there is no '" + typed.shape + "'; known are " + known_shapes());
     if (typed.ordered && !shape->rank_ordered())
         throw usage_error("--ordered",
                           shape->name() + " cannot keep rank order: its subtrees are not intervals of ranks");

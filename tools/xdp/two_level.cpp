@@ -63,6 +63,7 @@ public:
     bool poll() const noexcept { return done(rung_ - 1); }
     bool done(std::uint32_t instance) const noexcept { return on_.told(node_) > instance; }
     const bough::status& error() const noexcept { return error_; }
+    void abort(const bough::status& why) noexcept { error_ = why; } // the NICs of others are told nothing
     const bough::status& wait(std::uint32_t instance) {
         const word last = now_ns() + 10'000'000'000;
         while (!done(instance) && !error_) {

@@ -27,6 +27,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace bough {
 
@@ -82,13 +83,13 @@ private:
 
     status exchange_open(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
         const std::string key = "bough." + std::to_string(++exchanges_);
-        std::byte nothing{}; // PMIx keeps no value of no bytes
+        std::vector<std::byte> said(mine.begin(), mine.end());
+        said.push_back(std::byte{}); // PMIx keeps no value of no bytes
         pmix_value_t value;
         PMIX_VALUE_CONSTRUCT(&value);
         value.type = PMIX_BYTE_OBJECT;
-        value.data.bo.bytes =
-            reinterpret_cast<char*>(mine.empty() ? &nothing : const_cast<std::byte*>(mine.data())); // copied
-        value.data.bo.size = std::max<std::size_t>(mine.size(), 1);
+        value.data.bo.bytes = reinterpret_cast<char*>(said.data()); // copied
+        value.data.bo.size = said.size();
         if (PMIx_Put(PMIX_GLOBAL, key.c_str(), &value) != PMIX_SUCCESS || PMIx_Commit() != PMIX_SUCCESS)
             return {.code = errc::no_resources};
         if (const status bad = fence(timeout_ns)) return bad;
@@ -98,19 +99,18 @@ private:
             pmix_value_t* found = nullptr;
             if (PMIx_Get(&who, key.c_str(), nullptr, 0, &found) != PMIX_SUCCESS)
                 return {.code = errc::peer_dead, .peer = r};
-            const bool right =
-                found->type == PMIX_BYTE_OBJECT && found->data.bo.size == std::max<std::size_t>(mine.size(), 1);
+            const std::uint64_t size = found->type == PMIX_BYTE_OBJECT ? found->data.bo.size : 0;
+            const bool right = size == said.size();
             if (right)
                 std::copy_n(reinterpret_cast<const std::byte*>(found->data.bo.bytes), mine.size(),
                             all.begin() + static_cast<std::ptrdiff_t>(r * mine.size()));
-            const std::uint64_t theirs = found->type == PMIX_BYTE_OBJECT ? found->data.bo.size : 0;
             PMIX_VALUE_RELEASE(found);
             if (!right)
                 return {.code = errc::call_mismatch,
                         .mismatch = mismatch::count,
                         .peer = r,
                         .mine = mine.size(),
-                        .theirs = theirs};
+                        .theirs = size == 0 ? 0 : size - 1};
         }
         return {};
     }

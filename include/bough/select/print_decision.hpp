@@ -37,8 +37,10 @@ inline std::string reason_text(const prospect& p) {
     return "";
 }
 
-// Three digits, in us, ms or s.
+// Three digits, in us, ms or s. "over 1e15 s" beyond that, "no time" of a negative one and of NaN.
 inline std::string time_text(double ns) {
+    if (!(ns >= 0)) return "no time";
+    if (ns > 1e24) return "over 1e15 s";
     const char* unit = " us";
     double value = ns / 1e3;
     if (value >= 999.5) value /= 1e3, unit = " ms";
@@ -50,8 +52,13 @@ inline std::string time_text(double ns) {
     if (digits != 0) text.insert(text.begin(), '.');
     return std::to_string(scaled) + text + unit;
 }
-// 1.37
+// Can "so many times as long" be said of two times? Not of a multiple of nothing, nor of what has no end.
+inline bool has_factor(double ns, double least_ns) noexcept { return least_ns > 0 && ns / least_ns <= 1e15; }
+
+// 1.37. "over 1e15" beyond that, "no" of a negative one and of NaN.
 inline std::string factor_text(double factor) {
+    if (!(factor >= 0)) return "no";
+    if (factor > 1e15) return "over 1e15";
     const auto hundredths = static_cast<std::uint64_t>(factor * 100 + 0.5);
     const std::string last = std::to_string(hundredths % 100);
     return std::to_string(hundredths / 100) + (last.size() == 1 ? ".0" : ".") + last;
@@ -101,7 +108,7 @@ inline std::string to_string(const decision& d) {
             text += "at least " + time_text(p.predicted_ns) + ": its busiest rank alone takes that long";
         else
             text += time_text(p.predicted_ns) +
-                    (d.winner().predicted_ns > 0
+                    (has_factor(p.predicted_ns, d.winner().predicted_ns)
                          ? ", " + factor_text(p.predicted_ns / d.winner().predicted_ns) + " times as long"
                          : "");
         text += "\n";

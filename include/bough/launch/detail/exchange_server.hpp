@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <memory>
 #include <span>
 #include <sys/socket.h>
 #include <utility>
@@ -36,6 +38,17 @@ public:
     rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
     int descriptor(rank_t rank) const noexcept { return links_[rank].fd.get(); } // -1: closed
     bool wants_to_write(rank_t rank) const noexcept { return !links_[rank].out.empty(); }
+    // What is kept for ranks that have not read it yet.
+    std::size_t kept_bytes() const noexcept {
+        std::vector<const bytes_said*> all;
+        std::size_t kept = 0;
+        for (const link& l : links_)
+            for (const piece& p : l.out) all.push_back(p.bytes.get());
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        for (const bytes_said* bytes : all) kept += bytes->size();
+        return kept;
+    }
 
     // The rank's socket can be read or written, or is closed.
     void serve(rank_t rank) {
@@ -48,10 +61,17 @@ public:
     }
 
 private:
+    using bytes_said = std::vector<std::byte>;
+    // What is to be sent, from `first` on. What all ranks hear is one vector, which their links share.
+    struct piece {
+        std::shared_ptr<const bytes_said> bytes{};
+        std::size_t first = 0;
+    };
     struct link {
         unique_fd fd{};
-        std::vector<std::byte> in{}, out{}; // what came and is not whole; what is to be sent
-        bool asked = false;                 // its bytes are in `said_`
+        std::vector<std::byte> in{}; // what came and is not whole
+        std::deque<piece> out{};
+        bool asked = false; // its bytes are in `said_`
     };
 
     void close(rank_t rank, const status& why) {
@@ -77,21 +97,21 @@ private:
     }
 
     void say(rank_t rank, std::span<const std::byte> bytes) {
-        std::vector<std::byte>& out = links_[rank].out;
-        out.insert(out.end(), bytes.begin(), bytes.end());
+        say(rank, std::make_shared<const bytes_said>(bytes.begin(), bytes.end()));
+    }
+    void say(rank_t rank, std::shared_ptr<const bytes_said> bytes) {
+        if (!bytes->empty()) links_[rank].out.push_back({std::move(bytes), 0});
     }
     void write(rank_t rank) {
         link& l = links_[rank];
         while (l.fd && !l.out.empty()) {
-            const ssize_t n = ::send(l.fd.get(), l.out.data(), l.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-            if (n > 0)
-                l.out.erase(l.out.begin(), l.out.begin() + n);
-            else if (n < 0 && errno == EINTR)
-                continue;
-            else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-                return;
-            else
-                return; // reading will say that it is closed, after what it said last
+            piece& next = l.out.front();
+            const std::size_t left = next.bytes->size() - next.first;
+            const ssize_t n = ::send(l.fd.get(), next.bytes->data() + next.first, left, MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) return; // it is full; or closed, which reading will say, after what it said last
+            next.first += static_cast<std::size_t>(n);
+            if (next.first == next.bytes->size()) l.out.pop_front();
         }
     }
     void read(rank_t rank) {
@@ -143,17 +163,19 @@ private:
         return true;
     }
     void answer_all() {
+        const auto all = std::make_shared<const bytes_said>(std::move(said_));
+        said_.clear();
         for (rank_t r = 0; r != size(); ++r) {
             links_[r].asked = false;
             answer(r);
-            say(r, said_);
+            say(r, all);
         }
         came_ = 0;
         ++number_;
     }
 
     std::vector<link> links_;
-    std::vector<std::byte> said_; // of the exchange under way, in order of rank
+    bytes_said said_; // of the exchange under way, in order of rank
     std::uint32_t length_ = 0, number_ = 1;
     rank_t came_ = 0;
     status broken_{};
