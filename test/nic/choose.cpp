@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The fit of a target's costs from serial reductions, and the choice of target, degree and levels by it.
 #include "support/catch.hpp"
+#include "support/last_words.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/model/lrc_formula.hpp>
 #include <bough/nic/choose_target.hpp>
@@ -133,4 +134,16 @@ TEST_CASE("a hybrid can win, and its price is that of its two tiers", "[nic]") {
         }
     }
     CHECK(any);
+}
+
+TEST_CASE("a choice among more ranks than programs have numbers for is a broken precondition", "[nic]") {
+    for (const rank_t size : {0u, 65535u, 70000u}) {
+        const auto said = bough_test::last_words_of([&] { (void)nic::choose_target(size, 8, {}); });
+        CHECK(said.aborted);
+        CHECK(said.has("size: programs are for 1 to 65534 ranks"));
+    }
+    const auto said = bough_test::last_words_of(
+        [] { (void)nic::priced_ns(plan_reduce(flat{}, {.size = 70000}), model::lrc{}, 1, 8); });
+    CHECK(said.aborted);
+    CHECK(said.has("plan: no program can be made of it"));
 }

@@ -3,6 +3,7 @@
 // whether hosts or simulated NICs run the upper one.
 #include "nic/run.hpp"
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/communicator.hpp>
 #include <bough/group.hpp>
@@ -101,4 +102,91 @@ TEST_CASE("processes of a node reduce, then one program per node", "[nic]") {
                 CHECK(got[e] == hosts.root);
             }
         }
+}
+
+namespace {
+
+// A program of one process, or the driver of a NIC: takes instances, or says that it is busy; fails when it is told to.
+struct driver {
+    bool busy = false, fails = false;
+    std::uint32_t rung = 0;
+    std::array<value, 2> holds{1, 2};
+    status failed{}, aborted_with{};
+    std::uint32_t input_count() const noexcept { return 2; }
+    std::uint32_t result_count() const noexcept { return 2; }
+    std::uint32_t started() const noexcept { return rung; }
+    status start(std::span<const value>) {
+        if (!failed && busy) return {.code = errc::would_block};
+        if (!failed) ++rung;
+        return failed;
+    }
+    bool poll() {
+        if (fails && !failed) failed = {.code = errc::peer_dead, .peer = 7};
+        return true;
+    }
+    const status& wait(std::uint32_t) { return failed; }
+    const status& error() const noexcept { return failed; }
+    bool done(std::uint32_t instance) const noexcept { return failed || instance < rung; }
+    std::span<const value> result(std::uint32_t) const noexcept { return holds; }
+    void abort(const status& why) { failed = aborted_with = why; }
+};
+
+} // namespace
+
+TEST_CASE("a node that fails aborts what runs between the nodes", "[nic]") {
+    driver local{.fails = true}, upper;
+    nic::two_level both(local, &upper);
+    REQUIRE(!both.start(std::span<const value>(local.holds)));
+    CHECK(both.wait().code == errc::peer_dead);
+    CHECK(both.error().peer == 7);
+    CHECK(upper.aborted_with.code == errc::peer_dead);
+    CHECK(upper.aborted_with.peer == no_rank); // 7 is of the node's own numbers
+    CHECK(upper.rung == 0);
+    CHECK(both.start(std::span<const value>(local.holds)).code == errc::peer_dead);
+    SECTION("also where the local program refuses to begin") {
+        driver next;
+        nic::two_level again(local, &next);
+        CHECK(again.start(std::span<const value>(local.holds)).code == errc::peer_dead);
+        CHECK(next.aborted_with.code == errc::peer_dead);
+        CHECK(again.poll());
+    }
+}
+
+TEST_CASE("an upper program that stays busy is waited for no longer than said", "[nic]") {
+    driver local, upper{.busy = true};
+    nic::two_level both(local, &upper, 20'000'000);
+    REQUIRE(!both.start(std::span<const value>(local.holds)));
+    SECTION("for ever") {
+        CHECK(both.wait().code == errc::deadline);
+        CHECK(upper.aborted_with.code == errc::deadline);
+        CHECK(both.start(std::span<const value>(local.holds)).code == errc::deadline);
+    }
+    SECTION("for a while") {
+        nic::two_level patient(local, &upper);
+        REQUIRE(!patient.start(std::span<const value>(local.holds)));
+        for (int i = 0; i != 100; ++i) CHECK(!patient.poll());
+        upper.busy = false;
+        CHECK(!patient.wait());
+        CHECK(upper.rung == 1);
+        CHECK(local.rung == 2);
+    }
+}
+
+TEST_CASE("other nodes learn that a node failed", "[nic]") {
+    // Two nodes with transports of their own inside, so that nothing but the upper program tells.
+    const auto upper_programs = programs_of(plan_allreduce(fnomial{}, {.size = 2}), 2);
+    std::array<status, 2> said{};
+    in_process world{2};
+    world.run([&](auto transport) {
+        communicator comm{std::move(transport), {.timeout_ns = 60'000'000'000}};
+        nic::host_nic between(comm);
+        auto upper = nic::load<value>(between, upper_programs[comm.rank()], test::bracket_op{});
+        driver local{.fails = comm.rank() == 1};
+        nic::two_level both(local, &upper);
+        (void)both.start(std::span<const value>(local.holds));
+        said[comm.rank()] = both.wait();
+    });
+    CHECK(said[1].code == errc::peer_dead);
+    CHECK((said[0].code == errc::peer_aborted || said[0].code == errc::group_poisoned));
+    CHECK(said[0].cause == errc::peer_dead);
 }

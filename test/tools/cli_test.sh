@@ -297,8 +297,28 @@ run 0 nic --choose --ranks 64 --type float64 --elements 8 --nic-costs 2.1us,0.42
 prints "64 bytes: all on NICs, degree 3, 3 splits: 43.6 us"
 prints "  3 splits: hosts, degree 3: 43.7 us; NICs, degree 3: 43.6 us"
 prints_not "  4 splits"
+prints_not "a fifth cost says otherwise"
+run 0 nic --choose --ranks 64 --elements 65535 --nic-costs 2.1us,0.42us,1.5us,9.2us,2.95us
+prints "hosts: 65535 elements are combined in the time of one; a fifth cost says otherwise"
+prints_not "NICs: 65535"
 refuses "--nic-costs: needs four times: L,r,c,C" nic --choose --ranks 64 --nic-costs 1,2,3
 refuses "--choose: needs --ranks" nic --choose
+run 0 nic reduce --choose --ranks 4 --root 0
+for ignored in "--root 3" "--rank 1" "--target xdp" "--target host" "--degree 4" "--banks 2" --multicast "--format hex"; do
+    # shellcheck disable=SC2086 # two words
+    refuses "${ignored%% *}: does not change where a reduction should run; it is for programs, without --choose" \
+        nic --choose --ranks 4 $ignored
+done
+refuses "COLLECTIVE: is reduce, if anything, beside --choose" nic barrier --choose --ranks 4
+refuses "--choose: does not change the list of targets" nic --choose --ranks 4 --targets
+refuses "--nic-costs: does not change the list of targets" nic --targets --nic-costs 1,2,3,4
+refuses "--node-costs: does not change the times of one process per node; it is for --per-node" nic --choose --ranks 4 --node-costs 1,2,3,4
+for ignored in --host-costs --nic-costs --node-costs; do
+    refuses "$ignored: does not change programs; it is for --choose" nic reduce flat --ranks 4 "$ignored" 1,2,3,4
+done
+refuses "--per-node: does not change programs; it is for --choose" nic reduce flat --ranks 4 --per-node 2
+refuses "--ranks: 4096 are the most that a choice walks" nic --choose --ranks 70000
+refuses "--elements: " nic --choose --ranks 4 --elements 65536
 refuses "--ranks: that is too much to prove: the steps of all ranks times the ranks may be at most" nic reduce binomial --ranks 32768
 
 # --- verify ---

@@ -124,8 +124,43 @@ bough::model::lrc costs_of(const char* argument, const std::string& text, std::u
             .copy = {}};
 }
 
+using given = std::vector<std::pair<const char*, bool>>;
+void refuse(const given& all, const std::string& why) {
+    for (const auto& [argument, is_given] : all)
+        if (is_given) throw usage_error(argument, "does not change " + why);
+}
+// What was typed, other than what holds if nothing is: of the programs that are printed, and of prices.
+given for_programs(const nic_arguments& typed) {
+    const nic_arguments left_out;
+    return {{"ALGORITHM", !typed.plan.algorithm.empty()},
+            {"--degree", !typed.plan.degree.empty()},
+            {"--root", typed.plan.root != left_out.plan.root},
+            {"--blocks", !typed.plan.blocks.empty()},
+            {"--ordered", typed.plan.ordered},
+            {"--format", typed.plan.format != left_out.plan.format},
+            {"--rank", !typed.rank.empty()},
+            {"--target", !typed.target.empty()},
+            {"--op", typed.op != left_out.op},
+            {"--banks", typed.banks != left_out.banks},
+            {"--accumulate", typed.accumulate},
+            {"--multicast", typed.multicast},
+            {"--without-credits", typed.without_credits}};
+}
+given for_prices(const nic_arguments& typed) {
+    const nic_arguments left_out;
+    return {{"--host-costs", typed.host_costs != left_out.host_costs},
+            {"--nic-costs", typed.nic_costs != left_out.nic_costs},
+            {"--per-node", typed.per_node != left_out.per_node},
+            {"--node-costs", typed.node_costs != left_out.node_costs}};
+}
+
 // Says where a reduction should run, and what else it might.
 int choose(const nic_arguments& typed) {
+    if (!typed.plan.collective.empty() && typed.plan.collective != "reduce")
+        throw usage_error("COLLECTIVE", "is reduce, if anything, beside --choose");
+    refuse(for_programs(typed), "where a reduction should run; it is for programs, without --choose");
+    if (typed.per_node == nic_arguments{}.per_node)
+        refuse({for_prices(typed).back()}, "the times of one process per node; it is for --per-node");
     if (typed.plan.ranks.empty()) throw usage_error("--choose", "needs --ranks");
     const bough::rank_t ranks = parse_ranks(typed.plan.ranks);
     if (ranks > 4096) throw usage_error("--ranks", "4096 are the most that a choice walks");
@@ -134,6 +169,10 @@ int choose(const nic_arguments& typed) {
     const nics::target_costs costs{.host = costs_of("--host-costs", typed.host_costs, type.bytes),
                                    .nic = costs_of("--nic-costs", typed.nic_costs, type.bytes)};
     const auto per_node = static_cast<bough::rank_t>(parse_number("--per-node", typed.per_node, 1, 1024));
+    for (const auto& [who, with] : {std::pair{"hosts", &costs.host}, std::pair{"NICs", &costs.nic}})
+        if (elements > 1 && with->combine_ns(0, elements * type.bytes) == with->combine_ns(0, type.bytes))
+            std::cout << who << ": " << elements
+                      << " elements are combined in the time of one; a fifth cost says otherwise\n";
     double before_ns = 0;
     if (per_node != 1) {
         const bough::model::lrc node = costs_of("--node-costs", typed.node_costs, type.bytes);
@@ -159,11 +198,21 @@ int choose(const nic_arguments& typed) {
 } // namespace
 
 int nic(const nic_arguments& typed) {
-    if (typed.targets) return print_targets();
+    if (typed.targets) {
+        const std::string why = "the list of targets";
+        refuse({{"--choose", typed.choose}, {"COLLECTIVE", !typed.plan.collective.empty()}}, why);
+        refuse({{"--ranks", !typed.plan.ranks.empty()}, {"--elements", !typed.elements.empty()}}, why);
+        refuse({{"--type", typed.type != nic_arguments{}.type}}, why);
+        refuse(for_programs(typed), why);
+        refuse(for_prices(typed), why);
+        return print_targets();
+    }
     if (typed.choose) return choose(typed);
     if (typed.plan.collective.empty() || typed.plan.algorithm.empty() || typed.plan.ranks.empty())
         throw usage_error("COLLECTIVE", "say which, an ALGORITHM, and --ranks; or --targets");
-    const auto& target = *find("--target", targets, typed.target, [](auto* t) { return std::string_view(t->name); });
+    refuse(for_prices(typed), "programs; it is for --choose");
+    const auto& target = *find("--target", targets, typed.target.empty() ? "host" : typed.target,
+                               [](auto* t) { return std::string_view(t->name); });
     const nics::native op = find("--op", ops, typed.op, [](const auto& o) { return o.first; }).second;
     const element_type& type = find("--type", types, typed.type, [](const auto& t) { return t.name; });
     const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));

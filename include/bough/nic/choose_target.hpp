@@ -71,6 +71,13 @@ struct silent_hosts {
 };
 inline constexpr needs any_weight{.element = element::opaque, .commutative = true, .exact = true, .integer_only = true};
 
+template <Plan P>
+std::vector<program> programs_of(const P& plan, std::uint32_t elements) {
+    auto made = assemble_all(plan, any_weight, capabilities_of<simulated>, {.elements = elements, .credits = false});
+    BOUGH_EXPECTS(static_cast<bool>(made), "plan: no program can be made of it");
+    return std::move(made.programs);
+}
+
 } // namespace detail
 
 // What programs take under a model, until all hosts have been told; of a reduce, the root. `elements` of `element_bytes` each.
@@ -83,16 +90,14 @@ double priced_ns(std::span<const program> programs, rank_t root, bool all, const
     BOUGH_EXPECTS(run.finished, "programs: they do not end");
     return all ? run.makespan_ns : run.finish_ns[root];
 }
-// Of a plan, once: without credits, which are for the next. Pre: as programs it has no more than 65534 steps a rank
-// (nic::assemble_all for the host refuses it else).
+// Of a plan, once: without credits, which are for the next. Pre: it has no more than 65534 ranks, and, as programs, steps a
+// rank (nic::assemble_all for the host refuses it else).
 template <Plan P, CostModel M>
 double priced_ns(const P& plan, const M& model, std::uint32_t elements, std::uint64_t element_bytes,
                  const run_options& options = {}) {
-    const auto made =
-        assemble_all(plan, detail::any_weight, capabilities_of<simulated>, {.elements = elements, .credits = false});
-    BOUGH_EXPECTS(static_cast<bool>(made), "plan: no program can be made of it");
+    const auto made = detail::programs_of(plan, elements);
     constexpr bool all = !std::is_same_v<std::remove_cvref_t<decltype(plan.goal())>, goal::reduce>;
-    return priced_ns(std::span<const program>(made.programs), plan.root(), all, model, element_bytes, options);
+    return priced_ns(std::span<const program>(made), plan.root(), all, model, element_bytes, options);
 }
 
 struct serial_options {
@@ -172,10 +177,7 @@ public:
     }
     double ns(bool on_nic, rank_t size, rank_t degree, std::span<const double> enter_ns) {
         auto& programs = programs_[{size, degree}];
-        if (programs.empty())
-            programs = assemble_all(plan_reduce(fnomial{.degree = degree}, {.size = size}), any_weight,
-                                    capabilities_of<simulated>, {.credits = false})
-                           .programs;
+        if (programs.empty()) programs = programs_of(plan_reduce(fnomial{.degree = degree}, {.size = size}), 1);
         return priced_ns(std::span<const program>(programs), 0, false, on_nic ? costs_.nic : costs_.host, bytes_,
                          run_options{.enter_ns = enter_ns});
     }
@@ -205,10 +207,8 @@ inline void try_splits(target_choice& made, const target_costs& costs, const tar
         const auto most = std::min<std::uint64_t>(options.most_degree, std::max<std::uint64_t>(made.size / groups, 2));
         for (rank_t f = 2; f <= most; ++f) {
             const auto programs =
-                assemble_all(plan_reduce(vector_split{.splits = splits, .degree = f}, {.size = made.size}), any_weight,
-                             capabilities_of<simulated>,
-                             {.elements = static_cast<std::uint32_t>(options.elements), .credits = false})
-                    .programs;
+                programs_of(plan_reduce(vector_split{.splits = splits, .degree = f}, {.size = made.size}),
+                            static_cast<std::uint32_t>(options.elements));
             for (const bool on_nic : {false, true})
                 made.tried.push_back({on_nic, on_nic, 1, 0, f, splits,
                                       priced_ns(std::span<const program>(programs), 0, false,
@@ -219,12 +219,13 @@ inline void try_splits(target_choice& made, const target_costs& costs, const tar
 
 } // namespace detail
 
-// Pre: size >= 1, most_degree >= 2, bytes a multiple of elements, of which there are 1 to 65535. *Time* the walk of some
+// Pre: size is 1 to 65534, most_degree >= 2, bytes a multiple of elements, of which there are 1 to 65535. *Time* the walk of some
 // hundred programs of up to `size` ranks.
 inline target_choice choose_target(rank_t size, std::uint64_t bytes, const target_costs& costs,
                                    const target_options& options = {}) {
     const rank_t most_degree = options.most_degree;
-    BOUGH_EXPECTS(size >= 1 && most_degree >= 2, "choose_target: a rank, and a degree of 2, are the least");
+    BOUGH_EXPECTS(size >= 1 && size < no_index, "size: programs are for 1 to 65534 ranks");
+    BOUGH_EXPECTS(most_degree >= 2, "most_degree: 2 is the least");
     BOUGH_EXPECTS(options.elements >= 1 && options.elements <= 0xffff && bytes % options.elements == 0,
                   "elements: 1 to 65535, of so many bytes each that they are all of them");
     detail::tier_prices prices(costs, bytes);

@@ -17,10 +17,18 @@
 // Programs run in calls of poll, wait and progress of any program of the device; the transport is polled by whatever else
 // uses the communicator, too, and what comes meanwhile is kept. One thread at a time.
 //
-// *Errors* are of one program, for good, and are told to all its ranks: deadline; peer_dead, where an instance needs a
-//   rank that is gone; peer_aborted, with the cause; protocol_error, where a frame comes that no program of this set sends;
-//   op_threw; group_poisoned. start() says would_block while all banks are in use: that is none.
-// *Time* what the machine takes, and a copy per message. *Determinism* as the program: any timing gives the same bits.
+// An instance ends *for this host* when it is told: then done() is true, and wait and run return. The rank may still owe others
+// a message, as one in the middle of a chain does, whose child has not made room: poll() is true when nothing is owed either.
+// Who goes on to wait for anything but programs of this device polls until then: others starve else. The end of a program
+// does so, too. What is owed is under the instance's deadline.
+//
+// *Errors* are for good, and poison the group as those of operations do, so that every rank's programs and operations end with
+//   the first cause: deadline; peer_dead, where an instance needs a rank that is gone; peer_aborted, with the cause;
+//   protocol_error, where a frame comes that no program of this set sends; op_threw; cancelled, where a program is unloaded
+//   with instances that this host was not told of; no_resources, also where more comes for programs that are not loaded than
+//   communicator_options::early.bytes; group_poisoned. start() says would_block while all banks are in use: that is none.
+// *Time* what the machine takes, and a copy per message. *Memory* is taken by load: for every message that may be under way.
+// *Determinism* as the program: any timing gives the same bits.
 #ifndef BOUGH_NIC_RUN_HOST_HPP
 #define BOUGH_NIC_RUN_HOST_HPP
 
@@ -55,9 +63,6 @@ class host_program;
 
 namespace detail {
 
-// A frame is a message and the bytes of its elements. This inlet is no program's: the sender gives up, `count` says why.
-inline constexpr u16 abort_inlet = 0xffff;
-
 // What a device knows of a program.
 class loaded {
 public:
@@ -77,7 +82,8 @@ class host_nic {
 public:
     template <class Communicator>
     explicit host_nic(Communicator& comm)
-        : session_(comm.shared_session()), rank_(comm.rank()), timeout_ns_(comm.options().timeout_ns) {
+        : session_(comm.shared_session()), rank_(comm.rank()), timeout_ns_(comm.options().timeout_ns),
+          most_waiting_(comm.options().early.bytes) {
         for (rank_t r = 0; r != comm.size(); ++r) ranks_.push_back(comm.world_rank(r));
         tag_.context = comm.context();
         // Of the agreements of a communicator, which take small numbers, none is ever of this half.
@@ -106,39 +112,69 @@ private:
     void send(rank_t to, std::span<const std::byte> frame) { session_->send_control(ranks_[to], tag_, frame); }
     bool is_lost(rank_t r) const noexcept { return session_->is_lost(ranks_[r]); }
 
-    // Takes out of the session's inbox what is for programs that are loaded.
+    // Gives programs what has come for them.
     bool run_arrived() {
         bool any = false;
-        control_message taken;
-        message m;
-        detail::loaded* to = nullptr;
-        for (; session_->with_lock([&] { return take_arrived(taken, m, to); }); any = true)
-            if (to != nullptr) to->take(m, std::span(taken.bytes).subspan(sizeof m));
+        if (std::exchange(has_new_, false)) {
+            waiting_bytes_ = 0;
+            for (control_message& one : std::exchange(waiting_, {})) use(std::move(one));
+        }
+        for (control_message one; session_->with_lock([&] { return take_arrived(one); }); any = true)
+            use(std::move(one));
         return any;
     }
-    // The first of them. `to`: whose it is; null: nobody's any more.
-    bool take_arrived(control_message& taken, message& m, detail::loaded*& to) {
+    bool take_arrived(control_message& taken) {
         std::vector<control_message>& inbox = session_->inbox();
-        for (std::size_t i = 0; i != inbox.size(); ++i) {
-            control_message& there = inbox[i];
-            if (there.tag.context != tag_.context || there.tag.operation != tag_.operation) continue;
-            to = nullptr;
-            bool drop = there.bytes.size() < sizeof m;
-            if (!drop) {
-                std::memcpy(&m, there.bytes.data(), sizeof m);
-                for (detail::loaded* one : programs_)
-                    if (one->stream() == m.stream) to = one;
-                drop = std::find(unloaded_.begin(), unloaded_.end(), m.stream) != unloaded_.end() ||
-                       m.from >= ranks_.size() || ranks_[m.from] != there.peer;
-            }
-            if (!drop && to == nullptr) continue;
-            if (drop) to = nullptr;
-            taken = std::move(there);
-            inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
-            return true;
-        }
-        return false;
+        const auto mine = std::ranges::find_if(inbox, [this](const control_message& there) {
+            return there.tag.context == tag_.context && there.tag.operation == tag_.operation;
+        });
+        if (mine == inbox.end()) return false;
+        taken = std::move(*mine);
+        inbox.erase(mine);
+        return true;
     }
+    void use(control_message&& one) {
+        message m;
+        const bool whole = one.bytes.size() >= sizeof m;
+        if (whole) std::memcpy(&m, one.bytes.data(), sizeof m);
+        if (whole && m.from < ranks_.size() && ranks_[m.from] == one.peer) {
+            const auto to = std::ranges::find(programs_, m.stream, &detail::loaded::stream);
+            if (to != programs_.end())
+                (*to)->take(m, std::span(one.bytes).subspan(sizeof m));
+            else if (!was_owed(m.stream))
+                return keep(std::move(one));
+        }
+        session_->with_lock([&] { session_->recycle(std::move(one.bytes)); });
+    }
+    // Is it a credit for a program that has ended here?
+    bool was_owed(std::uint32_t stream) {
+        const auto at = std::ranges::find(owed_, stream, &owed::stream);
+        if (at == owed_.end()) return false;
+        if (--at->credits == 0) owed_.erase(at);
+        return true;
+    }
+    // Until its program is loaded.
+    void keep(control_message&& one) {
+        const std::uint64_t bytes = sizeof one + one.bytes.size();
+        bool kept = waiting_bytes_ + bytes <= most_waiting_;
+        const rank_t from = one.peer;
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            if (kept) waiting_.push_back(std::move(one));
+        } catch (...) {
+            kept = false;
+        }
+#else
+        if (kept) waiting_.push_back(std::move(one));
+#endif
+        if (!kept) return session_->give_up({.code = errc::no_resources, .peer = from});
+        waiting_bytes_ += bytes;
+    }
+
+    struct owed {
+        std::uint32_t stream;
+        std::uint64_t credits; // that are still to come
+    };
 
     std::shared_ptr<session<X>> session_;
     rank_t rank_;
@@ -147,12 +183,16 @@ private:
     std::vector<rank_t> ranks_{}; // of the transport
     std::vector<detail::loaded*> programs_{};
     std::function<void(const message&, std::span<const std::byte>)> sees_{};
-    std::vector<std::uint32_t> unloaded_{}; // their credits may be late
+    std::vector<owed> owed_{};               // to programs that have ended
+    std::vector<control_message> waiting_{}; // for programs that are not loaded
+    std::uint64_t waiting_bytes_ = 0, most_waiting_;
+    bool has_new_ = false; // a program was loaded
 };
 template <class Communicator>
 host_nic(Communicator&) -> host_nic<std::remove_cvref_t<decltype(std::declval<Communicator&>().transport())>>;
 
-// A program of this rank, loaded. Made by nic::load. What is under way when it ends is given up, and the others are told.
+// A program of this rank, loaded. Made by nic::load. When it ends, what its host was not told of is given up, and the others are
+// told; what it owes them is sent first, if there is room for it before the deadline; else the group fails with `deadline`.
 template <class T, class O, Transport X>
 class host_program final : detail::loaded {
     static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
@@ -167,23 +207,40 @@ public:
                       "program: of another rank, or for another number of ranks");
         for (const detail::loaded* other : device.programs_)
             BOUGH_EXPECTS(other->stream() != p.head.stream, "program: its stream is taken on this device");
-        BOUGH_EXPECTS(std::find(device.unloaded_.begin(), device.unloaded_.end(), p.head.stream) ==
-                          device.unloaded_.end(),
-                      "program: its stream was taken on this device before");
+        for (const auto& past : device.owed_)
+            BOUGH_EXPECTS(past.stream != p.head.stream, "program: its stream was taken on this device before");
         places_.resize(banks());
+        // What may be under way: to every inlet, and from every send, a message for each bank.
+        std::size_t longest = 0, messages = p.inlets.size();
+        for (const slot& x : p.slots) longest = std::max<std::size_t>(longest, x.count);
+        for (const step& x : p.steps)
+            if (x.what == kind::send) messages += x.peer == everyone ? p.head.ranks : 1u;
+        payload_.reserve(longest);
+        frame_.reserve(sizeof(message) + longest * sizeof(T));
+        device.session_->reserve_control(messages * banks(), sizeof(message) + longest * sizeof(T));
+        device.owed_.reserve(device.owed_.size() + device.programs_.size() + 1);
         device.programs_.push_back(this);
+        device.has_new_ = true;
     }
     host_program(const host_program&) = delete;
     host_program& operator=(const host_program&) = delete;
     ~host_program() {
         if (told_ != rung_) fail({.code = errc::cancelled});
+        guarded([&] { drain(); });
         std::erase(device_.programs_, static_cast<detail::loaded*>(this));
-        device_.unloaded_.push_back(program_.head.stream);
+        if (const std::uint64_t credits = error_ ? 0 : credits_to_come(); credits != 0)
+            device_.owed_.push_back({program_.head.stream, credits});
     }
 
     std::uint32_t banks() const noexcept { return std::uint32_t{1} << program_.head.bank_bits; }
     std::uint32_t started() const noexcept { return rung_; } // instances; the next is of this number
-    std::uint32_t ended() const noexcept { return told_; }
+    std::uint32_t ended() const noexcept { return told_; }   // of these, that the host was told of
+    // Does this rank still wait for, or owe others, anything of what was started?
+    bool unfinished() const noexcept {
+        for (std::uint32_t k = 0; k != banks(); ++k)
+            if (unfinished(k)) return true;
+        return false;
+    }
     const status& error() const noexcept { return error_; }
     // Elements that the host brings, and that it is given.
     std::uint32_t input_count() const noexcept { return count_of(program_.inlets[bell_inlet].slot); }
@@ -197,6 +254,7 @@ public:
     // Pre: input.size() == input_count(). The input is copied.
     status start(std::span<const T> input) {
         BOUGH_EXPECTS(input.size() == input_count(), "input: not as long as the program takes");
+        if (!error_) hear_poison(errc::group_poisoned);
         if (error_) return error_;
         place& at = places_[rung_ & (banks() - 1)];
         if (state_.banks[rung_ & (banks() - 1)].epoch != rung_) return {.code = errc::would_block};
@@ -219,26 +277,30 @@ public:
         return {at.result, result_count()};
     }
 
-    // Polls once; true if every instance that was started has ended, or the program has failed.
+    // Ends the program, and the group, with a reason that is the caller's. After a failure: nothing.
+    void abort(const status& why) { fail(why); }
+
+    // Polls once; true if every instance that was started has ended and nothing is owed, or the program has failed.
     bool poll() {
         if (!device_.progress() && (++idle_ & 63u) == 0) look_around();
-        return error_ || told_ == rung_;
+        return error_ || !unfinished();
     }
-    // Until the instance has ended; no longer than the communicator's timeout.
+    // Until the instance has ended for this host; no longer than the communicator's timeout.
     const status& wait(std::uint32_t instance) {
         BOUGH_EXPECTS(is_before(instance, rung_), "wait: this instance was not started");
         wait_until([&] { return done(instance); }, places_[instance & (banks() - 1)].deadline_ns);
         return error_;
     }
-    // Enters an instance, as soon as there is a bank, and waits for its end. Pre: as start, and
-    // result.size() == result_count().
+    // Enters an instance, as soon as there is a bank, and waits for its end for this host. Never would_block. Pre: as start,
+    // and result.size() == result_count().
     status run(std::span<const T> input, std::span<T> result) {
         BOUGH_EXPECTS(result.size() == result_count(), "result: not as long as the program gives");
         const std::uint32_t instance = rung_;
         status entered = start(input);
         if (entered.code == errc::would_block) {
-            const std::uint64_t last = deadline_after(device_.session_->now_ns(), device_.timeout_ns_);
-            wait_until([&] { return (entered = start(input)).code != errc::would_block; }, last);
+            wait_until([&] { return (entered = start(input)).code != errc::would_block; },
+                       places_[instance & (banks() - 1)].deadline_ns); // of who has the bank
+            if (error_) return error_;
         }
         if (entered) return entered;
         if (wait(instance)) return error_;
@@ -273,13 +335,30 @@ private:
         }
     };
     static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
+    // Is a bank's instance, which was started, still at work? Then places_[k] is its place.
+    bool unfinished(std::uint32_t k) const noexcept { return is_before(state_.banks[k].epoch, rung_); }
+    // Until nothing is owed, or it is too late.
+    void drain() {
+        std::uint64_t last = ~std::uint64_t{0};
+        for (std::uint32_t k = 0; k != banks(); ++k)
+            if (unfinished(k)) last = std::min(last, places_[k].deadline_ns);
+        wait_until([&] { return !unfinished(); }, last);
+    }
+    // Pre: nothing is unfinished. For the next instance of every bank, from each who has not sent it.
+    std::uint64_t credits_to_come() const noexcept {
+        std::uint64_t n = 0;
+        for (std::uint32_t k = 0; k != banks(); ++k)
+            for (std::size_t i = 0; i != program_.inlets.size(); ++i)
+                if ((program_.inlets[i].flags & inlet_credit) != 0 &&
+                    state_.banks[k].expected[i] == state_.banks[k].epoch)
+                    ++n;
+        return n;
+    }
     std::uint32_t count_of(u16 slot) const noexcept { return slot == no_index ? 0 : program_.slots[slot].count; }
 
     std::uint32_t stream() const noexcept override { return program_.head.stream; }
     void take(const message& m, std::span<const std::byte> payload) override {
         if (error_) return;
-        if (m.inlet == detail::abort_inlet)
-            return end({.code = errc::peer_aborted, .cause = static_cast<errc>(m.count), .peer = m.from});
         if (payload.size() != std::size_t{m.count} * sizeof(T) || m.inlet == bell_inlet)
             return fail({.code = errc::protocol_error, .peer = m.from});
         payload_.resize(m.count);
@@ -318,16 +397,13 @@ private:
     }
     // Is there a reason to give up?
     void look_around() {
-        if (error_ || told_ == rung_) return;
-        if (const status poison = device_.session_->poison())
-            return end({.code = errc::group_poisoned,
-                        .cause = poison.cause != errc::ok ? poison.cause : poison.code,
-                        .peer = poison.peer});
+        if (error_) return;
+        if (hear_poison(errc::ok) || !unfinished()) return;
         const std::uint64_t now = device_.session_->transport().now_ns();
         for (std::uint32_t k = 0; k != banks(); ++k) {
             const bank<T>& b = state_.banks[k];
             const std::uint32_t e = places_[k].instance;
-            if (places_[k].ended || places_[k].deadline_ns == 0) continue;
+            if (!unfinished(k)) continue;
             for (std::size_t i = 0; i != program_.inlets.size(); ++i) {
                 const inlet& in = program_.inlets[i];
                 if (in.from != no_index && i != bell_inlet && !is_before(e, b.expected[i]) && device_.is_lost(in.from))
@@ -336,17 +412,21 @@ private:
             if (now >= places_[k].deadline_ns) return fail({.code = errc::deadline});
         }
     }
-    // Ends the program, and tells the others.
+    // Has the group failed? Then so has this program: with the same, or as `code`, for what begins later.
+    bool hear_poison(errc code) {
+        status poison = device_.session_->poison();
+        if (!poison) return false;
+        if (code != errc::ok)
+            poison = {
+                .code = code, .cause = poison.cause != errc::ok ? poison.cause : poison.code, .peer = poison.peer};
+        error_ = poison;
+        return true;
+    }
+    // Ends the program, and the group with it.
     void fail(const status& why) {
         if (error_) return;
-        end(why);
-        const message m{program_.head.stream,      told_, program_.head.rank, everyone, detail::abort_inlet,
-                        static_cast<u16>(why.code)};
-        for (rank_t r = 0; r != device_.size(); ++r)
-            if (r != device_.rank() && !device_.is_lost(r)) device_.send(r, std::as_bytes(std::span(&m, 1)));
-    }
-    void end(const status& why) noexcept {
-        if (!error_) error_ = why;
+        error_ = why;
+        device_.session_->give_up(why);
     }
 
     host_nic<X>& device_;

@@ -12,16 +12,21 @@
 //   if (node.rank() == 0) use(sum.result());
 //
 // `Upper` is whatever runs the program between the nodes: a host_program, or a driver of a NIC with the same members start, poll, wait,
-// error, started, done, result. The bell of the upper program is rung as soon as the local result is there, by whatever call of poll
-// finds it; processes that are not the first of their node are done with their local part.
-// *Order* nodes of consecutive ranks, and plans that keep rank order, keep it here too. *Errors* those of either program.
+// error, started, done, result, and abort(status), after which error() is one. The bell of the upper program is rung as soon as
+// the local result is there, by whatever call of poll finds it; processes that are not the first of their node are done with
+// their local part; what they owe others they send in later calls (bough/nic/run_host.hpp).
+// *Order* nodes of consecutive ranks, and plans that keep rank order, keep it here too. *Errors* those of either program. A node
+// that failed never enters the upper program, which is aborted with the local error; so are the other nodes. `deadline` where the
+// upper program takes no instance for `busy_timeout_ns` from the local result on, by the steady clock: it is aborted, too.
 // *Source* Moody et al. 2003, section 4.4 and figure 11: one and two processes per node.
 #ifndef BOUGH_NIC_RUN_TWO_LEVEL_HPP
 #define BOUGH_NIC_RUN_TWO_LEVEL_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 
@@ -32,7 +37,8 @@ template <class Local, class Upper>
 class two_level {
 public:
     // `upper`: null on a process that is not the first of its node.
-    two_level(Local& local, Upper* upper) : local_(local), upper_(upper) {
+    two_level(Local& local, Upper* upper, std::uint64_t busy_timeout_ns = 30'000'000'000)
+        : local_(local), upper_(upper), busy_timeout_(busy_timeout_ns) {
         BOUGH_EXPECTS(upper == nullptr || local.result_count() == upper->input_count(),
                       "upper: takes other than what the local program gives");
     }
@@ -42,7 +48,11 @@ public:
     status start(std::span<const T> mine) {
         BOUGH_EXPECTS(stage_ == stage::idle, "start: the last reduction has not ended");
         const std::uint32_t instance = local_.started();
-        if (const status bad = local_.start(mine)) return bad;
+        if (error_) return error_;
+        if (const status bad = local_.start(mine)) {
+            if (bad.code != errc::would_block) fail(bad);
+            return bad;
+        }
         local_instance_ = instance;
         stage_ = stage::local;
         return {};
@@ -51,12 +61,21 @@ public:
     bool poll() {
         if (stage_ == stage::local) {
             local_.poll();
-            if (local_.error()) return finish();
+            if (local_.error()) return fail(local_.error());
             if (!local_.done(local_instance_)) return false;
             if (upper_ == nullptr) return finish();
+            stage_ = stage::entering;
+            since_ = clock::now();
+        }
+        if (stage_ == stage::entering) {
             const std::uint32_t instance = upper_->started();
             const status entered = upper_->start(local_.result(local_instance_));
-            if (entered.code == errc::would_block) return upper_->poll(), false;
+            if (entered.code == errc::would_block) {
+                upper_->poll();
+                if (clock::now() - since_ < busy_timeout_) return false;
+                return fail({.code = errc::deadline});
+            }
+            if (entered) return fail(entered);
             upper_instance_ = instance;
             stage_ = stage::upper;
         }
@@ -67,17 +86,19 @@ public:
         }
         return true;
     }
-    // No longer than the timeouts of the two.
+    // No longer than the timeouts of the two, and that of a busy upper program.
     const status& wait() {
         while (!poll()) {
-            if (stage_ == stage::local)
-                local_.wait(local_instance_);
-            else
-                upper_->wait(upper_instance_);
+            if (stage_ == stage::local) local_.wait(local_instance_);
+            if (stage_ == stage::upper) upper_->wait(upper_instance_);
         }
         return error();
     }
-    const status& error() const { return upper_ != nullptr && upper_->error() ? upper_->error() : local_.error(); }
+    // The first cause.
+    const status& error() const {
+        if (error_) return error_;
+        return upper_ != nullptr && upper_->error() ? upper_->error() : local_.error();
+    }
     // What the upper program gives this node; of a reduce, at the root's.
     auto result() const {
         BOUGH_EXPECTS(upper_ != nullptr && stage_ == stage::idle, "result: of the first process of a node, at the end");
@@ -85,16 +106,27 @@ public:
     }
 
 private:
-    enum class stage : std::uint8_t { idle, local, upper };
+    enum class stage : std::uint8_t { idle, local, entering, upper };
+    using clock = std::chrono::steady_clock;
     bool finish() noexcept {
         stage_ = stage::idle;
         return true;
+    }
+    // For good; the other nodes must not wait for this one.
+    bool fail(status why) {
+        if (!error_) error_ = why;
+        why.peer = no_rank; // of other numbers
+        if (upper_ != nullptr && !upper_->error()) upper_->abort(why);
+        return finish();
     }
 
     Local& local_;
     Upper* upper_;
     std::uint32_t local_instance_ = 0, upper_instance_ = 0;
     stage stage_ = stage::idle;
+    std::chrono::nanoseconds busy_timeout_;
+    clock::time_point since_{}; // the local result is there
+    status error_{};
 };
 
 } // namespace bough::nic
