@@ -249,7 +249,7 @@ TEST_CASE("shared_memory: a sleeping rank is woken") {
     const double* told = group.of(1).numbers;
     CAPTURE(told[0], told[1], told[2]);
     CHECK(told[0] < 0.9 * told[1]); // it slept
-    CHECK(told[2] < 1000);         // milliseconds, on average, however busy the machine is
+    CHECK(told[2] < 1000);          // milliseconds, on average, however busy the machine is
 }
 
 TEST_CASE("shared_memory: wait keeps its deadline") {

@@ -59,7 +59,7 @@ int verify(const verify_arguments&);
 
 struct nic_arguments {
     plan_arguments plan;
-    std::string rank; // empty: every rank
+    std::string rank;   // empty: every rank
     std::string target; // empty: host
     std::string op = "sum";
     std::string type = "int64";
