@@ -506,7 +506,7 @@ refuses "--provider: goes with one_sided" tune allreduce --provider shm
 run 0 predict rdma --ranks 16 --bytes 64
 prints "      16      64                   3       3      3              27.32    33.72           46.91      1K"
 json predict rdma --ranks 8,512 --bytes 4,4K --format json
-grep -q '"best_k":7' "$scratch/out" || fail "$command_line: 8 ranks, 4 bytes: not k = 7"
+grep -q '"best_k": 7,' "$scratch/out" || fail "$command_line: 8 ranks, 4 bytes: not k = 7"
 json predict rdma --ranks 4 --bytes 8 --measure in_process --json
 prints '"residual_rms"'
 refuses "MODEL: there is no 'pigeon'; known is rdma" predict pigeon
