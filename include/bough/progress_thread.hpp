@@ -223,9 +223,10 @@ private:
     void run() {
         std::uint32_t idle = 0;
         bool slept = false;
-        for (std::uint32_t turn = 0; !stopping_.load(std::memory_order_relaxed); ++turn) {
+        for (std::uint32_t turn = 0;; ++turn) {
             bool moved = false;
-            bell_->clear(); // what is started from here on rings again
+            bell_->clear(); // what is started from here on rings again; what rang before is seen below
+            if (stopping_.load(std::memory_order_relaxed)) return;
             // Deadlines pass, whatever the traffic.
             if (!progress(std::exchange(slept, false) || turn % 64 == 63, moved) && !moved) {
                 bell_->wait();

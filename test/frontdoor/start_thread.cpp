@@ -129,3 +129,11 @@ TEST_CASE("progress_thread: it sleeps while what is in flight waits for a late r
     CHECK(busy == 0);
     CHECK(woken == 2);
 }
+TEST_CASE("progress_thread: one that is ended soon after it was made ends") {
+    std::atomic<int> spent{0};
+    for (int turn = 0; turn != 20'000; ++turn) {
+        progress_thread helper;
+        for (int i = 0; i != turn % 50 * 100; ++i) spent.fetch_add(1, std::memory_order_relaxed);
+    }
+    CHECK(spent != 0);
+}
