@@ -11,6 +11,7 @@
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -217,6 +218,28 @@ TEST_CASE("session: messages of another epoch") {
     CHECK(p.rank.done());
     CHECK(p.rank.data[0] == 0x0303'0303'0303'0303u);
     CHECK(p.rank.session.stale_messages() == 1);
+}
+
+TEST_CASE("session: what survivors say in an epoch that is broken before it begins here is heard") {
+    in_process world(2);
+    session<in_process::endpoint> receiver(world.connect(0));
+    auto sender = world.connect(1);
+    const std::array<std::byte, 24> said{std::byte{3}};
+    // From a rank that has shrunk already, has failed again, and asks what now.
+    for (const std::uint32_t segment : {detail::abort_segment, detail::control_segment, detail::control_segment}) {
+        envelope tag;
+        tag.epoch = 2;
+        tag.operation = 7;
+        tag.segment = segment;
+        REQUIRE(sender.post_send(0, tag, said, 1) == posted::complete);
+    }
+    for (int i = 0; i != 10; ++i) receiver.progress();
+    CHECK_FALSE(receiver.poison());
+    receiver.begin_epoch();
+    CHECK(receiver.poison());
+    REQUIRE(receiver.inbox().size() == 2);
+    for (const control_message& m : receiver.inbox()) CHECK(std::ranges::equal(m.bytes, said));
+    CHECK(receiver.stale_messages() == 0);
 }
 
 TEST_CASE("session: an operation that is given up has given all its memory back") {

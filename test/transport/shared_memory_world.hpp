@@ -12,8 +12,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <span>
 #include <sys/mman.h>
@@ -106,7 +108,8 @@ public:
             wire w(*board_, r, ranks);
             try {
                 f(w, board_->reports[r]);
-            } catch (...) {
+            } catch (const std::exception& e) {
+                std::fprintf(stderr, "rank %u ends with: %s\n", r, e.what());
                 ::_exit(3);
             }
             ::_exit(0);

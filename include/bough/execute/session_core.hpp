@@ -367,7 +367,9 @@ private:
         if (poison_) return;
         poison_ = why;
         told_ = 0;
-        early_.drop([this](const event& e) { return e.envelope.epoch == epoch_; });
+        // What survivors say to each other is of use in a broken group, too: it lies there while an epoch begins.
+        early_.drop(
+            [this](const event& e) { return e.envelope.epoch == epoch_ && e.envelope.segment != control_segment; });
         flush();
     }
     // Sends what others must be told. If there is no memory for that, some other time.
