@@ -12,26 +12,29 @@
 
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/status.hpp>
 #include <bough/model/fit_rdma.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace bough {
 
 struct remote_write_timing_options {
-    std::vector<std::uint64_t> bytes{8, 64, 512, 4096, 16384}; // multiples of 8
+    std::vector<std::uint64_t> bytes{8, 64, 512, 4096, 16384}; // multiples of 8, at least 8
     std::uint32_t rounds = 20;                                 // of each kind, size and part
     std::uint32_t parts = 21;
-    std::uint64_t first_byte =
-        0; // of what is used in each region, in lines of 64 bytes: 128 bytes, and 8 times the longest put
+    // Of what is used in each region, a multiple of 64: 128 bytes, and 8 times the longest put.
+    std::uint64_t first_byte = 0;
     std::uint64_t timeout_ns = 30'000'000'000; // of all of it
 };
 
@@ -51,8 +54,17 @@ class remote_write_timer {
 public:
     remote_write_timer(X& x, const remote_write_timing_options& o) : x_(x), options_(o), began_ns_(x.now_ns()) {
         longest_ = *std::max_element(o.bytes.begin(), o.bytes.end());
-        BOUGH_EXPECTS(x.region().size() >= o.first_byte + 128 + burst * longest_, "region: too small for these puts");
-        for (auto& source : sources_) source.assign(static_cast<std::size_t>(longest_ / 8), 0);
+        const std::uint64_t room = x.region().size();
+        BOUGH_EXPECTS(o.first_byte + 128 >= 128 && o.first_byte + 128 <= room &&
+                          longest_ <= (room - o.first_byte - 128) / burst,
+                      "region: too small for these puts");
+        for (auto& source : own_->sources) source.assign(static_cast<std::size_t>(longest_ / 8), 0);
+        // Numbers of earlier calls, which lie in the region still, are none of this one's.
+        std::byte* const calls = x.region().data() + o.first_byte + 64 + remote_words::word;
+        const std::uint64_t call = remote_words::read(calls) + 1;
+        remote_words::write(calls, call);
+        number_ = call << 32;
+        own_->farewell = number_ | 0xffff'ffffu;
     }
 
     remote_write_timing run() {
@@ -78,6 +90,7 @@ public:
         }
         if (me == 0) in_memory(found.samples);
         finish();
+        take_back();
         found.result = result_;
         if (me == 0 && !result_) found.fit = model::fit_rdma(found.samples);
         return found;
@@ -97,7 +110,7 @@ private:
         return least;
     }
     std::span<const std::byte> next_source() {
-        auto& source = sources_[++number_ & 1];
+        auto& source = own_->sources[++number_ & 1];
         until([&] { return pending_ == 0; }); // what reads it
         std::fill_n(source.begin(), bytes_ / 8, number_);
         return std::as_bytes(std::span(source).first(static_cast<std::size_t>(bytes_ / 8)));
@@ -121,8 +134,8 @@ private:
             until([&] { return remote_words::read(here(options_.first_byte)) == number_; });
         } else {
             for (std::uint32_t i = count; i-- != 0;) arrived(slot(i));
-            word_ = number_;
-            put(options_.first_byte, std::as_bytes(std::span(&word_, 1)));
+            own_->done = number_;
+            put(options_.first_byte, std::as_bytes(std::span(&own_->done, 1)));
         }
     }
     // What has come is whole: its last word, or, where bytes land in any order, every word is this round's.
@@ -166,22 +179,35 @@ private:
         std::array<event, 4> events;
         const std::size_t found = x_.poll(events);
         for (std::size_t i = 0; i != found; ++i) {
-            if (events[i].what == event::kind::lost && !closing_) lost_ = events[i].peer;
+            if (events[i].what == event::kind::lost && matters(events[i].peer)) lost_ = events[i].peer;
             if (events[i].what == event::kind::complete) --pending_;
         }
-        if (++polls_ % 256 == 0 && x_.now_ns() - began_ns_ > options_.timeout_ns) result_ = {.code = errc::deadline};
+        if (++polls_ % 256 == 0 && !result_ && x_.now_ns() - began_ns_ > options_.timeout_ns)
+            result_ = {.code = errc::deadline};
         return lost_ != no_rank;
     }
+    // Once rank 0 has all it wants, ranks go one by one.
+    bool matters(rank_t peer) const noexcept { return !finishing_ || (x_.rank() != 0 && peer == 0 && !closing_); }
     // Nobody goes before rank 0 says so; the others wait for that word alone.
     void finish() {
-        word_ = ~std::uint64_t{0};
+        finishing_ = true;
+        const std::uint64_t at = options_.first_byte + 64;
         if (x_.rank() == 0)
             for (rank_t r = 1; r != x_.size() && !result_; ++r)
-                put(options_.first_byte + 64, std::as_bytes(std::span(&word_, 1)), r);
+                put(at, std::as_bytes(std::span(&own_->farewell, 1)), r);
         else
-            until([&] { return remote_words::read(here(options_.first_byte + 64)) == word_; });
+            until([&] { return remote_words::read(here(at)) == own_->farewell; });
         closing_ = true;
         until([&] { return pending_ == 0; });
+    }
+    // After an error puts may be under way. What the network does not give back within a second stays its own.
+    void take_back() {
+        const std::uint64_t last_ns =
+            deadline_after(x_.now_ns(), std::min<std::uint64_t>(options_.timeout_ns, 1'000'000'000));
+        while (pending_ != 0 && x_.now_ns() < last_ns) (void)heard_of_loss();
+        if (pending_ == 0) return;
+        memory* const left = own_.release();
+        left->next = left_.exchange(left);
     }
     void in_memory(std::vector<model::rdma_sample>& samples) {
         constexpr std::size_t count = 2048; // of doubles: in a cache
@@ -203,23 +229,32 @@ private:
 
     X& x_;
     remote_write_timing_options options_;
-    std::uint64_t began_ns_, longest_ = 0, bytes_ = 0, number_ = 0, ids_ = 0, pending_ = 0, word_ = 0;
+    std::uint64_t began_ns_, longest_ = 0, bytes_ = 0, number_ = 0, ids_ = 0, pending_ = 0;
     double put_ns_ = 0;
     rank_t lost_ = no_rank;
     std::uint32_t polls_ = 0;
-    std::array<std::vector<std::uint64_t>, 2> sources_;
+    struct memory { // that puts read
+        std::array<std::vector<std::uint64_t>, 2> sources;
+        std::uint64_t done = 0, farewell = 0;
+        memory* next = nullptr;
+    };
+    static inline std::atomic<memory*> left_{nullptr}; // with networks, for good
+    std::unique_ptr<memory> own_ = std::make_unique<memory>();
     status result_{};
-    bool closing_ = false;
+    bool finishing_ = false, closing_ = false;
 };
 
 } // namespace detail
 
-// Collective. Pre: at least two ranks; nothing else uses that part of the regions, which is no longer zero afterwards; the
-// options are equal on all ranks. Ranks above 1 wait; `fit` and `samples` are rank 0's.
+// Collective. Pre: at least two ranks; the options are equal on all ranks; that part of the regions is zero, or as earlier calls
+// with the same options left it, and nothing else uses it. Ranks above 1 wait; `fit` and `samples` are rank 0's.
 template <RemoteWriteTransport X>
 remote_write_timing measure_remote_writes(X& x, const remote_write_timing_options& options = {}) {
     BOUGH_EXPECTS(x.size() >= 2, "size: needs two ranks");
     BOUGH_EXPECTS(!options.bytes.empty() && options.rounds != 0 && options.parts != 0, "options: nothing to measure");
+    BOUGH_EXPECTS(std::ranges::all_of(options.bytes, [](std::uint64_t b) { return b >= 8 && b % 8 == 0; }),
+                  "bytes: multiples of 8, at least 8");
+    BOUGH_EXPECTS(options.first_byte % 64 == 0, "first_byte: a multiple of 64");
     return detail::remote_write_timer<X>(x, options).run();
 }
 
