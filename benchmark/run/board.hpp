@@ -4,8 +4,10 @@
 #define BOUGH_BENCHMARK_RUN_BOARD_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -42,11 +44,15 @@ public:
         : board_(&board), rank_(rank), ranks_(ranks) {}
     bough::rank_t rank() const noexcept { return rank_; }
     bough::rank_t size() const noexcept { return ranks_; }
-    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
+    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        const std::uint64_t last = bough::deadline_after(bough::detail::steady_now_ns(), timeout_ns);
         std::byte* said = board_->said[turn_++ & 1];
         std::memcpy(said + rank_ * mine.size(), mine.data(), mine.size());
         board_->came.fetch_add(1);
-        while (board_->came.load() < turn_ * ranks_) std::this_thread::yield();
+        while (board_->came.load() < turn_ * ranks_) {
+            if (bough::detail::steady_now_ns() >= last) return {.code = bough::errc::deadline};
+            std::this_thread::yield();
+        }
         std::memcpy(all.data(), said, all.size());
         return {};
     }

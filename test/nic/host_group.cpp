@@ -104,7 +104,7 @@ TEST_CASE("the failure of a program poisons the group, and the group's failure e
         std::vector<seen> all(ranks);
         in_process world{ranks};
         world.run([&](auto transport) {
-            communicator comm{std::move(transport), communicator_options{.timeout_ns = 200'000'000}};
+            communicator comm{std::move(transport), communicator_options{.timeout_ns = 60'000'000'000}};
             nic::host_nic device{comm};
             const double one = 1;
             seen& mine = all[comm.rank()];

@@ -301,6 +301,7 @@ prints_not "a fifth cost says otherwise"
 run 0 nic --choose --ranks 64 --elements 65535 --nic-costs 2.1us,0.42us,1.5us,9.2us,2.95us
 prints "hosts: 65535 elements are combined in the time of one; a fifth cost says otherwise"
 prints_not "NICs: 65535"
+refuses "--nic-costs: c of two elements is no less than c of one" nic --choose --ranks 64 --nic-costs 1us,1us,10us,1us,5us
 refuses "--nic-costs: needs four times: L,r,c,C" nic --choose --ranks 64 --nic-costs 1,2,3
 refuses "--choose: needs --ranks" nic --choose
 run 0 nic reduce --choose --ranks 4 --root 0
@@ -501,6 +502,8 @@ grep -q '"static_bytes":[1-9]' "$scratch/out" || fail "$command_line: no thresho
 refuses "--bytes: blocks and pieces have 64 bytes to 16M" tune one_sided --bytes 8..64
 refuses "--transport: there is no 'pigeon' to write remotely over" tune one_sided --transport pigeon
 refuses "--provider: goes with one_sided" tune allreduce --provider shm
+refuses "--provider: goes with fabric" tune one_sided --transport in_process --provider shm
+refuses "--ranks: one_sided is measured between 2 ranks, not '2..9'" tune one_sided --ranks 2..9
 
 # --- predict ---
 run 0 predict rdma --ranks 16 --bytes 64
@@ -513,7 +516,11 @@ refuses "MODEL: there is no 'pigeon'; known is rdma" predict pigeon
 refuses "--parameters: needs eight costs" predict rdma --parameters 1,2,3
 refuses "--parameters: needs eight costs" predict rdma --parameters 1,2,3,4,5,6,7,-8
 refuses "--measure: does not go with --parameters" predict rdma --measure in_process --parameters 1,2,3,4,5,6,7,8
-refuses "--transport: there is no 'pigeon' to write remotely over" predict rdma --measure pigeon
+refuses "--measure: there is no 'pigeon' to write remotely over" predict rdma --measure pigeon
+refuses "--provider: goes with --measure fabric" predict rdma --provider tcp
+refuses "--provider: goes with fabric" predict rdma --measure in_process --provider tcp
+run 0 predict rdma --ranks 4 --bytes 8 --blocks 18446744073709551615,1K
+prints "1K"
 refuses "--blocks: a block holds at least a byte" predict rdma --blocks 0
 
 # --- measure ---
@@ -685,6 +692,7 @@ if "$bough" run barrier --ranks 2 --transport fabric --iterations 1 >/dev/null 2
     run 0 run allreduce --ranks 3 --transport fabric --provider shm --bytes 8,64K --iterations 3
     prints "right: $((3 * (1 + 8192) * 3)) elements"
     refuses "--provider: libfabric has none of that name here" run reduce --ranks 2 --transport fabric --provider pigeon
+    refuses "--provider: none that libfabric has here does what is needed" tune one_sided --transport fabric --provider pigeon
 fi
 refuses "--iterations: needs a whole number" run reduce --ranks 3 --iterations lots
 

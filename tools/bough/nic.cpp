@@ -27,7 +27,7 @@ namespace {
 
 namespace nics = bough::nic;
 
-constexpr std::uint64_t most_steps_times_ranks = std::uint64_t{1} << 30; // about half a gigabyte
+constexpr std::uint64_t most_steps_times_ranks = std::uint64_t{1} << 30; // up to 1.2 gigabytes
 
 constexpr std::array<const nics::capabilities*, 10> targets{&nics::host::limits,  &nics::simulated::limits,
                                                             &nics::xdp::limits,   &nics::tc::limits,
@@ -116,6 +116,7 @@ bough::model::lrc costs_of(const char* argument, const std::string& text, std::u
     }
     if (ns.size() != 4 && ns.size() != 5)
         throw usage_error(argument, "needs four times: L,r,c,C; a fifth is c of two elements");
+    if (ns.size() == 5 && ns[4] < ns[2]) throw usage_error(argument, "c of two elements is no less than c of one");
     const double more = ns.size() == 5 ? ns[4] - ns[2] : 0;
     return {.message_latency_ns = ns[0],
             .receive = {ns[1], 0},

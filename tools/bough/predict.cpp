@@ -74,6 +74,91 @@ row row_of(const rdma& m, bough::rank_t ranks, std::uint64_t bytes, const std::v
     return r;
 }
 
+// What they take by messages, of `bytes` over `of` ranks.
+struct by_messages {
+    bough::rank_t of;
+    std::uint64_t bytes;
+    double broadcast_ns, allreduce_ns;
+};
+// `RANKS:BYTES:BROADCAST:ALLREDUCE,...`, us.
+std::vector<by_messages> parse_messages(const std::string& text) {
+    constexpr const char* option = "--messages";
+    const auto microseconds = [&](const std::string& typed) {
+        double value = 0;
+        const auto [stop, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
+        if (error != std::errc{} || stop != typed.data() + typed.size() || !std::isfinite(value) || value <= 0)
+            throw usage_error(option, "needs a time in us above 0, not '" + typed + "'");
+        return value * 1000;
+    };
+    std::vector<by_messages> known;
+    std::istringstream items(text);
+    for (std::string item; std::getline(items, item, ',');) {
+        std::vector<std::string> parts;
+        std::istringstream in(item);
+        for (std::string part; std::getline(in, part, ':');) parts.push_back(part);
+        if (parts.size() != 4) throw usage_error(option, "needs RANKS:BYTES:BROADCAST:ALLREDUCE, not '" + item + "'");
+        const auto of = static_cast<bough::rank_t>(parse_number(option, parts[0], 2, bough::no_rank - 1));
+        for (const std::uint64_t bytes : parse_sizes(option, parts[1]))
+            known.push_back({of, bytes, microseconds(parts[2]), microseconds(parts[3])});
+    }
+    return known;
+}
+
+// Beside it, by writes, the allreduce of the k of the middle.
+struct saving {
+    row writes;
+    double broadcast_ns, allreduce_ns; // by messages
+    double best_ns, worst_ns;          // the allreduce by writes
+    double of_broadcast, of_best, of_worst;
+};
+saving saving_of(const rdma& m, bough::rank_t ranks, const by_messages& known,
+                 const std::vector<std::uint64_t>& blocks) {
+    using namespace bough::model;
+    saving s{};
+    s.writes = row_of(m, ranks, known.bytes, blocks);
+    s.broadcast_ns = extrapolated_ns(known.broadcast_ns, known.of, ranks);
+    s.allreduce_ns = extrapolated_ns(known.allreduce_ns, known.of, ranks);
+    const auto allreduce = [&](rdma_case which) {
+        return allreduce_ns(m, ranks, s.writes.k[1], known.bytes, s.writes.block, which);
+    };
+    s.best_ns = allreduce(rdma_case::best);
+    s.worst_ns = allreduce(rdma_case::worst);
+    if (ranks == 1) return s; // nothing to save
+    s.of_broadcast = benefit(s.writes.broadcast_ns, s.broadcast_ns);
+    s.of_best = benefit(s.best_ns, s.allreduce_ns);
+    s.of_worst = benefit(s.worst_ns, s.allreduce_ns);
+    return s;
+}
+json json_of(const saving& s) {
+    return {{"ranks", s.writes.ranks},
+            {"bytes", s.writes.bytes},
+            {"k", s.writes.k[1]},
+            {"block_bytes", s.writes.block},
+            {"broadcast_messages_ns", s.broadcast_ns},
+            {"broadcast_writes_ns", s.writes.broadcast_ns},
+            {"broadcast_benefit", s.of_broadcast},
+            {"allreduce_messages_ns", s.allreduce_ns},
+            {"allreduce_writes_best_ns", s.best_ns},
+            {"allreduce_writes_worst_ns", s.worst_ns},
+            {"allreduce_benefit_best", s.of_best},
+            {"allreduce_benefit_worst", s.of_worst}};
+}
+void print(const saving& s) {
+    const auto us = [](int width, double ns) { std::cout << std::setw(width) << ns / 1000; };
+    const auto percent = [](int width, double part) { std::cout << std::setw(width) << part * 100 << " %"; };
+    std::cout << std::setw(8) << s.writes.ranks << std::setw(8) << size_text(s.writes.bytes);
+    us(22, s.broadcast_ns);
+    us(9, s.writes.broadcast_ns);
+    percent(8, s.of_broadcast);
+    std::cout << std::setw(14) << s.writes.k[1];
+    us(10, s.allreduce_ns);
+    us(14, s.best_ns);
+    us(9, s.worst_ns);
+    percent(7, s.of_best);
+    percent(7, s.of_worst);
+    std::cout << '\n';
+}
+
 json json_of(const rdma& m) {
     json document{{"name", "rdma"}};
     for (const auto& [name, member] : parameters) document[name] = m.*member;
@@ -90,8 +175,10 @@ int predict(const predict_arguments& typed) {
     if (!typed.parameters.empty() && !typed.transport.empty())
         throw usage_error("--measure", "does not go with --parameters");
     if (!typed.parameters.empty()) m = parse_parameters(typed.parameters), source = "as typed";
+    if (!typed.provider.empty() && typed.transport.empty())
+        throw usage_error("--provider", "goes with --measure fabric");
     if (!typed.transport.empty()) {
-        const bough::remote_write_timing found = measure_over({typed.transport, typed.provider});
+        const bough::remote_write_timing found = measure_over({typed.transport, typed.provider, "--measure"});
         if (found.fit.error) throw bough::error(found.fit.error);
         m = found.fit.model;
         source = "measured, " + typed.transport + ", two ranks";
@@ -103,15 +190,22 @@ int predict(const predict_arguments& typed) {
     std::istringstream in(typed.ranks);
     for (std::string item; std::getline(in, item, ',');) ranks.push_back(parse_ranks(item));
     if (ranks.empty()) throw usage_error("--ranks", "needs a list, as 4,16,512");
-    const auto sizes = parse_size_range("--bytes", typed.bytes), blocks = parse_sizes("--blocks", typed.blocks);
+    if (!typed.bytes.empty() && !typed.messages.empty())
+        throw usage_error("--bytes", "does not go with --messages, which names them");
+    const auto sizes = parse_size_range("--bytes", typed.bytes.empty() ? "4..4K" : typed.bytes),
+               blocks = parse_sizes("--blocks", typed.blocks);
+    const std::vector<by_messages> compared = parse_messages(typed.messages);
     for (const std::uint64_t block : blocks)
         if (block == 0) throw usage_error("--blocks", "a block holds at least a byte");
 
     if (typed.format == "json") {
         json document{{"model", json_of(m)}, {"source", source}, {"rows", json::array()}};
         if (!measured.is_null()) document["measured"] = measured;
-        for (const bough::rank_t p : ranks)
+        for (const bough::rank_t p : ranks) {
+            for (const by_messages& known : compared)
+                document["rows"].push_back(json_of(saving_of(m, p, known, blocks)));
             for (const std::uint64_t bytes : sizes) {
+                if (!compared.empty()) break;
                 const row r = row_of(m, p, bytes, blocks);
                 document["rows"].push_back({{"ranks", p},
                                             {"bytes", bytes},
@@ -123,6 +217,7 @@ int predict(const predict_arguments& typed) {
                                             {"block_bytes", r.block},
                                             {"broadcast_ns", r.broadcast_ns}});
             }
+        }
         print(std::cout, document);
         return 0;
     }
@@ -133,6 +228,14 @@ int predict(const predict_arguments& typed) {
     if (!measured.is_null())
         std::cout << "  the model is off by " << std::lround(100 * measured["residual_rms"].get<double>())
                   << " % (rms), at most by " << std::lround(100 * measured["residual_max"].get<double>()) << " %\n";
+    if (!compared.empty()) {
+        std::cout << "\n   ranks   bytes   broadcast: messages   writes   benefit   allreduce: k  messages"
+                     "   writes: best    worst   benefit, both\n"
+                  << std::fixed << std::setprecision(1);
+        for (const bough::rank_t p : ranks)
+            for (const by_messages& known : compared) print(saving_of(m, p, known, blocks));
+        return 0;
+    }
     std::cout << "\n   ranks   bytes   best k: best case  middle  worst   reduce, us: best    worst   broadcast, us"
                  "   block\n"
               << std::fixed << std::setprecision(2);

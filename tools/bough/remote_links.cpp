@@ -9,8 +9,10 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,17 +49,25 @@ struct report {
 // Calls body(regions, wire, report) on both ranks; only rank 0's report is looked at.
 template <class Sample, class Body>
 report<Sample> on_two_ranks(const remote_medium& medium, std::uint64_t region_bytes, const Body& body) {
+    if (!medium.provider.empty() && medium.transport != "fabric") throw usage_error("--provider", "goes with fabric");
     if (medium.transport == "in_process") {
         bough::in_process_regions world(2, {.region_bytes = region_bytes});
         bough::testing::thread_wire_up wires{2};
         std::array<report<Sample>, 2> told;
+        std::array<std::exception_ptr, 2> thrown;
         const auto rank = [&](bough::rank_t r) {
-            auto wire = wires.of(r);
-            body(world.connect(r), wire, told[r]);
+            try {
+                auto wire = wires.of(r);
+                body(world.connect(r), wire, told[r]);
+            } catch (...) {
+                thrown[r] = std::current_exception();
+            }
         };
         std::thread other(rank, bough::rank_t{1});
         rank(0);
         other.join();
+        for (const std::exception_ptr& t : thrown)
+            if (t) std::rethrow_exception(t);
         return told[0];
     }
 #ifdef BOUGH_TOOL_HAS_SHARED_MEMORY
@@ -95,9 +105,16 @@ report<Sample> on_two_ranks(const remote_medium& medium, std::uint64_t region_by
 #endif
     for (const char* name : {"shared_memory", "fabric"})
         if (medium.transport == name)
-            throw usage_error("--transport", "this bough was built without remote writes over " + medium.transport);
-    throw usage_error("--transport", "there is no '" + medium.transport +
-                                         "' to write remotely over; known are in_process, shared_memory, fabric");
+            throw usage_error(medium.argument, "this bough was built without remote writes over " + medium.transport);
+    throw usage_error(medium.argument, "there is no '" + medium.transport +
+                                           "' to write remotely over; known are in_process, shared_memory, fabric");
+}
+
+void check(const bough::status& result) {
+    constexpr std::string_view provider = "provider: ";
+    if (result.argument != nullptr && std::string_view(result.argument).starts_with(provider))
+        throw usage_error("--provider", result.argument + provider.size());
+    bough::detail::throw_if(result);
 }
 
 } // namespace
@@ -110,7 +127,7 @@ bough::remote_write_timing measure_over(const remote_medium& medium,
             const bough::remote_write_timing timed = bough::measure_remote_writes(regions, options);
             told.keep(timed.result, timed.samples);
         });
-    bough::detail::throw_if(found.result);
+    check(found.result);
     bough::remote_write_timing timing;
     timing.samples = found.kept();
     timing.fit = bough::model::fit_rdma(timing.samples);
@@ -127,7 +144,7 @@ bough::one_sided_tuning tune_over(const remote_medium& medium, const bough::one_
             told.keep(tuned.result, tuned.samples);
             told.static_bytes = tuned.static_bytes;
         });
-    bough::detail::throw_if(found.result);
+    check(found.result);
     bough::one_sided_tuning tuning;
     tuning.static_bytes = found.static_bytes;
     tuning.samples = found.kept();

@@ -11,10 +11,12 @@
 namespace cli {
 
 // Of remote writes: in_process (threads), shared_memory, fabric (processes). `provider` as fi_info names it; empty: libfabric's
-// choice. Throws usage_error for a name that there is not, or that this bough was built without; bough::error if a rank fails.
+// choice. Throws usage_error for a name that there is not, or that this bough was built without, and for a provider that does
+// not go with it; bough::error if a rank fails.
 struct remote_medium {
     std::string transport = "shared_memory";
     std::string provider{};
+    const char* argument = "--transport"; // which names the transport
 };
 
 // What rank 0 gets; without an error.

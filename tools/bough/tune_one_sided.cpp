@@ -15,6 +15,8 @@
 namespace cli {
 
 int tune_one_sided(const tune_arguments& typed) {
+    if (typed.ranks != tune_arguments{}.ranks && typed.ranks != "2")
+        throw usage_error("--ranks", "one_sided is measured between 2 ranks, not '" + typed.ranks + "'");
     const remote_medium medium{typed.transport, typed.provider};
     const auto sizes = parse_size_range("--bytes", typed.bytes.empty() ? "64..64K" : typed.bytes);
     const std::uint64_t least = sizes.front(), most = sizes.back();

@@ -4,6 +4,7 @@
 //   const auto m = bough::model::giganet_2003;
 //   broadcast_ns(m, 16, 4608, 3072);                    // 16 ranks, 4.5 KiB in blocks of 3 KiB
 //   best_degree(m, 512, 64, rdma_case::middle);         // 3
+//   benefit(broadcast_ns(m, 512, 4, 3072), extrapolated_ns(55'000, 16, 512)); // of messages that take 55 us over 16 ranks
 //
 // For one block, and for trees whose steps are full, they equal a walk of the schedule (bough/model/walk.hpp). The pseudo-code
 // of Fig. 22 multiplies by the number of all nodes where the text has the number of senders; the text is followed.
@@ -40,7 +41,7 @@ constexpr double broadcast_ns(const rdma& m, rank_t ranks, std::uint64_t bytes, 
     BOUGH_EXPECTS(ranks >= 1, "size: a group needs at least one rank");
     BOUGH_EXPECTS(block_bytes >= 1, "block_bytes: a block holds at least a byte");
     if (ranks == 1) return 0;
-    const std::uint64_t blocks = bytes == 0 ? 1 : (bytes + block_bytes - 1) / block_bytes;
+    const std::uint64_t blocks = bytes == 0 ? 1 : bytes / block_bytes + (bytes % block_bytes != 0);
     const std::uint64_t first = std::min(bytes, block_bytes), last = bytes - (blocks - 1) * block_bytes;
     const double step = m.send_ns(0, 1, bytes) + m.dma_startup_ns + m.nic_ns + m.transmit_ns(bytes) +
                         static_cast<double>(blocks) * m.acknowledgement_ns;
@@ -88,6 +89,25 @@ constexpr rank_t best_degree_by(rank_t ranks, const Price& price) {
 // Fig. 40. The broadcast and the copies of an allreduce are the same for every k, so it is its best k too.
 constexpr rank_t best_degree(const rdma& m, rank_t ranks, std::uint64_t bytes, rdma_case which) {
     return best_degree_by(ranks, [&](rank_t k) { return degree_k_reduce_ns(m, ranks, k, bytes, which); });
+}
+
+// An allreduce: such a reduction, then the broadcast. Pre: as both.
+constexpr double allreduce_ns(const rdma& m, rank_t ranks, rank_t k, std::uint64_t bytes, std::uint64_t block_bytes,
+                              rdma_case which) {
+    return degree_k_reduce_ns(m, ranks, k, bytes, which) + broadcast_ns(m, ranks, bytes, block_bytes);
+}
+
+// 7.1, 7.2: how long a binomial broadcast, reduction or allreduce by messages takes over `ranks` ranks if it takes `ns` over
+// `of`: each of its ceil(log2) steps as long as one of those. Pre: ranks >= 1, of >= 2.
+constexpr double extrapolated_ns(double ns, rank_t of, rank_t ranks) {
+    BOUGH_EXPECTS(ranks >= 1, "size: a group needs at least one rank");
+    BOUGH_EXPECTS(of >= 2, "of: one rank alone sends no message");
+    return ns * static_cast<int>(std::bit_width(ranks - 1)) / static_cast<int>(std::bit_width(of - 1));
+}
+// The part of what messages take that writes save; negative if they take longer. Pre: messages_ns > 0.
+constexpr double benefit(double writes_ns, double messages_ns) {
+    BOUGH_EXPECTS(messages_ns > 0, "messages_ns: nothing to save from");
+    return 1 - writes_ns / messages_ns;
 }
 
 // Of the block sizes given that with the fastest broadcast; of equals the first. Pre: there is one.

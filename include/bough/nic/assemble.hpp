@@ -22,7 +22,7 @@
 // *Errors*   what the target cannot run is refused, with the reason and the figures, to all ranks alike; the plan is taken as
 //            verified
 // *Time*     O(steps x ranks / 64), and O(steps of one rank squared / 64) for each rank
-// *Memory*   O(steps x ranks): three bits for each step of all ranks and each rank, 400 MB for a binomial tree of 16384
+// *Memory*   O(steps x ranks), as bough/nic/check.hpp: 700 MB for a binomial tree of 16384 ranks
 #ifndef BOUGH_NIC_ASSEMBLE_HPP
 #define BOUGH_NIC_ASSEMBLE_HPP
 

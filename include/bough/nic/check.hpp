@@ -16,8 +16,8 @@
 //                                before anything comes, since no arrival would ever run it
 //   room                         no message can come before its slot and its counter have served the turn before: there is a
 //                                credit, or what follows from the steps of all ranks (bough/nic/detail/network.hpp)
-// Time: O(steps x ranks / 64 + steps of a rank squared). Memory: O(steps x ranks): three bits for each step
-// of all ranks, or message that it waits for, and each rank: 400 MB for 16384 ranks in a binomial tree.
+// Time: O(steps x ranks / 64 + steps of a rank squared). Memory: O(steps x ranks): three bits for each rank and each step,
+// inlet and credit of all ranks, of which a binomial tree has about seven a rank: 700 MB for 16384 ranks.
 #ifndef BOUGH_NIC_CHECK_HPP
 #define BOUGH_NIC_CHECK_HPP
 
