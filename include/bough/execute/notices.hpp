@@ -55,11 +55,13 @@ public:
         if (result != posted::complete) early.release(e.id);
         return true;
     }
-    // Memory for so many more; and the memory of one that was read.
+    // Memory for so many more, until unreserve; and the memory of one that was read. If it throws, nothing has changed.
     void reserve(std::size_t messages, std::size_t bytes) {
-        under_way_.reserve(under_way_.capacity() + messages);
+        under_way_.reserve(under_way_.size() + room() + messages);
         spare_.reserve(messages, bytes);
     }
+    void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
+    std::size_t room() const noexcept { return spare_.room(); } // messages that memory is reserved for
     void recycle(std::vector<std::byte>&& bytes) noexcept { spare_.give(std::move(bytes)); }
     // The end of a take. True: `m` is the message.
     bool taken(const event& e, control_message& m) {

@@ -5,6 +5,7 @@
 
 #include <bough/concepts/transport.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,14 +17,28 @@ namespace bough {
 // Memory of messages that are over, for the next ones: what was reserved comes back, the rest is let go.
 class spare_bytes {
 public:
+    // Room for so many messages more, of so many bytes each. If it throws, nothing has changed.
     void reserve(std::size_t messages, std::size_t bytes) {
+        free_.reserve(room_ + messages);
+        std::vector<std::vector<std::byte>> more(messages);
+        for (std::vector<std::byte>& x : more) x.reserve(bytes);
+        for (std::vector<std::byte>& x : more) free_.push_back(std::move(x));
         room_ += messages;
-        free_.reserve(room_);
-        for (std::size_t i = 0; i != messages; ++i) {
-            free_.emplace_back();
-            free_.back().reserve(bytes);
-        }
     }
+    // Ends one reserve(). What is in use comes back into what room is left.
+    void unreserve(std::size_t messages, std::size_t bytes) noexcept {
+        room_ -= messages;
+        if (free_.size() <= room_) return;
+        // The shortest of those that served for it: shorter ones are others', and longer ones may be.
+        const auto shorter = [](const auto& a, const auto& b) { return a.capacity() < b.capacity(); };
+        std::sort(free_.begin(), free_.end(), shorter);
+        const auto served =
+            std::partition_point(free_.begin(), free_.end(), [bytes](const auto& x) { return x.capacity() < bytes; });
+        const auto surplus = static_cast<std::ptrdiff_t>(free_.size() - room_);
+        const auto first = std::min(served, free_.end() - surplus);
+        free_.erase(first, first + surplus);
+    }
+    std::size_t room() const noexcept { return room_; }
     std::vector<std::byte> of_size(std::size_t bytes) {
         std::vector<std::byte> x = take();
         x.resize(bytes);
@@ -35,7 +50,7 @@ public:
         return x;
     }
     void give(std::vector<std::byte>&& bytes) noexcept {
-        if (free_.size() != room_) free_.push_back(std::move(bytes));
+        if (free_.size() < room_) free_.push_back(std::move(bytes));
     }
 
 private:
@@ -66,11 +81,12 @@ public:
     void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
         notices_.push_back({to, tag, spare_.copy_of(bytes), std::uint64_t{id_mark} << 32 | next_id_++, false});
     }
-    // Memory for so many more.
+    // Memory for so many more, until unreserve. If it throws, nothing has changed.
     void reserve(std::size_t messages, std::size_t bytes) {
-        notices_.reserve(notices_.capacity() + messages);
+        notices_.reserve(notices_.size() + spare_.room() + messages);
         spare_.reserve(messages, bytes);
     }
+    void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
 
     // Posts what was refused before, in order per peer.
     template <Transport T>

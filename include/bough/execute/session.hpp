@@ -211,10 +211,15 @@ public:
     static constexpr std::uint16_t shrink_context = bough::contexts::none;
     // Control messages that have come, in order per peer; the reader removes what it has used. Within with_lock.
     std::vector<control_message>& inbox() noexcept { return core_.inbox(); }
-    // Memory for so many control messages more, each way; and the memory of one that was used, to be used again.
+    // Memory for so many control messages more, each way, until that is given back: nothing, if it throws; and the memory
+    // of one that was used, to be used again.
     void reserve_control(std::size_t messages, std::size_t bytes) {
         const lock_guard held(mutex_);
         core_.reserve_control(messages, bytes);
+    }
+    void unreserve_control(std::size_t messages, std::size_t bytes) {
+        const lock_guard held(mutex_);
+        core_.unreserve_control(messages, bytes);
     }
     void recycle(std::vector<std::byte>&& bytes) { core_.recycle(std::move(bytes)); } // within with_lock
     // What runs on control messages has failed: the group is poisoned with it, as by an operation.

@@ -147,9 +147,20 @@ public:
     }
     void recycle(std::vector<std::byte>&& bytes) { notices_.recycle(std::move(bytes)); }
     void reserve_control(std::size_t messages, std::size_t bytes) {
+        inbox_.reserve(inbox_.size() + notices_.room() + messages);
+        struct undo {
+            notices& in;
+            std::size_t messages, bytes;
+            ~undo() { in.unreserve(messages, bytes); } // none, unless memory runs out
+        } half{notices_, 0, bytes};
         notices_.reserve(messages, bytes);
+        half.messages = messages;
         outbox_.reserve(messages, bytes);
-        inbox_.reserve(inbox_.capacity() + messages);
+        half.messages = 0;
+    }
+    void unreserve_control(std::size_t messages, std::size_t bytes) noexcept {
+        notices_.unreserve(messages, bytes);
+        outbox_.unreserve(messages, bytes);
     }
     // What runs on control messages has failed: so has the group, as if an operation had.
     void give_up(const status& why) { break_group(why); }

@@ -27,7 +27,8 @@
 //   protocol_error, where a frame comes that no program of this set sends; op_threw; cancelled, where a program is unloaded
 //   with instances that this host was not told of; no_resources, also where more comes for programs that are not loaded than
 //   communicator_options::early.bytes; group_poisoned. start() says would_block while all banks are in use: that is none.
-// *Time* what the machine takes, and a copy per message. *Memory* is taken by load: for every message that may be under way.
+// *Time* what the machine takes, and a copy per message. *Memory* is taken by load: for every message that may be under way;
+// and is let go when the program ends.
 // *Determinism* as the program: any timing gives the same bits.
 #ifndef BOUGH_NIC_RUN_HOST_HPP
 #define BOUGH_NIC_RUN_HOST_HPP
@@ -141,7 +142,7 @@ private:
             const auto to = std::ranges::find(programs_, m.stream, &detail::loaded::stream);
             if (to != programs_.end())
                 (*to)->take(m, std::span(one.bytes).subspan(sizeof m));
-            else if (!was_owed(m.stream))
+            else if (m.count != 0 || !was_owed(m.stream))
                 return keep(std::move(one));
         }
         session_->with_lock([&] { session_->recycle(std::move(one.bytes)); });
@@ -217,7 +218,7 @@ public:
             if (x.what == kind::send) messages += x.peer == everyone ? p.head.ranks : 1u;
         payload_.reserve(longest);
         frame_.reserve(sizeof(message) + longest * sizeof(T));
-        device.session_->reserve_control(messages * banks(), sizeof(message) + longest * sizeof(T));
+        room_.take(*device.session_, messages * banks(), sizeof(message) + longest * sizeof(T));
         device.owed_.reserve(device.owed_.size() + device.programs_.size() + 1);
         device.programs_.push_back(this);
         device.has_new_ = true;
@@ -282,7 +283,8 @@ public:
 
     // Polls once; true if every instance that was started has ended and nothing is owed, or the program has failed.
     bool poll() {
-        if (!device_.progress() && (++idle_ & 63u) == 0) look_around();
+        const bool idle = !device_.progress();
+        if ((++turns_ & (idle ? 63u : 1023u)) == 0) look_around(); // however busy others keep this rank
         return error_ || !unfinished();
     }
     // Until the instance has ended for this host; no longer than the communicator's timeout.
@@ -314,6 +316,23 @@ private:
         std::uint64_t deadline_ns = 0;
         const T* result = nullptr;
         bool ended = false;
+    };
+    // Memory of the session for what may be under way.
+    struct message_room {
+        message_room() = default;
+        message_room(const message_room&) = delete;
+        message_room& operator=(const message_room&) = delete;
+        ~message_room() {
+            if (of != nullptr) of->unreserve_control(messages, bytes);
+        }
+        void take(session<X>& s, std::size_t count, std::size_t each) {
+            s.reserve_control(count, each);
+            of = &s;
+            messages = count;
+            bytes = each;
+        }
+        session<X>* of = nullptr;
+        std::size_t messages = 0, bytes = 0;
     };
     struct port {
         host_program& self;
@@ -359,7 +378,8 @@ private:
     std::uint32_t stream() const noexcept override { return program_.head.stream; }
     void take(const message& m, std::span<const std::byte> payload) override {
         if (error_) return;
-        if (payload.size() != std::size_t{m.count} * sizeof(T) || m.inlet == bell_inlet)
+        if (payload.size() != std::size_t{m.count} * sizeof(T) || m.count > payload_.capacity() ||
+            m.inlet == bell_inlet)
             return fail({.code = errc::protocol_error, .peer = m.from});
         payload_.resize(m.count);
         if (!payload.empty()) std::memcpy(payload_.data(), payload.data(), payload.size());
@@ -437,8 +457,9 @@ private:
     std::vector<T> payload_{};
     std::vector<std::byte> frame_{};
     std::uint32_t rung_ = 0, told_ = 0; // instances
-    std::uint32_t idle_ = 0;
+    std::uint32_t turns_ = 0;
     status error_{};
+    message_room room_{};
 };
 
 // Loads a program on a device. What it gives does not move, and must not outlive the device.
