@@ -22,6 +22,8 @@
 // call on this tree (start, poll, wait), when an older one has been looked at by those who get its result.
 // Errors: as those of other operations. A rank that dies before its part is done ends the group with peer_dead; one that dies
 // or leaves after it is not missed. A rank that the kernel stops while it combines keeps those waiting that need the result.
+// Both that and the timeout are noticed in any call on this tree that finds nothing to do, deaths 2 ms apart at least. In a
+// forked child each operation ends with forked_child, and nothing that it does is seen by its parent's group.
 // Source: the combining is Yew, Tzeng, Lawrie 1987; to leave at once, Wagner et al. 2003. (doc/design/012-late-children.md)
 #ifndef BOUGH_COMBINING_TREE_HPP
 #define BOUGH_COMBINING_TREE_HPP
@@ -37,6 +39,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -44,7 +47,7 @@
 namespace bough {
 
 struct combining_tree_options {
-    std::uint32_t most_bytes = 4096;           // of one operation, 1 to 1 MiB
+    std::uint32_t most_bytes = 4096;           // of one operation, 1 to 1 MiB; what is longer is a size_overflow
     std::uint32_t in_flight = 8;               // operations that memory is held for; fewer if it does not suffice
     std::uint64_t timeout_ns = 30'000'000'000; // of an operation, from its start
 };
@@ -53,21 +56,23 @@ struct combining_tree_options {
 template <class M>
 class combining_tree {
 public:
-    // Collective, with the same most_bytes and in_flight on all ranks; it waits for nobody. Where the options break a rule or
-    // differ, or the memory does not suffice for one operation, each operation ends with invalid_argument, on other ranks with
-    // group_poisoned or peer_aborted and that cause.
+    // Collective, with the same most_bytes and in_flight on all ranks; it waits for nobody. Where a rank's options break a
+    // rule or are not those of the rank that was first, or the memory does not suffice for one operation, each operation of
+    // that rank ends with invalid_argument, and those of the others with group_poisoned or peer_aborted and that cause.
     explicit combining_tree(M memory, const combining_tree_options& options = {}) {
         using words = detail::combining_words;
-        const bool bad = options.most_bytes < 1 || options.most_bytes > 1u << 20 || options.in_flight < 1;
-        words::shape shape{memory.size(), 1, bad ? 64 : (options.most_bytes + 63) / 64 * 64};
+        words::shape shape{memory.size(), 1, options.most_bytes};
         const std::uint64_t room = memory.bytes().size(), fixed = words::shape::fixed_bytes(shape.ranks);
-        BOUGH_EXPECTS(room >= fixed, "combining_tree: the memory has no room for a record of each rank");
-        const std::uint64_t banks = (room - fixed) / shape.bank_bytes();
-        shape.banks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bad ? 1 : options.in_flight, 1, banks + 1));
+        const std::uint64_t banks = room < fixed ? 0 : (room - fixed) / shape.bank_bytes();
         status refused;
-        if (bad) refused = invalid_argument("most_bytes: must be 1 to 1 MiB, and in_flight at least 1");
-        if (!bad && banks == 0) refused = invalid_argument("memory: too little for one operation");
-        if (shape.banks > banks && banks != 0) shape.banks = static_cast<std::uint32_t>(banks);
+        if (options.most_bytes < 1 || options.most_bytes > 1u << 20)
+            refused = invalid_argument("most_bytes: must be 1 to 1 MiB");
+        else if (options.in_flight < 1)
+            refused = invalid_argument("in_flight: must be at least 1");
+        else if (banks == 0)
+            refused = invalid_argument("memory: too little for one operation of most_bytes");
+        else
+            shape.banks = static_cast<std::uint32_t>(std::min<std::uint64_t>(options.in_flight, banks));
         state_ = std::make_shared<detail::combining_state<M>>(std::move(memory), shape, options.timeout_ns, refused);
     }
 
@@ -83,23 +88,25 @@ private:
 
 namespace detail {
 
-// `to`: no_rank for all.
+// `to`: who gets the result; nothing for all.
 template <class T, class M, class O>
-operation start_combining(combining_tree<M>& tree, std::uint8_t kind, std::span<const T> in, std::span<T> out,
-                          const O& op, rank_t to) {
+operation start_combining(combining_tree<M>& tree, std::span<const T> in, std::span<T> out, const O& op,
+                          const std::optional<root>& to) {
     static_assert(explain_written<T>() && explain_op<O, T>());
     static_assert(travels_as_bytes_v<T>,
                   "bough: a combining tree works on elements that travel as bytes, without a wire form");
     const auto& state = tree.state();
     combining_flight<M>* f = combining_state<M>::make(state);
     operation made(f);
-    const bool gets = to == no_rank || to == tree.rank();
-    if (status bad = gets ? check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
-                          : check_data(in.data(), in.size(), sizeof(T));
-        bad || (to != no_rank && to >= tree.size()) || in.size_bytes() > state->most_bytes()) {
-        if (!bad)
-            bad = in.size_bytes() > state->most_bytes() ? status{.code = errc::size_overflow}
-                                                        : invalid_argument("root: not a rank of the group");
+    const bool gets = !to || to->rank == tree.rank();
+    status bad = gets ? check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
+                      : check_data(in.data(), in.size(), sizeof(T));
+    if (!bad && to && to->rank >= tree.size()) bad = invalid_argument("root: not a rank of the group");
+    if (!bad && in.size_bytes() > state->most_bytes()) {
+        bad = invalid_argument("data: longer than the tree's most_bytes");
+        bad.code = errc::size_overflow;
+    }
+    if (bad) {
         state->refuse(*f, bad);
         return made;
     }
@@ -107,12 +114,12 @@ operation start_combining(combining_tree<M>& tree, std::uint8_t kind, std::span<
         f->op = make_any_op<T>(op);
     else
         f->op = make_any_op<T>(f->kept.template make<O>(op));
-    f->signature = signature_of<T, O>(in.size(), to == no_rank ? 0 : to);
-    f->signature.kind = kind;
+    f->signature = signature_of<T, O>(in.size(), to ? to->rank : 0);
+    f->signature.kind = to ? goal::reduce::kind : goal::allreduce::kind;
     f->in = std::as_bytes(in);
     f->out = reinterpret_cast<std::byte*>(out.data());
     f->gets = gets;
-    f->readers = to == no_rank ? tree.size() : 1;
+    f->readers = to ? 1 : tree.size();
     state->start(*f);
     return made;
 }
@@ -121,22 +128,22 @@ operation start_combining(combining_tree<M>& tree, std::uint8_t kind, std::span<
 
 template <class M, class T, std::size_t N, class O>
 [[nodiscard]] operation start_reduce(combining_tree<M>& tree, std::span<T, N> data, const O& op, root to) {
-    return detail::start_combining<T>(tree, goal::reduce::kind, data, data, op, to.rank);
+    return detail::start_combining<T>(tree, data, data, op, to);
 }
 template <class M, class T, std::size_t N, class U, std::size_t K, class O>
 requires std::same_as<std::remove_const_t<U>, T>
 [[nodiscard]] operation start_reduce(combining_tree<M>& tree, std::span<U, K> in, std::span<T, N> out, const O& op,
                                      root to) {
-    return detail::start_combining<T>(tree, goal::reduce::kind, in, out, op, to.rank);
+    return detail::start_combining<T>(tree, in, out, op, to);
 }
 template <class M, class T, std::size_t N, class O>
 [[nodiscard]] operation start_allreduce(combining_tree<M>& tree, std::span<T, N> data, const O& op) {
-    return detail::start_combining<T>(tree, goal::allreduce::kind, data, data, op, no_rank);
+    return detail::start_combining<T>(tree, data, data, op, std::nullopt);
 }
 template <class M, class T, std::size_t N, class U, std::size_t K, class O>
 requires std::same_as<std::remove_const_t<U>, T>
 [[nodiscard]] operation start_allreduce(combining_tree<M>& tree, std::span<U, K> in, std::span<T, N> out, const O& op) {
-    return detail::start_combining<T>(tree, goal::allreduce::kind, in, out, op, no_rank);
+    return detail::start_combining<T>(tree, in, out, op, std::nullopt);
 }
 // Data in a vector, an array or the like: each is taken as a span.
 template <class M, class... A>

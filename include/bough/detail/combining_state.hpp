@@ -4,7 +4,6 @@
 #define BOUGH_DETAIL_COMBINING_STATE_HPP
 
 #include <bough/core/config.hpp>
-#include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/detail/combining_words.hpp>
 #include <bough/detail/kept_memory.hpp>
@@ -58,21 +57,24 @@ class combining_state {
 public:
     using flight = combining_flight<M>;
 
+    // `refused`: why no operation can be run, if so.
     combining_state(M memory, const combining_words::shape& shape, std::uint64_t timeout_ns, const status& refused)
-        : memory_(std::move(memory)), shape_(shape), timeout_ns_(timeout_ns), words_(memory_.bytes().data(), shape) {
+        : memory_(std::move(memory)), shape_(shape), timeout_ns_(timeout_ns), words_(memory_.bytes().data(), shape),
+          refused_(refused) {
         flights_.reserve(64);
         spare_.reserve(64);
-        if (refused)
-            break_up(refused);
-        else if (!words_.agree())
-            break_up(invalid_argument("options: most_bytes and in_flight must be equal on all ranks"));
+        gone_.reserve(shape.ranks);
+        const bool has_words = memory_.bytes().size() >= combining_words::shape::fixed_bytes(shape.ranks);
+        if (memory_.forked() || !has_words) return;
+        if (!refused_ && !words_.agree())
+            refused_ = invalid_argument("options: most_bytes and in_flight must be equal on all ranks");
+        if (refused_) break_up(refused_);
     }
     combining_state(const combining_state&) = delete;
     combining_state& operator=(const combining_state&) = delete;
     rank_t rank() const noexcept { return memory_.rank(); }
     rank_t size() const noexcept { return shape_.ranks; }
-    std::size_t most_bytes() const noexcept { return shape_.slot_bytes; }
-    std::size_t memory_bytes() const noexcept { return memory_.bytes().size(); }
+    std::size_t most_bytes() const noexcept { return shape_.most_bytes; }
     std::uint64_t now_ns() const noexcept { return memory_.now_ns(); }
 
     static flight* make(const std::shared_ptr<combining_state>& state) {
@@ -87,46 +89,25 @@ public:
 
     // A call that breaks a rule ends the group: others may have made it well, and must not wait for this rank.
     void refuse(flight& f, const status& why) {
-        f.number = next_++;
-        end(f, first_ ? poisoned(first_) : why);
-        if (!first_) break_up(why);
+        progress();
+        if (can_start(f)) give_up(f, why);
     }
     void start(flight& f) {
-        f.number = next_++;
-        if (memory_.forked()) return end(f, {.code = errc::forked_child});
-        if (!first_ && words_.is_broken()) first_ = words_.broken(rank(), f.number);
-        if (first_) return end(f, poisoned(first_));
-        f.ended = f.entered = false;
+        if (!can_start(f)) return;
+        f.entered = false;
         f.deadline_ns = deadline_after(now_ns(), timeout_ns_);
         flights_.push_back(&f);
         progress();
     }
     void progress() {
-        if (flights_.empty() || memory_.forked()) return;
-        if ((++looks_ & 1023u) == 0) look_closely();
-        const status trouble = found_trouble(); // before the results: what is there is there
-        bool may_enter = !trouble;
-        std::size_t kept = 0;
-        for (std::size_t i = 0; i != flights_.size(); ++i) {
-            flight& f = *flights_[i];
-            if (!f.entered && may_enter) may_enter = enter(f);
-            if (f.entered && !f.ended && f.gets && words_.is_done(f.number)) collect(f);
-            if (!f.ended) flights_[kept++] = &f;
-        }
-        flights_.resize(kept);
-        if (trouble)
-            end_all(trouble);
-        else if (first_)
-            end_all(first_);
+        if (flights_.empty()) return;
+        if (memory_.forked()) return end_all({.code = errc::forked_child}); // all else is its parent's
+        if (!step() && look_around()) step();
     }
     void wait(const flight& f, std::uint64_t until_ns) {
-        for (std::uint32_t idle = 0; !f.ended; ++idle) {
+        for (std::uint32_t idle = 0;; ++idle) {
             progress();
-            if (f.ended) return;
-            if ((idle & 15u) == 15u) {
-                check_deadlines();
-                if (now_ns() >= until_ns) return;
-            }
+            if (f.ended || (until_ns != forever && now_ns() >= until_ns)) return;
             words_.wants_turn(rank()).store(flights_.back()->entered ? 0 : 1, std::memory_order_relaxed);
             memory_.wait(
                 idle, std::min(until_ns, f.deadline_ns), words_.sleeping(rank()), [this] { return news(); },
@@ -137,12 +118,60 @@ public:
         progress();
         if (f.ended) return;
         std::erase(flights_, &f);
-        end(f, {.code = errc::cancelled, .operation = static_cast<std::uint32_t>(f.number)});
-        if (!first_) break_up(f.ended_with);
-        end_all(poisoned(first_));
+        give_up(f, {.code = errc::cancelled, .operation = static_cast<std::uint32_t>(f.number)});
     }
 
 private:
+    // Numbers the call. False: it has ended, as every other one would.
+    bool can_start(flight& f) {
+        f.number = next_++;
+        f.ended = false;
+        if (memory_.forked()) {
+            end(f, {.code = errc::forked_child, .operation = static_cast<std::uint32_t>(f.number)});
+        } else if (refused_) {
+            end(f, refused_);
+        } else {
+            if (!first_ && words_.is_broken()) first_ = words_.broken(f.number);
+            if (first_) end(f, poisoned(first_));
+        }
+        return !f.ended;
+    }
+    // Pre: no flight is at its end unnoticed, and the group is not.
+    void give_up(flight& f, const status& why) {
+        end(f, why);
+        break_up(why);
+        end_all(poisoned(why));
+    }
+    // All that can be done now. False: nothing could.
+    bool step() {
+        const status trouble = found_trouble(); // before the results: what is there is there
+        bool may_enter = !trouble, moved = false;
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i != flights_.size(); ++i) {
+            flight& f = *flights_[i];
+            if (!f.entered && may_enter) {
+                may_enter = enter(f);
+                moved |= f.entered;
+            }
+            if (f.entered && !f.ended && f.gets && words_.is_done(f.number)) collect(f);
+            moved |= f.ended;
+            if (!f.ended) flights_[kept++] = &f;
+        }
+        flights_.resize(kept);
+        if (first_) end_all(first_);
+        return moved || first_;
+    }
+    // For what no peer tells: its end, and time that is up. True: there is something.
+    bool look_around() {
+        const std::uint64_t now = now_ns();
+        const std::size_t known = gone_.size();
+        if (now - looked_ns_ >= 2'000'000) { // it is a system call
+            looked_ns_ = now;
+            memory_.look([this](rank_t r) { gone_.push_back(r); });
+        }
+        check_deadlines(now);
+        return first_ || gone_.size() != known;
+    }
     void end(flight& f, const status& why) noexcept {
         f.ended = true;
         f.ended_with = why;
@@ -213,7 +242,7 @@ private:
     // Why operations that have no result now will never have one.
     status found_trouble() {
         if (first_) return first_;
-        if (words_.is_broken()) return first_ = words_.broken(rank(), flights_.front()->number);
+        if (words_.is_broken()) return first_ = words_.broken(flights_.front()->number);
         for (const rank_t r : gone_)
             for (const flight* f : flights_) {
                 if (words_.left(r) > f->number || (f->entered && words_.is_done(f->number))) continue;
@@ -222,37 +251,36 @@ private:
             }
         return {};
     }
-    void check_deadlines() {
-        const std::uint64_t now = now_ns();
+    void check_deadlines(std::uint64_t now) {
         for (const flight* f : flights_) {
-            if (first_ || now < f->deadline_ns) continue;
-            status why{.code = errc::deadline};
+            if (first_ || now < f->deadline_ns || (f->entered && words_.is_done(f->number))) continue;
+            status why{.code = errc::deadline, .operation = static_cast<std::uint32_t>(f->number)};
             for (rank_t r = size(); r-- != 0;)
                 if (words_.left(r) <= f->number) why.peer = r; // has not come
             break_up(why);
         }
     }
-    BOUGH_COLD void look_closely() {
-        memory_.look([this](rank_t r) { gone_.push_back(r); });
-        check_deadlines();
-    }
+    // Would step() do something?
     bool news() const noexcept {
         if (words_.is_broken()) return true;
-        for (const flight* f : flights_)
-            if (f->entered ? words_.is_done(f->number) : words_.is_turn(f->number)) return true;
+        for (const flight* f : flights_) {
+            if (!f->entered) return words_.is_turn(f->number); // those behind it must wait
+            if (words_.is_done(f->number)) return true;
+        }
         return false;
     }
 
     M memory_;
     combining_words::shape shape_;
     std::uint64_t timeout_ns_;
-    std::uint32_t looks_ = 0;
     combining_words words_;
+    std::uint64_t looked_ns_ = 0; // after peers
     std::vector<rank_t> gone_;
     std::vector<flight*> flights_; // not ended, in order
     std::vector<std::unique_ptr<flight>> spare_;
     std::uint64_t next_ = 0;
-    status first_{}; // why the group is at its end
+    status refused_{}; // why there is no group
+    status first_{};   // why it is at its end
 };
 
 template <class M>

@@ -55,10 +55,11 @@ public:
     struct shape {
         rank_t ranks = 1;
         std::uint32_t banks = 1;
-        std::uint32_t slot_bytes = 0; // a multiple of 64
+        std::uint32_t most_bytes = 0; // of one rank's data
 
+        constexpr std::uint64_t slot_bytes() const noexcept { return (std::uint64_t{most_bytes} + 63) / 64 * 64; }
         constexpr std::uint64_t bank_bytes() const noexcept {
-            return sizeof(bank) + std::uint64_t{ranks} * (sizeof(node) + sizeof(slot) + slot_bytes);
+            return sizeof(bank) + ranks * (sizeof(node) + sizeof(slot) + slot_bytes());
         }
         constexpr std::uint64_t bytes() const noexcept { return fixed_bytes(ranks) + banks * bank_bytes(); }
         static constexpr std::uint64_t fixed_bytes(rank_t ranks) noexcept {
@@ -73,7 +74,7 @@ public:
 
     // Have all ranks that have been here the same shape?
     bool agree() const noexcept {
-        const std::uint64_t mine = std::uint64_t{shape_.banks} << 32 | shape_.slot_bytes;
+        const std::uint64_t mine = std::uint64_t{shape_.banks} << 32 | shape_.most_bytes;
         std::uint64_t first = 0;
         return head_().shape.compare_exchange_strong(first, mine) || first == mine;
     }
@@ -128,16 +129,14 @@ public:
     }
 
     bool is_broken() const noexcept { return head_().broken.load(std::memory_order_relaxed) != 0; }
-    // ok: nobody has. Else the first cause, as rank `me` reports it.
-    status broken(rank_t me, std::uint64_t k) const noexcept {
+    // ok: nobody has. Else the first cause, as another rank reports it.
+    status broken(std::uint64_t k) const noexcept {
         const std::uint32_t first = head_().broken.load(std::memory_order_acquire);
         if (first == 0) return {};
         const auto operation = static_cast<std::uint32_t>(k);
         if (first > shape_.ranks) return {.code = errc::protocol_error, .operation = operation};
         const abort_notice why = abort_notice::read(std::as_bytes(std::span(&record_of(first - 1).why, 1)));
-        status s = why.as_status(first - 1, operation);
-        if (first - 1 == me) s.code = s.cause; // it was this rank
-        return s;
+        return why.as_status(first - 1, operation);
     }
     // Pre: once for each rank.
     void break_up(rank_t me, const status& why) const noexcept {
@@ -161,7 +160,7 @@ private:
         return there<node>(bank_at(k) + sizeof(bank) + upper * sizeof(node));
     }
     std::uint64_t slot_at(std::uint64_t k, rank_t r) const noexcept {
-        return bank_at(k) + sizeof(bank) + shape_.ranks * sizeof(node) + r * (sizeof(slot) + shape_.slot_bytes);
+        return bank_at(k) + sizeof(bank) + shape_.ranks * sizeof(node) + r * (sizeof(slot) + shape_.slot_bytes());
     }
     slot& slot_of(std::uint64_t k, rank_t r) const noexcept { return there<slot>(slot_at(k, r)); }
     std::byte* bytes_of(std::uint64_t k, rank_t r) const noexcept { return at_ + slot_at(k, r) + sizeof(slot); }

@@ -32,7 +32,7 @@
 namespace bough {
 
 struct common_memory_options {
-    std::uint64_t bytes = 1u << 20;                 // of rank 0's, at most 2^40
+    std::uint64_t bytes = 1u << 20;                 // of rank 0's, at most 2^40; whole pages are made
     std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
 };
 
@@ -74,13 +74,17 @@ public:
     // Calls gone(rank) for each peer that has died or left, once. All that it has written before can be seen.
     template <class F>
     void look(F&& gone) {
-        lines_.look(gone);
+        if (!forked()) lines_.look(gone);
     }
-    // Waits a little, for the `idle`-th time, as shared_memory does; asleep on `word`, one of this rank's in bytes(), until a
-    // peer wakes it. ready(): there is no need to sleep after all.
+    // Waits a little, for the `idle`-th time without anything, 0 the first: spins, if every rank can have a core of its
+    // own; then yields, for 20 us, unless the wait before this one was a long one; then sleeps on `word`, one of this rank's
+    // in bytes(), until a peer wakes it, for 5 ms at most. May return early; in a forked child it returns at once.
+    // ready(): there is no need to sleep after all.
     template <class Ready, class Gone>
     void wait(std::uint32_t idle, std::uint64_t deadline_ns, std::atomic<std::uint32_t>& word, Ready&& ready,
               Gone&& gone) {
+        if (forked()) return; // `word` and the lifelines are its parent's
+        if (idle == 0) patience_.renew(patience_.idle_ns() > 3 * yields_ns ? 0 : yields_ns);
         constexpr std::uint32_t nobody_leaves = 0;
         patience_.wait(idle, deadline_ns, word, nobody_leaves, ready, [&] { look(gone); });
     }
@@ -91,8 +95,13 @@ public:
     }
 
 private:
+    // About what a sleep and a wake-up cost: who waits that long awake burns at most twice what the better of both would
+    // (Karlin, Li, Manasse, Owicki 1991). Ranks that come far apart tend to do so again: after a long wait, of three times
+    // that, the next one sleeps at once. (doc/design/012-late-children.md has figures.)
+    static constexpr std::uint64_t yields_ns = 20'000;
+
     common_memory(detail::shared_join&& joined, rank_t rank, rank_t size, status& result)
-        : rank_(rank), size_(size), patience_(size > joined.cores(), detail::register_barriers()) {
+        : rank_(rank), size_(size), patience_(size > joined.cores(), detail::register_barriers(), yields_ns) {
         const detail::segment_layout layout{.ranks = size, .slots = 1, .area_bytes = 256, .heap_bytes = 0};
         segment_ = std::move(rank == 0 ? joined.mine : joined.peers[0].segment);
         bytes_ = std::span(segment_.data(), segment_.size()).subspan(static_cast<std::size_t>(layout.heap_at()));

@@ -60,17 +60,23 @@ bool ask_for_ring(std::atomic<std::uint32_t>& word, F&& ready) noexcept {
     return false;
 }
 
-// How a rank waits for others: it spins while every rank can have a core of its own; then yields; after some milliseconds of
+// How a rank waits for others: it spins while every rank can have a core of its own; then yields; after `yields_ns` of
 // nothing it sleeps until somebody has something for it, for 5 ms at a time, so that the death of a peer is seen.
 class shared_patience {
 public:
     shared_patience() = default;
-    shared_patience(bool oversubscribed, bool has_barriers) noexcept
-        : spins_(oversubscribed ? 1 : 500), has_barriers_(has_barriers) {}
+    shared_patience(bool oversubscribed, bool has_barriers, std::uint64_t yields_ns = 4'000'000) noexcept
+        : spins_(oversubscribed ? 1 : 500), has_barriers_(has_barriers), yields_ns_(yields_ns) {}
 
     bool has_barriers() const noexcept { return has_barriers_; }
     // Something has happened.
     void renew() noexcept { idle_since_ns_ = 0; }
+    void renew(std::uint64_t yields_ns) noexcept {
+        yields_ns_ = yields_ns;
+        renew();
+    }
+    // From its first yield to the end of its last sleep: how long nothing has happened. 0 if it has not slept.
+    std::uint64_t idle_ns() const noexcept { return idle_since_ns_ == 0 ? 0 : looked_ns_ - idle_since_ns_; }
     // For the `idle`-th time without anything; may return early. `look()` finds out who has died, and `leaving` counts those
     // of whom the caller is to be told still. `ready()`: there is something after all.
     template <class Ready, class Look>
@@ -87,7 +93,7 @@ public:
             looked_ns_ = now;
             look();
         }
-        if (now - idle_since_ns_ < 4'000'000 || leaving != 0) return std::this_thread::yield();
+        if (now - idle_since_ns_ < yields_ns_ || leaving != 0) return std::this_thread::yield();
         if (deadline_ns != 0 && deadline_ns <= now) return;
         const std::uint64_t left = deadline_ns == 0 ? longest_nap_ns : deadline_ns - now;
         sleep_on(word, std::min(left, longest_nap_ns), has_barriers_, ready);
@@ -100,6 +106,7 @@ private:
 
     std::uint32_t spins_ = 0;
     bool has_barriers_ = false;
+    std::uint64_t yields_ns_ = 0;
     std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0;
 };
 
