@@ -46,6 +46,8 @@ public:
         if (progress() || session_->outstanding() != before) return 0; // an operation may have ended: look at it first
         if (!busy()) return -1;
         if (descriptor() < 0) return 1;
+        if constexpr (requires { session_->transport().forked(); })
+            if (session_->transport().forked()) return tick_ms_; // notifications are the parent's
         session_->make_way();
         armed_ = session_->transport().arm();
         return armed_ ? tick_ms_ : 0;

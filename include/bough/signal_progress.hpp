@@ -18,7 +18,8 @@
 //
 // Only one signal is raised until it has been served. The kernel raises none for eventfds and epoll queues (fcntl, F_SETSIG),
 // so a thread of this object's own does: it sleeps until the transport's descriptor is readable, and uses no processor time
-// otherwise. To be made, used and destroyed by the communicator's thread, which is the one that is interrupted.
+// otherwise. To be made, used and destroyed by the communicator's thread, which is the one that is interrupted. In the child
+// of a fork there are no signals, and what the parent has goes on.
 // Source: Wagner, Buntinas, Brightwell, Panda, Application-Bypass Reduction for Large-Scale Clusters, 2003, section IV.
 #ifndef BOUGH_SIGNAL_PROGRESS_HPP
 #define BOUGH_SIGNAL_PROGRESS_HPP
@@ -36,7 +37,8 @@ namespace bough {
 template <class T>
 class signal_progress final : private detail::signal_target {
 public:
-    // Pre: nobody else uses this signal, but other objects of this kind.
+    // Pre: nobody else uses this signal, but other objects of this kind. Throws bough::error, no_resources,
+    // if its three descriptors or its thread cannot be had; then nothing has changed.
     explicit signal_progress(communicator<T>& comm, int signal = SIGRTMIN + 2)
         : signal_target(signal), events_(comm), ringer_(events_.descriptor(), signal) {
         listen();

@@ -8,7 +8,10 @@
 #error "bough: signal_progress needs Linux (tgkill, epoll)"
 #endif
 
+#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/status.hpp>
+#include <bough/error.hpp>
 #include <bough/os/fd.hpp>
 
 #include <array>
@@ -19,12 +22,16 @@
 #include <cstdint>
 #include <ctime>
 #include <mutex>
+#include <new>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/types.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace bough::detail {
 
@@ -112,25 +119,37 @@ private:
     signal_target* next_ = nullptr;
 };
 
+// While it lives this thread is told of no signal, and threads that it makes never are.
+class signals_blocked {
+public:
+    signals_blocked() {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    signals_blocked(const signals_blocked&) = delete;
+    signals_blocked& operator=(const signals_blocked&) = delete;
+    ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_;
+};
+
 // A thread that sleeps until a descriptor is readable, and then raises a signal in the thread that made it, once for each
-// arm(); or so long after arm_after(). It has all signals blocked.
+// arm(); or so long after arm_after(). It has all signals blocked. In the child of a fork there is no such thread, and none of
+// these does anything.
 class signal_ringer {
 public:
+    // Throws error: no_resources, if there are too few descriptors, or no thread.
     signal_ringer(int descriptor, int signal)
         : queue_(::epoll_create1(EPOLL_CLOEXEC)), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-          descriptor_(descriptor), whom_(static_cast<pid_t>(::syscall(SYS_gettid))), signal_(signal) {
-        int pipe[2] = {-1, -1};
-        (void)!::pipe2(pipe, O_CLOEXEC);
-        end_ = unique_fd(pipe[0]);
-        stop_ = unique_fd(pipe[1]);
-        change(EPOLL_CTL_ADD, end_.get(), EPOLLIN, 1);
-        change(EPOLL_CTL_ADD, timer_.get(), EPOLLIN, 2);
-        if (descriptor_ >= 0) change(EPOLL_CTL_ADD, descriptor_, EPOLLONESHOT, 0);
-        sigset_t all, before;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before);
-        thread_ = std::thread([this] { run(); });
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+          end_(::eventfd(0, EFD_CLOEXEC)), descriptor_(descriptor), process_(::getpid()),
+          whom_(static_cast<pid_t>(::syscall(SYS_gettid))), signal_(signal) {
+        // What was not opened cannot be added.
+        if (!change(EPOLL_CTL_ADD, end_.get(), EPOLLIN, 1) || !change(EPOLL_CTL_ADD, timer_.get(), EPOLLIN, 2) ||
+            (descriptor_ >= 0 && !change(EPOLL_CTL_ADD, descriptor_, EPOLLONESHOT, 0)))
+            throw_if({.code = errc::no_resources, .argument = "signal_progress: descriptors"});
+        start();
     }
     signal_ringer(const signal_ringer&) = delete;
     signal_ringer& operator=(const signal_ringer&) = delete;
@@ -138,25 +157,45 @@ public:
 
     // Both are async-signal-safe: on Linux they are system calls and no more.
     void arm() noexcept {
-        if (descriptor_ >= 0) change(EPOLL_CTL_MOD, descriptor_, EPOLLIN | EPOLLONESHOT, 0);
+        if (descriptor_ >= 0 && !forked()) change(EPOLL_CTL_MOD, descriptor_, EPOLLIN | EPOLLONESHOT, 0);
     }
     void arm_after(long ns) noexcept { // 1 to 999,999,999
         itimerspec once{};
         once.it_value.tv_nsec = ns;
-        ::timerfd_settime(timer_.get(), 0, &once, nullptr);
+        if (!forked()) ::timerfd_settime(timer_.get(), 0, &once, nullptr);
     }
     void stop() {
         if (!thread_.joinable()) return;
-        stop_.reset();
+        if (forked()) { // its number may be that of a thread which the child has made: that one is not to be waited for
+            alignas(std::thread) std::byte never_ends[sizeof(std::thread)];
+            ::new (static_cast<void*>(never_ends)) std::thread(std::move(thread_));
+            return;
+        }
+        const std::uint64_t once = 1;
+        (void)!::write(end_.get(), &once, sizeof once);
         thread_.join();
     }
 
 private:
-    void change(int how, int fd, std::uint32_t what, std::uint32_t who) noexcept {
+    // The queue, the timer and the thread are the parent's.
+    bool forked() const noexcept { return ::getpid() != process_; }
+    void start() {
+        const signals_blocked meanwhile;
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            thread_ = std::thread([this] { run(); });
+        } catch (const std::system_error&) {
+            throw error({.code = errc::no_resources, .argument = "signal_progress: a thread"});
+        }
+#else
+        thread_ = std::thread([this] { run(); });
+#endif
+    }
+    bool change(int how, int fd, std::uint32_t what, std::uint32_t who) noexcept {
         epoll_event e{};
         e.events = what;
         e.data.u32 = who;
-        ::epoll_ctl(queue_.get(), how, fd, &e);
+        return ::epoll_ctl(queue_.get(), how, fd, &e) == 0;
     }
     void run() const noexcept {
         for (;;) {
@@ -168,13 +207,13 @@ private:
             std::uint64_t times = 0;
             if (e.data.u32 == 2 && ::read(timer_.get(), &times, sizeof times) != sizeof times)
                 continue; // set anew since
-            ::syscall(SYS_tgkill, ::getpid(), whom_, signal_);
+            ::syscall(SYS_tgkill, process_, whom_, signal_);
         }
     }
 
-    unique_fd queue_, timer_, end_, stop_;
+    unique_fd queue_, timer_, end_;
     int descriptor_;
-    pid_t whom_;
+    pid_t process_, whom_;
     int signal_;
     std::thread thread_; // starts when all else is there
 };

@@ -178,9 +178,11 @@ public:
     // An eventfd; -1 where there is none (DescriptorTransport).
     int descriptor() noexcept { return world_->ranks[rank_].bell.descriptor(); }
     bool arm() noexcept {
-        return world_->ranks[rank_].bell.arm([this] { return has_news(); });
+        return !forked() && world_->ranks[rank_].bell.arm([this] { return has_news(); });
     }
-    void disarm() noexcept { world_->ranks[rank_].bell.disarm(); }
+    void disarm() noexcept {
+        if (!forked()) world_->ranks[rank_].bell.disarm(); // else its parent's
+    }
 
 private:
     friend class in_process;
