@@ -22,10 +22,12 @@ public:
         certificate_ = signed_one(*key_, name, -3600, 3600);
     }
     std::string pem() const { return text_of(*certificate_); }
-    // What a rank is given: a certificate that is valid in these seconds from now on.
-    bough::tls_options issue(const char* name = "rank", long from = -3600, long to = 3600) const {
+    // What a rank is given: a certificate that is valid in these seconds from now on, for these uses ("serverAuth,...")
+    // or for any.
+    bough::tls_options issue(const char* name = "rank", long from = -3600, long to = 3600,
+                             const char* uses = nullptr) const {
         const key_pointer key = new_key();
-        return {text_of(*signed_one(*key, name, from, to)), text_of(*key), pem()};
+        return {text_of(*signed_one(*key, name, from, to, uses)), text_of(*key), pem()};
     }
 
 private:
@@ -48,7 +50,8 @@ private:
         return key_pointer(made);
     }
     // The first one signs itself.
-    certificate_pointer signed_one(EVP_PKEY& key, const char* name, long from, long to) const {
+    certificate_pointer signed_one(EVP_PKEY& key, const char* name, long from, long to,
+                                   const char* uses = nullptr) const {
         certificate_pointer made(X509_new());
         expect(made && X509_set_version(made.get(), 2) == 1 && X509_set_pubkey(made.get(), &key) == 1 &&
                X509_gmtime_adj(X509_getm_notBefore(made.get()), from) != nullptr &&
@@ -56,16 +59,17 @@ private:
         X509_NAME* const subject = X509_get_subject_name(made.get());
         expect(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(name), -1,
                                           -1, 0) == 1);
-        if (!certificate_) {
-            X509_EXTENSION* const may_sign =
-                X509V3_EXT_conf_nid(nullptr, nullptr, NID_basic_constraints, "critical,CA:TRUE");
-            expect(may_sign != nullptr && X509_add_ext(made.get(), may_sign, -1) == 1);
-            X509_EXTENSION_free(may_sign);
-        }
+        if (!certificate_) extend(*made, NID_basic_constraints, "critical,CA:TRUE");
+        if (uses != nullptr) extend(*made, NID_ext_key_usage, uses);
         X509* const signer = certificate_ ? certificate_.get() : made.get();
         expect(X509_set_issuer_name(made.get(), X509_get_subject_name(signer)) == 1 &&
                X509_sign(made.get(), key_.get(), nullptr) != 0);
         return made;
+    }
+    static void extend(X509& certificate, int what, const char* value) {
+        X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, nullptr, what, value);
+        expect(extension != nullptr && X509_add_ext(&certificate, extension, -1) == 1);
+        X509_EXTENSION_free(extension);
     }
     template <class Write>
     static std::string written(const Write& write) {

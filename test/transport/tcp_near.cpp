@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ranks of one system talk over Unix sockets, where both sides want to; and the door that this opens is as well guarded.
+#ifdef __linux__
+
 #include "support/catch.hpp"
 #include "transport/tcp_ranks.hpp"
 #include <bough/alltoall.hpp>
@@ -9,15 +11,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
-#include <fstream>
-#include <set>
-#include <string>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <vector>
-
-#ifdef __linux__
 
 using namespace bough;
 using namespace bough::detail;
@@ -25,25 +25,31 @@ using namespace test_tcp;
 
 namespace {
 
-// Abstract Unix sockets of bough's that somebody listens at now.
-std::set<std::string> doors() {
-    std::ifstream table("/proc/net/unix");
-    std::set<std::string> found;
-    for (std::string line; std::getline(table, line);)
-        if (const auto at = line.find("@bough-"); at != line.npos && line.find(" 00010000 ") != line.npos)
-            found.insert(line.substr(at + 1));
-    return found;
+// The name of a rank of a list of hosts.
+near_name name_of(const tcp_hosts& hosts, rank_t rank) {
+    return near_name_of<openssl_mac>(hosts.key, job_of(hosts), rank);
 }
-unique_fd knock(const std::string& name) {
-    sockaddr_un at{};
-    at.sun_family = AF_UNIX;
-    name.copy(at.sun_path + 1, sizeof at.sun_path - 1);
-    unique_fd s(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+// A connection to whoever listens by a name, within so long.
+unique_fd knock(const near_name& name, double most_ms) {
+    const near_address at(name);
     const timeval limit{5, 0};
-    ::setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    if (::connect(s.get(), reinterpret_cast<const sockaddr*>(&at), length) != 0) s.reset();
-    return s;
+    for (const auto begin = clock_type::now();; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+        unique_fd s(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        ::setsockopt(s.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        if (::connect(s.get(), at.get(), at.length) == 0) return s;
+        if (ms_since(begin) >= most_ms) return {};
+    }
+}
+// A rank of a list of hosts, to the end of a barrier; `strangers`: how many it has turned away.
+status met(tcp_hosts hosts, rank_t rank, const tcp_options& options = {}, std::uint64_t* strangers = nullptr) {
+    hosts.rank = rank;
+    status result;
+    auto link = tcp::join(hosts, options, result);
+    if (!link) return result;
+    if (strangers != nullptr) *strangers = link->strangers_turned_away();
+    communicator comm{std::move(*link)};
+    barrier(comm, result);
+    return result;
 }
 // How many descriptors of this process are connected sockets of a family.
 int connected(int family) {
@@ -95,36 +101,15 @@ TEST_CASE("tcp: ranks of one system are connected by Unix sockets, unless one of
 }
 
 TEST_CASE("tcp: strangers at the Unix door take no place, and it closes when all ranks are there") {
-    const auto before = doors();
+    const tcp_hosts hosts = hosts_of(2);
+    const near_name name = name_of(hosts, 0);
     std::array<status, 2> results;
     std::uint64_t turned_away = 0;
     // A group of which one rank is late: the door of the other stays open.
-    tcp_hosts hosts;
-    hosts.key.bytes()[0] = std::byte{42};
-    for (int i = 0; i != 2; ++i) {
-        tcp_address at{boost::asio::ip::make_address("127.0.0.1"), 0};
-        unique_fd listener;
-        REQUIRE_FALSE(listen_at(at, {}, listener)); // free a moment ago
-        hosts.hosts.push_back({"127.0.0.1", at.port()});
-    }
-    const auto join = [&](rank_t r) {
-        tcp_hosts mine = hosts;
-        mine.rank = r;
-        auto link = tcp::join(mine, {}, results[r]);
-        if (!link) return;
-        if (r == 0) turned_away = link->strangers_turned_away();
-        communicator comm{std::move(*link)};
-        barrier(comm, results[r]);
-    };
-    std::thread zero([&] { join(0); });
-    std::string name;
-    for (const auto begin = clock_type::now(); name.empty() && ms_since(begin) < 10'000;)
-        for (const std::string& door : doors())
-            if (!before.contains(door)) name = door;
-    REQUIRE_FALSE(name.empty());
+    std::thread zero([&] { results[0] = met(hosts, 0, {}, &turned_away); });
     {
-        const unique_fd s = knock(name);
-        REQUIRE(s);
+        const unique_fd s = knock(name, 20'000);
+        CHECK(s);
         greeting_message greeting{};
         nonce accepting{};
         proof_message proof{};
@@ -136,13 +121,92 @@ TEST_CASE("tcp: strangers at the Unix door take no place, and it closes when all
         CHECK(::recv(s.get(), &more, 1, 0) <= 0);
         CHECK(errno != EAGAIN);
     }
-    std::thread one([&] { join(1); });
+    std::thread one([&] { results[1] = met(hosts, 1); });
     zero.join();
     one.join();
     CHECK_FALSE(results[0]);
     CHECK_FALSE(results[1]);
     CHECK(turned_away == 1);
-    CHECK_FALSE(knock(name));
+    CHECK_FALSE(knock(name, 0));
+}
+
+TEST_CASE("tcp: whoever has taken the Unix name of a rank does not keep the others from it") {
+    const tcp_hosts hosts = hosts_of(2);
+    const unique_fd name = listen_nearby(name_of(hosts, 0), 0);
+    REQUIRE(name);
+    enum class kind { silent, leaves, lies, greets };
+    const auto how = GENERATE(kind::silent, kind::leaves, kind::lies, kind::greets);
+    CAPTURE(how);
+    std::array<status, 2> results;
+    std::atomic<bool> over{false};
+    std::atomic<int> asked{0};
+    std::thread squatter([&] {
+        std::vector<unique_fd> held;
+        while (!over) {
+            unique_fd s = accept_socket(name.get());
+            if (!s) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                continue;
+            }
+            ++asked;
+            if (how == kind::lies)
+                (void)send_now(s.get(), std::as_bytes(std::span("I am your rank 0, and have not got any key")));
+            if (how == kind::greets) (void)send_now(s.get(), make_greeting({}));
+            if (how != kind::leaves) held.push_back(std::move(s));
+        }
+    });
+    std::vector<std::thread> threads;
+    for (const rank_t r : {0u, 1u})
+        threads.emplace_back([&, r] {
+            tcp_options options;
+            options.near_sockets = r != 0;                        // it is on another system, say
+            if (r == 1) options.stranger_timeout_ns = 50'000'000; // for whoever it calls on by such a name
+            results[r] = met(hosts, r, options);
+        });
+    for (std::thread& t : threads) t.join();
+    over = true;
+    squatter.join();
+    CHECK_FALSE(results[0]);
+    CHECK_FALSE(results[1]);
+    CHECK(asked >= 1);
+}
+
+TEST_CASE("tcp: two processes of a system cannot both be one rank") {
+    const tcp_hosts hosts = hosts_of(1);
+    const unique_fd name = listen_nearby(name_of(hosts, 0), 0);
+    REQUIRE(name);
+    CHECK(met(hosts, 0) == invalid_argument("rank: another process of this system has its place"));
+}
+
+TEST_CASE("tcp: where a system gives no Unix sockets, a list of hosts meets over TCP") {
+    // In these threads alone, and for good.
+    const auto forbid_unix_sockets = [] {
+        std::array<sock_filter, 6> rules{{
+            {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+            {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SYS_socket},
+            {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, args)}, // the lower half
+            {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, AF_UNIX},
+            {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EAFNOSUPPORT},
+            {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+        }};
+        const sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+        return !unique_fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    };
+    const tcp_hosts hosts = hosts_of(2);
+    std::array<status, 2> results;
+    std::atomic<int> forbidden{0};
+    std::vector<std::thread> threads;
+    for (const rank_t r : {0u, 1u})
+        threads.emplace_back([&, r] {
+            forbidden += forbid_unix_sockets();
+            results[r] = met(hosts, r);
+        });
+    for (std::thread& t : threads) t.join();
+    if (forbidden != 2) WARN("Unix sockets could not be forbidden here");
+    CHECK_FALSE(results[0]);
+    CHECK_FALSE(results[1]);
 }
 
 #endif

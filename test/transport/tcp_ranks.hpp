@@ -31,6 +31,24 @@ inline double ms_since(clock_type::time_point begin) {
     return std::chrono::duration<double, std::milli>(clock_type::now() - begin).count();
 }
 
+// Ranks at ports of loopback that were free a moment ago.
+inline bough::tcp_hosts hosts_of(rank_t ranks) {
+    bough::tcp_hosts hosts;
+    for (rank_t r = 0; r != ranks; ++r) {
+        bough::detail::tcp_address at{boost::asio::ip::make_address("127.0.0.1"), 0};
+        bough::detail::unique_fd listener;
+        if (bough::detail::listen_at(at, {}, listener)) throw std::runtime_error("no free port");
+        hosts.hosts.push_back({"127.0.0.1", at.port()});
+    }
+    hosts.key.bytes()[0] = std::byte{42};
+    return hosts;
+}
+inline std::uint64_t job_of(const bough::tcp_hosts& hosts) {
+    std::uint64_t job = 0;
+    if (!bough::detail::number_of_job<bough::openssl_mac>(hosts, job)) throw std::runtime_error("no number of a job");
+    return job;
+}
+
 // All ends of a group, for tests that drive them from one thread.
 template <class Link = bough::tcp>
 std::vector<Link> ends_of(rank_t ranks, const bough::tcp_options& options = {}) {

@@ -21,21 +21,6 @@ using namespace test_tcp;
 
 namespace {
 
-// A port that was free a moment ago.
-std::uint16_t free_port() {
-    tcp_address at{boost::asio::ip::make_address("127.0.0.1"), 0};
-    unique_fd listener;
-    REQUIRE_FALSE(listen_at(at, {}, listener));
-    return at.port();
-}
-
-tcp_hosts hosts_of(rank_t ranks) {
-    tcp_hosts hosts;
-    for (rank_t r = 0; r != ranks; ++r) hosts.hosts.push_back({"127.0.0.1", free_port()});
-    hosts.key.bytes()[0] = std::byte{42};
-    return hosts;
-}
-
 // A socket of nobody's, which blocks for at most 2 s.
 unique_fd knock(std::uint16_t port) {
     unique_fd s(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -2,11 +2,16 @@
 // The door of a rank: it accepts connections, lets those in that prove to be ranks of the job, and calls on others.
 //
 // Until a proof has been checked a connection is a stranger: 128 bytes of state (and what its channel takes, if that is
-// TLS), a deadline, and a place among a bounded number of them. When all places are taken the oldest stranger has to go, though none before it has had 20 ms; meanwhile
-// further ones wait outside, with the kernel. So whoever answers at once gets in, however many others knock.
+// TLS), a deadline, and a place among a bounded number of them. When all places are taken the oldest stranger has to
+// go, though none before it has had 20 ms; meanwhile further ones wait outside, with the kernel. So whoever answers at
+// once gets in, however many others knock.
+//
+// Who listens by a rank's near name is a stranger too: if it lies, or does not prove in time to be that rank, the rank
+// is called by TCP.
 #ifndef BOUGH_TRANSPORT_TCP_DOOR_HPP
 #define BOUGH_TRANSPORT_TCP_DOOR_HPP
 
+#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/fd.hpp>
@@ -33,6 +38,7 @@ struct door_limits {
     std::uint32_t strangers = 64;
     std::uint64_t stranger_timeout_ns = 2'000'000'000;
     std::uint64_t grace_ns = 20'000'000;
+    std::uint64_t near_ns = 2'000'000'000; // for who listens by a near name, from when it is first reached
     std::uint32_t socket_bytes = 0;
 };
 
@@ -148,7 +154,8 @@ private:
         rank_t to = no_rank;
         tcp_address at;
         near_name name{};
-        bool near = false; // by that name
+        bool near = false;               // by that name
+        std::uint64_t near_until_ns = 0; // somebody was reached by it, and has so long; 0: nobody was
         unique_fd socket{};
         session_type session{};
         bool proved = false; // the proof is sent
@@ -248,6 +255,7 @@ private:
     bool move_on(caller& c, std::uint64_t now_ns, Host& host) {
         if (!c.socket) {
             if (now_ns < c.retry_ns) return false;
+            if (c.near_until_ns != 0 && now_ns >= c.near_until_ns) c.name = {};
             c.socket = connect_nearby(c.name, limits_.socket_bytes);
             c.near = static_cast<bool>(c.socket);
             if (!c.near) c.socket = open_socket(c.at.protocol().family());
@@ -256,6 +264,7 @@ private:
                 return fail(c, now_ns, errc::no_resources, host);
             }
             if (!c.near) set_socket_buffers(c.socket.get(), limits_.socket_bytes);
+            if (c.near && c.near_until_ns == 0) c.near_until_ns = deadline_after(now_ns, limits_.near_ns);
             c.got = 0;
             c.proved = false;
             c.session = session_type(settings_, io_, c.socket.get(), false);
@@ -263,6 +272,7 @@ private:
                 errno != EINPROGRESS && errno != EINTR)
                 return fail(c, now_ns, errc::peer_dead, host);
         }
+        if (c.near && now_ns >= c.near_until_ns) return fail(c, now_ns, errc::deadline, host);
         // Where nobody listens yet, and the port is one that the kernel gives out, a socket can connect to itself.
         if (!c.proved && !c.near && local_address(c.socket.get()) == c.at)
             return fail(c, now_ns, errc::peer_dead, host);
@@ -270,8 +280,10 @@ private:
             return opened != errc::would_block && fail(c, now_ns, opened, host);
         const std::size_t due = c.proved ? answer_bytes : greeting_bytes;
         const int got = c.session.receive(std::span(c.heard).first(due).subspan(c.got));
-        if (got < 0)
-            return fail(c, now_ns, c.proved || c.session.accused() ? errc::protocol_error : errc::peer_dead, host);
+        if (got < 0) {
+            const bool refused = c.session.accused() || (c.proved && !c.near);
+            return fail(c, now_ns, refused ? errc::protocol_error : errc::peer_dead, host);
+        }
         c.got += static_cast<std::uint32_t>(got);
         if (c.got != due) return false;
         introduction who = who_;
@@ -302,9 +314,13 @@ private:
     bool fail(caller& c, std::uint64_t now_ns, errc why, Host& host) {
         c.session = session_type();
         c.socket.reset();
-        if (c.fault != errc::protocol_error) c.fault = why; // it may be gone when this rank calls again
         c.retry_ns = now_ns + c.pause_ns;
         c.pause_ns = std::min<std::uint64_t>(2 * c.pause_ns, 50'000'000);
+        if (c.near) { // which says nothing of the rank itself
+            if (why == errc::protocol_error) c.name = {};
+            return false;
+        }
+        if (c.fault != errc::protocol_error) c.fault = why; // it may be gone when this rank calls again
         return why != errc::ok && host.unreachable(c.to);
     }
 

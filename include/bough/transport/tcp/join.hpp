@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -143,7 +144,8 @@ std::unique_ptr<tcp_mesh<M, C>> open_mesh(const tcp_group& group, const job_key&
 
 template <Mac M, class C, WireUp W>
 std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options, status& result) {
-    const std::uint64_t last = deadline_after(steady_now_ns(), options.timeout_ns);
+    tcp_group group;
+    group.last_ns = deadline_after(steady_now_ns(), options.timeout_ns);
     unique_fd listener, near;
     typename C::settings settings;
     tcp_card mine;
@@ -180,7 +182,6 @@ std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options
     std::vector<std::byte> all(card.size() * wire.size());
     mine.write(card);
     result = wire.exchange(card, all, options.timeout_ns);
-    tcp_group group;
     group.rank = wire.rank();
     job_key key;
     std::vector<std::uint32_t> cores;
@@ -201,9 +202,18 @@ std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options
     if (ready) result = ready;
     if (result) return nullptr;
     group.cores = options.cores != 0 ? options.cores : sum_of_cores(group.addresses, cores);
-    tcp_options rest = options;
-    rest.timeout_ns = time_left(steady_now_ns(), last);
-    return open_mesh<M, C>(group, key, rest, std::move(settings), std::move(listener), std::move(near), result);
+    return open_mesh<M, C>(group, key, options, std::move(settings), std::move(listener), std::move(near), result);
+}
+
+// Two jobs with one key, but other hosts, do not mix. False: it could not be made.
+template <Mac M>
+bool number_of_job(const tcp_hosts& hosts, std::uint64_t& job) {
+    std::string text = "bough tcp hosts";
+    for (const tcp_host& h : hosts.hosts) text += '\n' + h.address + ' ' + std::to_string(h.port);
+    std::array<std::byte, mac_bytes> tag{};
+    if (!M::authenticate(hosts.key.bytes(), std::as_bytes(std::span(text)), tag)) return false;
+    job = handshake_layout::get(std::span(tag).template first<8>());
+    return true;
 }
 
 template <Mac M, class C>
@@ -215,24 +225,19 @@ std::unique_ptr<tcp_mesh<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_opt
         if (const status bad = check_options(options, settings)) return bad;
         if (!hosts.key.is_set()) return invalid_argument("key: is not set");
         if (hosts.rank >= hosts.hosts.size()) return invalid_argument("rank: the list of hosts has no such entry");
-        std::string text = "bough tcp hosts";
         for (const tcp_host& h : hosts.hosts) {
             boost::asio::ip::address address;
             if (const status bad = read_address(h.address, "hosts: an address is not numeric", address)) return bad;
             group.addresses.emplace_back(address, h.port);
-            text += '\n' + h.address + ' ' + std::to_string(h.port);
         }
-        // Two jobs with one key, but other hosts, do not mix.
-        std::array<std::byte, mac_bytes> job{};
-        if (!M::authenticate(hosts.key.bytes(), std::as_bytes(std::span(text)), job))
-            return {.code = errc::no_resources};
-        group.job = handshake_layout::get(std::span(job).template first<8>());
+        if (!number_of_job<M>(hosts, group.job)) return {.code = errc::no_resources};
         group.rank = hosts.rank;
         group.names.resize(hosts.hosts.size());
         if (has_near_sockets && options.near_sockets) {
             for (rank_t r = 0; r != group.names.size(); ++r) group.names[r] = near_name_of<M>(hosts.key, group.job, r);
             near = listen_nearby(group.names[hosts.rank], options.socket_bytes);
-            if (!near) return invalid_argument("rank: another process of this system has its place");
+            if (!near && errno == EADDRINUSE)
+                return invalid_argument("rank: another process of this system has its place");
         }
         tcp_address at = group.addresses[hosts.rank];
         if (!options.bind.empty()) {
@@ -248,7 +253,7 @@ std::unique_ptr<tcp_mesh<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_opt
     group.cores = options.cores != 0
                       ? options.cores
                       : sum_of_cores(group.addresses, std::vector<std::uint32_t>(group.addresses.size(), mine));
-    group.patience_ns = deadline_after(steady_now_ns(), options.timeout_ns);
+    group.last_ns = group.patience_ns = deadline_after(steady_now_ns(), options.timeout_ns);
     return open_mesh<M, C>(group, hosts.key, options, std::move(settings), std::move(listener), std::move(near),
                            result);
 }

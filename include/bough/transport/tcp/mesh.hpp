@@ -45,7 +45,8 @@ struct tcp_group {
     std::vector<tcp_address> addresses; // by rank
     std::vector<near_name> names;       // the same, for those of this system; none: zeros
     std::uint32_t cores = 1;
-    std::uint64_t patience_ns = 0; // time of now_ns(); until then a rank that cannot be reached is merely late
+    std::uint64_t last_ns = 0;     // time of now_ns() until which all must be there
+    std::uint64_t patience_ns = 0; // the same, until which a rank that cannot be reached is merely late
 };
 
 template <Mac M, class Channel = plain_channel>
@@ -55,12 +56,18 @@ public:
     using session_type = typename Channel::session;
     using link_type = tcp_link<typename Channel::stream>;
 
+    // Of `options` numbers are kept, and no private key.
     tcp_mesh(const tcp_group& group, const job_key& key, const tcp_options& options, settings_type&& settings)
-        : options_(options), group_(group), settings_(std::move(settings)), memory_(options.unexpected_bytes),
+        : group_(group), settings_(std::move(settings)), eager_(options.eager_mesh), linger_ns_(options.linger_ns),
+          most_per_peer_(options.unexpected_bytes_per_peer), memory_(options.unexpected_bytes),
           window_kib_(
               static_cast<std::uint32_t>(std::min<std::uint64_t>(options.unexpected_bytes_per_peer >> 10, ~0u))),
           door_({group.job, static_cast<rank_t>(group.addresses.size()), no_rank, group.rank, window_kib_}, key,
-                {options.strangers, options.stranger_timeout_ns, 20'000'000, options.socket_bytes}, settings_, io_),
+                {.strangers = options.strangers,
+                 .stranger_timeout_ns = options.stranger_timeout_ns,
+                 .near_ns = std::min(options.stranger_timeout_ns, options.timeout_ns / 4),
+                 .socket_bytes = options.socket_bytes},
+                settings_, io_),
           links_(group.addresses.size()), places_(group.addresses.size(), place::none) {
         spins_ = size() > cores() ? 0 : 300;
         hot_.reserve(size());
@@ -84,17 +91,16 @@ public:
     // Opens the door; of an eager group, waits until every pair is connected.
     status open(unique_fd listener, unique_fd near) {
         if (const status bad = door_.open(std::move(listener), std::move(near))) return bad;
-        if (size() > options_.eager_mesh) {
+        if (size() > eager_) {
             lazy_ = true;
             listen_at_door();
             return {};
         }
         for (rank_t r = 0; r != rank(); ++r) door_.call_on(r, group_.addresses[r], group_.names[r]);
-        const std::uint64_t last = deadline_after(steady_now_ns(), options_.timeout_ns);
         for (std::uint64_t pause_us = 20; connected_ + 1 < size();
              pause_us = std::min<std::uint64_t>(500, pause_us + 5)) {
             const std::uint64_t now = steady_now_ns();
-            if (now >= last) return why_not();
+            if (now >= group_.last_ns) return why_not();
             const rank_t before = connected_;
             door_.step(now, *this);
             if (shortages() != 0) return {.code = errc::no_resources};
@@ -280,8 +286,7 @@ public:
         made.non_blocking(true, error);
         links_[peer] = std::make_unique<link_type>(Channel::make_stream(std::move(made), std::move(session)),
                                                    *rooms_.emplace_back(std::make_unique<wake_rooms>()), memory_, peer,
-                                                   options_.unexpected_bytes_per_peer, window_bytes(window_kib_),
-                                                   window_bytes(window_kib));
+                                                   most_per_peer_, window_bytes(window_kib_), window_bytes(window_kib));
         places_[peer] = place::open;
         ++connected_;
         hot_.push_back(links_[peer].get());
@@ -436,7 +441,7 @@ private:
     }
     // What has been said is on its way before the sockets are closed, as far as the peers let it.
     void say_goodbye() {
-        const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
+        const std::uint64_t last = deadline_after(steady_now_ns(), linger_ns_);
         std::vector<link_type*> leaving;
         for (const auto& link : links_)
             if (link && link->open) leaving.push_back(link.get());
@@ -459,9 +464,10 @@ private:
         }
     }
 
-    tcp_options options_;
     tcp_group group_;
     settings_type settings_;
+    rank_t eager_;
+    std::uint64_t linger_ns_, most_per_peer_;
     std::uint32_t forks_ = forks();
     std::uint32_t spins_ = 0;
     tcp_memory memory_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// How ranks of one system find each other without TCP: each listens at a Unix socket as well, by a name that only the ranks of
-// the job can know. Whoever answers by that name, and proves to have the key, is a rank here; where nobody does, TCP it is.
+// How ranks of one system find each other without TCP: each listens at a Unix socket as well, by a name that is told in
+// the wire-up or reckoned from the key. The name is no secret, since a system shows its names to all who are in it, and
+// proves nothing: who answers by it and proves to have the key is a rank here. Where nobody does in time, TCP it is.
 // Names are abstract ones, which no file stands for and which end with their process: Linux. Elsewhere there are none.
 #ifndef BOUGH_TRANSPORT_TCP_NEARBY_HPP
 #define BOUGH_TRANSPORT_TCP_NEARBY_HPP
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -71,12 +73,15 @@ inline unique_fd open_near_socket(std::uint32_t socket_bytes) noexcept {
     if (socket) set_near_buffers(socket.get(), socket_bytes);
     return socket;
 }
-// Empty: the name is taken, or there is no socket.
+// Empty, with errno: EADDRINUSE: the name is taken; else there are no such sockets here.
 inline unique_fd listen_nearby(const near_name& name, std::uint32_t socket_bytes) noexcept {
     unique_fd listener = open_near_socket(socket_bytes);
     const near_address at(name);
-    if (listener && (::bind(listener.get(), at.get(), at.length) != 0 || ::listen(listener.get(), SOMAXCONN) != 0))
+    if (listener && (::bind(listener.get(), at.get(), at.length) != 0 || ::listen(listener.get(), SOMAXCONN) != 0)) {
+        const int why = errno;
         listener.reset();
+        errno = why;
+    }
     return listener;
 }
 // Empty: nobody listens by that name here.

@@ -12,7 +12,8 @@
 
 namespace bough {
 
-// Of bough::tcp_tls (bough/transport/tcp/tls.hpp). Each is the path of a PEM file, or PEM text.
+// Of bough::tcp_tls (bough/transport/tcp/tls.hpp). Each is the path of a PEM file, or PEM text. They are read when
+// joining, and no copy is kept: to wipe the text of a key is up to its owner.
 struct tls_options {
     std::string certificate{}; // of this rank, and of whoever stands between it and an authority
     std::string key{};         // the private key of the certificate, without a password
@@ -32,7 +33,7 @@ struct tcp_options {
                                               << 20;          // that have come and are not used up; 256 KiB at least
     std::uint64_t unexpected_bytes = std::uint64_t{64} << 20; // in all
     std::uint32_t strangers = 64;                             // sockets that may wait to prove who they are
-    std::uint64_t stranger_timeout_ns = 2'000'000'000;        // until they must have
+    std::uint64_t stranger_timeout_ns = 2'000'000'000;        // until they must have; also whoever has a near name
     std::uint64_t linger_ns = 1'000'000'000; // how long a rank that leaves waits for what it has said to go out
     std::uint32_t socket_bytes = 0;          // the kernel's buffers per socket and direction; 0: as it sees fit
     std::uint32_t cores = 0;                 // that the ranks share; 0: ask the systems

@@ -84,7 +84,7 @@ public:
         ++calls_;
         return result_of(error);
     }
-    // What can still be read if nothing more comes.
+    // What can still be read if nothing more comes; a stream that cannot tell says too much, never too little.
     std::uint64_t coming() {
         boost::system::error_code error;
         const std::size_t bytes = socket_.available(error);

@@ -11,6 +11,7 @@
 #include <bough/transport/tcp/options.hpp>
 #include <bough/transport/tcp/sockets.hpp>
 #include <bough/transport/tcp/stream.hpp>
+#include <bough/transport/tcp/tls_records.hpp>
 #include <bough/transport/tcp/tls_settings.hpp>
 
 #include <boost/asio/buffer.hpp>
@@ -54,7 +55,10 @@ public:
         const ssize_t got = ::recv(descriptor_, into.data(), into.size(), 0);
         ++calls_;
         error = {};
-        if (got > 0) return static_cast<std::size_t>(got);
+        if (got > 0) {
+            records_.came({static_cast<const std::byte*>(into.data()), static_cast<std::size_t>(got)});
+            return static_cast<std::size_t>(got);
+        }
         if (got == 0)
             error = boost::asio::error::eof;
         else if (is_for_now(errno) || errno == ENOTCONN)
@@ -86,6 +90,7 @@ public:
         sent_ = 0;
         return true;
     }
+    tls_records& records() noexcept { return records_; } // that were read
     std::uint64_t calls() const noexcept { return calls_; }
 
 private:
@@ -97,6 +102,7 @@ private:
     int descriptor_;
     std::vector<std::byte> kept_;
     std::size_t sent_ = 0; // of kept_
+    tls_records records_;
     std::uint64_t calls_ = 0;
 };
 
@@ -109,7 +115,8 @@ public:
     public:
         session() = default;
         session(settings& common, boost::asio::io_context& io, int descriptor, bool accepts)
-            : tls_(std::make_unique<tls_type>(tls_wire(io, descriptor), common.context())), accepts_(accepts) {}
+            : tls_(std::make_unique<tls_type>(tls_wire(io, descriptor), common.context())), accepts_(accepts),
+              records_per_key_(common.records_per_key) {}
 
         errc open() {
             if (open_) return errc::ok;
@@ -118,6 +125,7 @@ public:
             const bool sent = tls_->next_layer().push(); // in any case: also the reason of a refusal
             if (error == boost::asio::error::would_block && sent) return errc::would_block;
             open_ = !error && sent;
+            if (open_) tls_->next_layer().records().begin(tag_bytes());
             note(error);
             return open_ ? errc::ok : accused_ ? errc::protocol_error : errc::peer_dead;
         }
@@ -143,6 +151,7 @@ public:
                 M::authenticate(key.bytes(), exported, bound);
             std::copy(bound.begin(), bound.end(), key.bytes().begin());
             M::wipe(bound);
+            M::wipe(exported);
             return made;
         }
 
@@ -153,10 +162,21 @@ public:
         void note(const boost::system::error_code& error) noexcept {
             accused_ |= error.category() == boost::asio::error::get_ssl_category();
         }
+        // Of a record; 8 of one suite that is off unless the system's settings name it.
+        std::size_t tag_bytes() const noexcept {
+            return SSL_CIPHER_get_id(SSL_get_current_cipher(tls_->native_handle())) == TLS1_3_CK_AES_128_CCM_8_SHA256
+                       ? 8
+                       : 16;
+        }
         // All of it, to the memory below. False: the session is over.
         bool write(boost::asio::const_buffer from, std::size_t& n) {
             boost::system::error_code error;
             while (from.size() != 0) {
+                // OpenSSL does not count what a key has encrypted (RFC 8446, section 5.5). The new one begins at once.
+                if (with_key_ == records_per_key_ &&
+                    SSL_key_update(tls_->native_handle(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
+                    return false;
+                with_key_ = with_key_ == records_per_key_ ? 1 : with_key_ + 1;
                 const std::size_t some = tls_->write_some(from, error);
                 if (error) return note(error), false;
                 from += some;
@@ -164,14 +184,16 @@ public:
             }
             return true;
         }
-        // Until it is full or nothing more has come: then nothing is left in the memory of TLS either. False: the
-        // session is over.
+        // Until it is full or nothing more has come: then no whole record is left in the memory of TLS either. False:
+        // the session is over.
         bool read(boost::asio::mutable_buffer into, std::size_t& n) {
             boost::system::error_code error;
+            tls_records& records = tls_->next_layer().records();
             while (into.size() != 0) {
                 const std::size_t some = tls_->read_some(into, error);
-                if (error == boost::asio::error::would_block) return true;
+                if (error == boost::asio::error::would_block) return records.all_read(), true;
                 if (error) return note(error), false;
+                records.read(some);
                 into += some;
                 n += some;
             }
@@ -180,6 +202,7 @@ public:
 
         std::unique_ptr<tls_type> tls_;
         bool accepts_ = false, open_ = false, accused_ = false;
+        std::uint64_t records_per_key_ = 0, with_key_ = 0; // records that the key of now has encrypted
     };
 
     class stream {
@@ -220,11 +243,11 @@ public:
             one.add(into);
             return read(one, n);
         }
-        // Bytes that can still be read if nothing more comes: at most so many, since records have headers.
+        // What can still be read if nothing more comes, at the most: in the memory of TLS, and at the socket.
         std::uint64_t coming() {
             boost::system::error_code error;
             const std::size_t at_socket = socket_.available(error);
-            return error ? 0 : at_socket;
+            return wire().records().readable(error ? 0 : at_socket);
         }
         bool holds() const noexcept { return wire().kept() != 0; }
         void push() { (void)wire().push(); } // a broken connection is seen by reading

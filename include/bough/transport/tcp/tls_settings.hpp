@@ -9,17 +9,21 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/context.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 #include <string>
-#include <utility> // before any header of Asio 1.74
 
 namespace bough::detail {
 
 class tls_settings {
 public:
     using context_type = boost::asio::ssl::context;
+
+    // After so many records a sender takes a new key. AES-GCM may encrypt 2^24.5 with one (RFC 8446, section 5.5).
+    std::uint64_t records_per_key = std::uint64_t{1} << 23;
 
     // Pre: load() has found nothing wrong.
     context_type& context() noexcept { return *context_; }
@@ -52,7 +56,12 @@ public:
         c.set_verify_mode(boost::asio::ssl::verify_peer | boost::asio::ssl::verify_fail_if_no_peer_cert, error);
         SSL_CTX_set_num_tickets(c.native_handle(), 0); // no session is resumed
         SSL_CTX_set_session_cache_mode(c.native_handle(), SSL_SESS_CACHE_OFF);
-        if (!believes_itself()) return invalid_argument("tls.certificate: tls.authorities do not vouch for it now");
+        for (const int role : {X509_PURPOSE_SSL_CLIENT, X509_PURPOSE_SSL_SERVER}) {
+            const int fault = fault_as(role);
+            if (fault == X509_V_ERR_INVALID_PURPOSE)
+                return invalid_argument("tls.certificate: its (extended) key usage must allow clients and servers");
+            if (fault != X509_V_OK) return invalid_argument("tls.certificate: tls.authorities do not vouch for it now");
+        }
         // From here on of the peers: this rank's own certificate need not have the name.
         if (!options.name.empty() &&
             X509_VERIFY_PARAM_set1_host(SSL_CTX_get0_param(c.native_handle()), options.name.c_str(), 0) != 1)
@@ -63,18 +72,20 @@ public:
 private:
     static bool is_text(const std::string& given) { return given.find("-----BEGIN") != given.npos; }
 
-    // Is its own certificate what it asks of the others'? If not, all of them would refuse it.
-    bool believes_itself() const {
+    // Is its own certificate what it asks of the others'? If not, they would refuse it: it calls on some of them, as a
+    // client, and accepts others. An X509_V_ code.
+    int fault_as(int role) const {
         X509_STORE_CTX* const trial = X509_STORE_CTX_new();
-        if (trial == nullptr) return false;
+        if (trial == nullptr) return X509_V_ERR_OUT_OF_MEM;
         SSL_CTX* const c = context_->native_handle();
         STACK_OF(X509)* chain = nullptr;
         SSL_CTX_get0_chain_certs(c, &chain);
-        const bool believed =
-            X509_STORE_CTX_init(trial, SSL_CTX_get_cert_store(c), SSL_CTX_get0_certificate(c), chain) == 1 &&
-            X509_verify_cert(trial) == 1;
+        int fault = X509_V_ERR_UNSPECIFIED;
+        if (X509_STORE_CTX_init(trial, SSL_CTX_get_cert_store(c), SSL_CTX_get0_certificate(c), chain) == 1 &&
+            X509_STORE_CTX_set_purpose(trial, role) == 1)
+            fault = X509_verify_cert(trial) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(trial);
         X509_STORE_CTX_free(trial);
-        return believed;
+        return fault;
     }
 
     std::unique_ptr<context_type> context_;
