@@ -3,6 +3,7 @@
 // more messages are early at a time than ever before: then one allocation for each, see bough/execute/early.hpp.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
+#include "support/local_memory.hpp"
 #include <bough/algorithm/circulant.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
@@ -10,6 +11,7 @@
 #include <bough/barrier.hpp>
 #include <bough/batch.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/combining_tree.hpp>
 #include <bough/exscan.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/exact_sum.hpp>
@@ -307,4 +309,15 @@ TEST_CASE("memory runs out at any one allocation: the call ends, on every rank, 
             CHECK(failures >= 3);
         }
     }
+}
+TEST_CASE("combining_tree: an operation that is given up allocates nothing, whoever has died") {
+    bough_test::local_world world(8, 100'000);
+    combining_tree tree{bough_test::local_memory{world, 0}};
+    std::uint64_t x = 1;
+    operation op = start_allreduce(tree, std::span(&x, 1), plus{});
+    world.dead = {1, 2, 3, 4, 5, 6, 7};
+    const std::size_t before = allocations;
+    op = {};
+    CHECK(allocations == before);
+    CHECK(world.dead.empty());
 }
