@@ -13,6 +13,7 @@
 #include <bough/broadcast.hpp>
 #include <bough/combining_tree.hpp>
 #include <bough/exscan.hpp>
+#include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/exact_sum.hpp>
 #include <bough/op/min_max.hpp>
@@ -320,4 +321,38 @@ TEST_CASE("combining_tree: an operation that is given up allocates nothing, whoe
     op = {};
     CHECK(allocations == before);
     CHECK(world.dead.empty());
+}
+TEST_CASE("memory runs out at any one allocation of duplicate, on one rank: each is told, in this call or the next") {
+    for (const rank_t who : {rank_t{0}, rank_t{2}}) {
+        int failures = 0;
+        bool ran_through = false;
+        for (long n = 0; !ran_through && n < 1000; ++n) {
+            std::atomic<int> wrong{0}, told{0}, over{0};
+            in_process{3}.run([&](auto transport) {
+                communicator comm{std::move(transport), {.timeout_ns = 30'000'000'000}};
+                const bool fails = comm.rank() == who;
+                status s, later;
+                if (fails) until_failure = n;
+                const auto twin = duplicate(comm, s);
+                if (fails) {
+                    ran_through = until_failure >= 0;
+                    until_failure = -1;
+                    wrong += ran_through ? bool(s) : s.code != errc::no_resources;
+                }
+                wrong += twin.has_value() == bool(s);
+                int x = 1;
+                if (!fails || ran_through) allreduce(comm, std::span(&x, 1), plus{}, recursive_doubling{}, later);
+                for (const status& t : {s, later}) wrong += t.code == errc::deadline || t.code == errc::peer_dead;
+                told += s || later;
+                ++over;
+                while (over != 3) comm.progress(); // what it has told is all that the others know of it
+            });
+            CAPTURE(who, n);
+            CHECK(wrong == 0);
+            CHECK(told == (ran_through ? 0 : 3));
+            failures += !ran_through;
+        }
+        CHECK(ran_through);
+        CHECK(failures >= 3);
+    }
 }

@@ -135,7 +135,6 @@ inline double drawn(std::uint64_t seed, rank_t from, rank_t to, std::uint64_t nu
 template <Transport T>
 class emulated : public forwarding_transport<T> {
     using base = forwarding_transport<T>;
-    using base::inner_;
 
 public:
     // Pre: !all.check(inner.size()).
@@ -187,6 +186,7 @@ public:
     }
     // When something happens here though nothing comes: a message is due, a cost is paid. The largest number: nothing.
     std::uint64_t next_ns() const noexcept {
+        if (!passed_.empty()) return 0;
         double next = std::numeric_limits<double>::infinity();
         if (receiving_)
             next = received_at_;
@@ -207,6 +207,23 @@ public:
             inner_.wait(idle, until);
         } else {
             std::this_thread::yield();
+        }
+    }
+
+protected:
+    using base::inner_;
+    // Takes what the inner transport has found, and stamps it. False: it had found nothing.
+    bool look() {
+        std::array<event, 16> seen;
+        for (bool any = false;; any = true) {
+            const std::size_t count = inner_.poll(seen);
+            for (const event& e : std::span(seen).first(count)) {
+                if (e.what == event::kind::complete)
+                    passed_.push_back(e);
+                else
+                    hold(e);
+            }
+            if (count != seen.size()) return any || count != 0;
         }
     }
 
@@ -232,19 +249,6 @@ private:
 
     double clock() const noexcept { return static_cast<double>(inner_.now_ns()); }
 
-    // Takes what the inner transport has found, and stamps it.
-    void look() {
-        std::array<event, 16> seen;
-        for (std::size_t count = seen.size(); count == seen.size();) {
-            count = inner_.poll(seen);
-            for (const event& e : std::span(seen).first(count)) {
-                if (e.what == event::kind::complete)
-                    passed_.push_back(e);
-                else
-                    hold(e);
-            }
-        }
-    }
     void hold(const event& e) {
         link& l = links_[e.peer];
         if (e.what == event::kind::arrived && stamps_) {
