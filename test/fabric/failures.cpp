@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "fabric/ranks.hpp"
 #include "support/catch.hpp"
-#include "support/counted_new.hpp"
-#include "support/forked_group.hpp"
 #include "support/sample.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -13,9 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <optional>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace bough;
@@ -55,19 +51,6 @@ bool poll_until(fabric& end, const F& f, std::uint64_t limit_ns = 10'000'000'000
         end.wait(idle, 0);
     }
     return false;
-}
-
-// What has come to an end within some polls of all.
-std::vector<event> poll_all(std::vector<fabric>& ends, rank_t at) {
-    std::vector<event> seen;
-    for (int idle = 0; idle != 200; ++idle)
-        for (rank_t r = 0; r != ends.size(); ++r) {
-            std::array<event, 8> events;
-            const std::size_t found = ends[r].poll(events);
-            if (found != 0) idle = 0;
-            for (std::size_t i = 0; i != found && r == at; ++i) seen.push_back(events[i]);
-        }
-    return seen;
 }
 
 } // namespace
@@ -354,93 +337,13 @@ TEST_CASE("fabric: what cannot be joined says why, on every rank") {
     CHECK(sent <= 2);
 }
 
-namespace {
-
-// A job whose process dies as soon as the cards have gone round, if it is to.
-struct dying_job {
-    job world;
-    bool dies;
-    rank_t rank() const { return world.rank(); }
-    rank_t size() const { return world.size(); }
-    status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
-        const status told = world.exchange(mine, all, timeout_ns);
-        if (dies) ::raise(SIGKILL);
-        return told;
-    }
-};
-
-} // namespace
-
 TEST_CASE("fabric: a rank that dies while the others join is named, long before the time for joining is over") {
     for (fabric_options options : offered_here()) {
         options.timeout_ns = 300'000'000'000; // longer than a test may take
-        const launch_report report = launch(3, [&](job world) {
-            dying_job wire{std::move(world), false};
-            wire.dies = wire.rank() == 2;
-            status why;
-            if (fabric::join(wire, options, why)) return 2;
-            return why.code == errc::peer_dead && why.peer == 2 ? 0 : 3;
-        });
+        const launch_report report = death_while_joining(
+            1, [&](auto& wire, status& why) { return fabric::join(wire, options, why).has_value(); });
         CAPTURE(options.provider, describe(report));
         for (const rank_t r : {0u, 1u}) CHECK(report.ranks[r].code == 0);
-    }
-}
-
-TEST_CASE("fabric: a long message that there is no memory for is not announced, nor asked for") {
-    for (fabric_options options : offered_here()) {
-        if (options.provider == "shm") continue; // one process
-        options.window = 64;
-        auto ends = ends_of(2, options);
-        std::vector<std::byte> bytes(100'000, std::byte{8}), into(bytes.size());
-        // With one more allocation each time.
-        const auto persist = [](const auto& post) {
-            std::optional<posted> result;
-            for (long k = 0; !result && k != 100; ++k) {
-                bough_test::until_failure = k;
-                try {
-                    result = post();
-                } catch (const std::bad_alloc&) {
-                }
-                bough_test::until_failure = -1;
-            }
-            return result;
-        };
-        for (std::uint64_t round = 0; round != 20; ++round) { // the lists of transfers grow
-            const auto sent = persist([&] { return ends[1].post_send(0, {.operation = 4}, bytes, round); });
-            REQUIRE(sent == posted::pending);
-        }
-        const auto arrived = poll_all(ends, 0);
-        CHECK(arrived.size() == 20); // none of those that failed
-        for (const event& e : arrived) CHECK(persist([&] { return ends[0].take(e.id, into, 9); }) == posted::pending);
-        std::size_t taken = 0;
-        for (const std::uint64_t last = ends[0].now_ns() + 20'000'000'000; taken != 20 && ends[0].now_ns() < last;)
-            for (const event& e : poll_all(ends, 0)) taken += e.what == event::kind::complete && e.code == errc::ok;
-        CHECK(taken == 20);
-        CHECK(into == bytes);
-    }
-}
-
-TEST_CASE("fabric: a rank that leaves without memory to say so leaves") {
-    for (const fabric_options& options : offered_here()) {
-        const launch_report report = launch(2, [&](job world) {
-            std::optional<fabric> link(std::in_place, world, options);
-            if (link->rank() == 0) bough_test::until_failure = 0, bough_test::fail_for_good = true;
-            link.reset(); // each hears the other's last words
-            return 0;
-        });
-        CAPTURE(options.provider, describe(report));
-        CHECK(report.ok());
-    }
-}
-
-TEST_CASE("fabric: after a fork the child has no group, and its parent keeps its own") {
-    for (fabric_options options : offered_here()) {
-        if (options.provider == "shm") continue;                    // one process
-        options.register_all = options.provider.starts_with("tcp"); // registrations are the parent's too
-        options.window = 2;                                         // each message that is used up is told of at once
-        auto ends = ends_of(2, options);
-        bough_test::check_forked_group(ends, 100'000);
-        CHECK(ends[1].strangers() == 0);
     }
 }
 

@@ -7,7 +7,13 @@
 #include "support/joined_ends.hpp"
 #include <bough/launch.hpp>
 #include <bough/transport/fabric.hpp>
+#include <bough/transport/fabric/regions.hpp>
 
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +48,54 @@ inline std::vector<bough::fabric> ends_of(const std::vector<bough::fabric_option
 }
 inline std::vector<bough::fabric> ends_of(rank_t ranks, const bough::fabric_options& options) {
     return ends_of(std::vector(ranks, options));
+}
+inline std::vector<bough::fabric_regions> regions_of(const std::vector<bough::fabric_regions_options>& options,
+                                                     std::vector<bough::status>* why = nullptr) {
+    return bough_test::joined_ends<bough::fabric_regions>(
+        static_cast<rank_t>(options.size()),
+        [&](rank_t r, auto& wire, bough::status& result) {
+            return bough::fabric_regions::join(wire, options[r], result);
+        },
+        why);
+}
+
+// What has come to an end within some polls of all.
+template <class End>
+std::vector<bough::event> poll_all(std::vector<End>& ends, rank_t at) {
+    std::vector<bough::event> seen;
+    for (int idle = 0; idle != 200; ++idle)
+        for (rank_t r = 0; r != ends.size(); ++r) {
+            std::array<bough::event, 8> events;
+            const std::size_t found = ends[r].poll(events);
+            if (found != 0) idle = 0;
+            for (std::size_t i = 0; i != found && r == at; ++i) seen.push_back(events[i]);
+        }
+    return seen;
+}
+
+// A job whose process dies as soon as so many exchanges are over; 0: it lives.
+struct dying_job {
+    bough::job world;
+    int exchanges;
+    rank_t rank() const { return world.rank(); }
+    rank_t size() const { return world.size(); }
+    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        const bough::status told = world.exchange(mine, all, timeout_ns);
+        if (--exchanges == 0) ::raise(SIGKILL);
+        return told;
+    }
+};
+// What ranks 0 and 1 of three see when rank 2 dies after so many exchanges of joining. join(wire, status) -> whether it has
+// joined.
+template <class Join>
+bough::launch_report death_while_joining(int exchanges, const Join& join) {
+    return bough::launch(3, [&](bough::job world) {
+        dying_job wire{std::move(world), 0};
+        if (wire.rank() == 2) wire.exchanges = exchanges;
+        bough::status why;
+        if (join(wire, why)) return 2;
+        return why.code == bough::errc::peer_dead && why.peer == 2 ? 0 : 3;
+    });
 }
 
 } // namespace test_fabric

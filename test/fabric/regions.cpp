@@ -2,19 +2,21 @@
 // Remote writes through libfabric: their rules, and messages and collectives made of them.
 #include "fabric/ranks.hpp"
 #include "support/catch.hpp"
-#include "support/process_collectives.hpp"
+#include "support/process_regions.hpp"
 #include "support/sample.hpp"
-#include <bough/testing/process_conformance.hpp>
+#include <bough/concepts/explain_remote_write_transport.hpp>
 #include <bough/testing/remote_write_conformance.hpp>
 #include <bough/transport/fabric/regions.hpp>
-#include <bough/transport/one_sided.hpp>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -25,25 +27,6 @@ static_assert(explain_remote_write_transport<fabric_regions>() && FlushableRemot
 
 namespace {
 
-std::vector<fabric_regions> ends_of_regions(const std::vector<fabric_regions_options>& options,
-                                            std::vector<status>& results) {
-    const auto ranks = static_cast<rank_t>(options.size());
-    testing::thread_wire_up world{ranks};
-    std::vector<std::optional<fabric_regions>> made(ranks);
-    results.assign(ranks, {});
-    std::vector<std::thread> threads;
-    for (rank_t r = 0; r != ranks; ++r)
-        threads.emplace_back([&, r] {
-            auto wire = world.of(r);
-            if (auto end = fabric_regions::join(wire, options[r], results[r])) made[r].emplace(std::move(*end));
-        });
-    for (std::thread& t : threads) t.join();
-    std::vector<fabric_regions> ends;
-    for (auto& end : made)
-        if (end) ends.push_back(std::move(*end));
-    return ends;
-}
-
 // What a put may be: copied, written from where it lies, put together; with all memory registered.
 std::vector<fabric_regions_options> variants(const fabric_options& o) {
     std::vector<fabric_regions_options> all(3, {.region_bytes = 1u << 16, .device = o});
@@ -52,20 +35,14 @@ std::vector<fabric_regions_options> variants(const fabric_options& o) {
     all[2].device.register_all = true;
     return all;
 }
-one_sided_options blocks_of(std::uint64_t seed) {
-    return seed % 2 == 0 ? one_sided_options{}
-                         : one_sided_options{.blocks = 2, .block_bytes = 300, .piece_bytes = 512, .static_bytes = 200};
-}
-fabric_regions_options for_messages(rank_t ranks, std::uint64_t seed, fabric_options o) {
-    o.linger_ns = 1'000'000'000;
-    if (seed % 3 == 0) o.eager_bytes = 128;
-    return {.region_bytes = one_sided_bytes(ranks, blocks_of(seed)) + (seed % 2) * 40'000, .device = o};
-}
-template <class F>
-bool all_ranks(rank_t ranks, const F& wrong) {
-    const launch_report report = launch(ranks, [&](job world) { return wrong(std::move(world)) == 0 ? 0 : 1; });
-    if (!report.ok()) UNSCOPED_INFO(describe(report));
-    return report.ok();
+// How a rank joins a group whose regions have so many bytes. Puts are copied, or, of every third seed, written from where
+// they lie.
+auto joining(fabric_options device, std::uint64_t seed) {
+    device.linger_ns = 1'000'000'000;
+    if (seed % 3 == 0) device.eager_bytes = 128;
+    return [device](job& world, std::uint64_t bytes) {
+        return fabric_regions{world, {.region_bytes = bytes, .device = device}};
+    };
 }
 
 } // namespace
@@ -75,10 +52,7 @@ TEST_CASE("fabric_regions: keeps the rules of remote writes, its ends driven by 
         if (provider.provider == "shm") continue; // its ends in one process use each other's memory when they are gone
         for (const fabric_regions_options& options : variants(provider)) {
             const auto fault = testing::check_remote_writes(
-                [&](rank_t n) {
-                    std::vector<status> results;
-                    return ends_of_regions(std::vector(n, options), results);
-                },
+                [&](rank_t n) { return regions_of(std::vector(n, options)); },
                 {.rounds = bough_test::all() ? 2'000u : 200u, .patience_polls = 2'000'000});
             CAPTURE(options.device.provider, options.device.eager_bytes, fault.sentence, fault.rank);
             CHECK(fault.rule == testing::remote_write_rule::none);
@@ -91,16 +65,12 @@ TEST_CASE("fabric_regions: messages over it keep the rules of a transport, betwe
     for (const fabric_options& provider : offered_here())
         for (int k = 0; k != 3; ++k, ++seed) {
             const rank_t ranks = seed % 2 == 0 ? 2 : 3;
-            CAPTURE(provider.provider, seed);
-            CHECK(all_ranks(ranks, [&](job world) {
-                fabric_regions mine{world, for_messages(ranks, seed, provider)};
-                const auto fault = testing::check_transport_process(one_sided{std::move(mine), blocks_of(seed)},
-                                                                    {.seed = seed,
-                                                                     .messages = bough_test::all() ? 1000u : 60u,
-                                                                     .cancellations = bough_test::all() ? 200u : 15u});
-                if (fault) std::printf("rank %u: %s\n", fault.rank, fault.sentence);
-                return fault ? 1 : 0;
-            }));
+            const testing::process_check how{.seed = seed,
+                                             .messages = bough_test::all() ? 1000u : 60u,
+                                             .cancellations = bough_test::all() ? 200u : 15u};
+            const launch_report report = bough_test::region_messages(ranks, how, joining(provider, seed));
+            CAPTURE(provider.provider, seed, describe(report));
+            CHECK(report.ok());
         }
 }
 
@@ -108,52 +78,129 @@ TEST_CASE("fabric_regions: collectives over it are folds, bit by bit, over every
     for (const fabric_options& provider : offered_here())
         for (const rank_t ranks : {1u, 2u, 3u, 5u, 8u}) {
             const std::size_t longest = bough_test::all() ? 300'000 : ranks % 2 == 0 ? 20'000 : 2'000; // or in pieces
-            CAPTURE(provider.provider, ranks);
-            CHECK(all_ranks(ranks, [&](job world) {
-                fabric_regions mine{world, for_messages(ranks, ranks, provider)};
-                communicator comm{one_sided{std::move(mine), blocks_of(ranks)}};
-                comm.set_timeout_ns(60'000'000'000);
-                return bough_test::wrong_collectives(comm, {0, 1, 7, 600, longest});
-            }));
+            const launch_report report =
+                bough_test::region_collectives(ranks, ranks, {0, 1, 7, 600, longest}, joining(provider, ranks));
+            CAPTURE(provider.provider, ranks, describe(report));
+            CHECK(report.ok());
         }
 }
 
 TEST_CASE("fabric_regions: a process that is killed is lost to those that wait for it") {
     for (const fabric_options& provider : offered_here()) {
-        const launch_report report = launch(3, [&](job world) {
-            communicator comm{one_sided{fabric_regions{world, for_messages(3, 0, provider)}}};
-            comm.set_timeout_ns(30'000'000'000);
-            std::vector<double> x(100, 1.0);
-            std::error_code code;
-            for (int k = 0; k != 50 && !code; ++k) {
-                if (k == 20 && comm.rank() == 1) ::raise(SIGKILL);
-                allreduce(comm, std::span(x), plus{}, code);
-            }
-            return code == errc::peer_dead || code == errc::peer_aborted ? 0 : 1;
-        });
+        const launch_report report = bough_test::region_death(joining(provider, 0));
         CAPTURE(provider.provider, describe(report));
         REQUIRE(report.ranks.size() == 3);
         for (const rank_t r : {0u, 2u}) CHECK(report.ranks[r].ok());
     }
 }
 
+TEST_CASE("fabric_regions: who leaves does not wait for what was under way to the dead") {
+    for (fabric_options device : offered_here())
+        for (const std::size_t length : {2'000u, 400'000u}) { // copied; written from where it lies
+            device.linger_ns = 100'000'000'000;               // longer than a test may take
+            const launch_report report = launch(2, [&](job world) {
+                std::optional<fabric_regions> end(std::in_place, world,
+                                                  fabric_regions_options{.region_bytes = 1u << 20, .device = device});
+                const auto poll_until = [&](const auto& holds) {
+                    const std::uint64_t last = end->now_ns() + 20'000'000'000;
+                    for (event e; !holds() && end->now_ns() < last;)
+                        if (end->poll(std::span(&e, 1)) == 1 && e.what == event::kind::lost) return true;
+                    return holds();
+                };
+                const auto never = [] { return false; };
+                const std::uint64_t me = static_cast<std::uint64_t>(::getpid());
+                const std::span<const std::byte> name = std::as_bytes(std::span(&me, 1));
+                if (end->rank() == 1) { // says who is to be killed, and does not poll any more
+                    if (end->put(0, 0, name, {}, 1) != posted::complete) return 1;
+                    poll_until([&] { return end->flush(0, 2) == posted::complete; });
+                    for (;;) ::pause();
+                }
+                std::uint64_t victim = 0;
+                poll_until([&] { return std::memcpy(&victim, end->region().data(), sizeof victim), victim != 0; });
+                const std::vector<std::byte> bytes(length);
+                for (int refused = 0; refused != 200;) // until nothing goes on
+                    if (const posted p = end->put(1, 0, bytes, {}, 3); p == posted::would_block) {
+                        event e;
+                        if (end->poll(std::span(&e, 1)) == 0) ++refused;
+                    }
+                ::kill(static_cast<pid_t>(victim), SIGKILL);
+                if (!poll_until(never)) return 2;
+                const std::uint64_t begin = end->now_ns();
+                end.reset();
+                return detail::steady_now_ns() - begin < 50'000'000'000 ? 0 : 3;
+            });
+            CAPTURE(device.provider, length, describe(report));
+            CHECK(report.ranks[0].code == 0);
+        }
+}
+
+TEST_CASE("fabric_regions: a rank that dies while the others join is named, long before the time for joining is over") {
+    for (fabric_options device : offered_here()) {
+        device.timeout_ns = 300'000'000'000; // longer than a test may take
+        const launch_report report = death_while_joining(2, [&](auto& wire, status& why) {
+            return fabric_regions::join(wire, {.region_bytes = 4096, .device = device}, why).has_value();
+        });
+        CAPTURE(device.provider, describe(report));
+        for (const rank_t r : {0u, 1u}) CHECK(report.ranks[r].code == 0);
+    }
+}
+
+namespace {
+
+// Its second rank cannot find the others.
+struct lost_device : detail::fabric_device {
+    template <WireUp W>
+    status connect(W& wire, std::span<const detail::fabric_card> cards, rank_t me, std::uint64_t last_ns) {
+        return me == 1 ? status{.code = errc::unsupported} : fabric_device::connect(wire, cards, me, last_ns);
+    }
+};
+struct lost_regions : basic_fabric_regions<lost_device> {
+    using basic_fabric_regions::join_regions;
+};
+// Rank 1 alone could not join: all are told.
+void check_told(const std::vector<status>& why, errc code, const std::string& argument) {
+    CHECK(why[1].code == code);
+    CHECK((why[1].argument == nullptr ? "" : why[1].argument) == argument);
+    for (const rank_t r : {0u, 2u}) {
+        CHECK(why[r].code == errc::peer_aborted);
+        CHECK(why[r].cause == code);
+        CHECK(why[r].peer == 1);
+    }
+}
+
+} // namespace
+
 TEST_CASE("fabric_regions: joining says what does not fit, on every rank") {
-    for (const fabric_options& provider : offered_here()) {
-        if (provider.provider == "shm") continue;
-        std::vector<fabric_regions_options> options(3, {.region_bytes = 4096, .device = provider});
-        std::vector<status> results;
-        SECTION("regions of different sizes") {
-            options[2].region_bytes = 8192;
-            CHECK(ends_of_regions(options, results).empty());
-            for (const status& s : results) {
-                CHECK(s.code == errc::invalid_argument);
-                CHECK(s.peer == 2);
-            }
+    for (fabric_options device : offered_here()) {
+        if (device.provider == "shm") continue; // one process
+        device.timeout_ns = 300'000'000'000;    // longer than a test may take
+        const std::vector<fabric_regions_options> three(3, {.region_bytes = 4096, .device = device});
+        std::vector<status> why;
+        CAPTURE(device.provider);
+
+        auto options = three; // regions of different sizes
+        options[2].region_bytes = 8192;
+        CHECK(regions_of(options, &why).empty());
+        for (const status& s : why) {
+            CHECK(s.code == errc::invalid_argument);
+            CHECK(s.peer == 2);
         }
-        SECTION("a rank that must not write remotely") {
-            options[1].device.remote_writes = false;
-            CHECK(ends_of_regions(options, results).empty());
-            for (const status& s : results) CHECK(s.code == errc::unsupported);
-        }
+        options = three; // a region that is too large
+        options[1].region_bytes = (std::uint64_t{1} << 46) + 1;
+        CHECK(regions_of(options, &why).empty());
+        check_told(why, errc::invalid_argument, "region_bytes: at most 64 TiB");
+
+        options = three; // a rank that must not write remotely
+        options[1].device.remote_writes = false;
+        CHECK(regions_of(options, &why).empty());
+        for (const status& s : why) CHECK(s.code == errc::unsupported);
+
+        using end = std::unique_ptr<detail::fabric_region_end<lost_device>>;
+        const auto join = [&](rank_t, auto& wire, status& result) {
+            end made = lost_regions::join_regions(wire, device, 4096, result);
+            return made ? std::optional(std::move(made)) : std::nullopt;
+        };
+        CHECK(bough_test::joined_ends<end>(3, join, &why).empty());
+        check_told(why, errc::unsupported, "");
     }
 }

@@ -33,83 +33,107 @@ struct remote_write_order_check {
 
 namespace detail {
 
-template <class Ends>
+template <class Make>
 class remote_write_order_checker {
-    using end = std::remove_cvref_t<decltype(std::declval<Ends&>()[0])>;
+    using group = std::remove_cvref_t<std::invoke_result_t<Make&, rank_t>>;
+    using end = std::remove_cvref_t<decltype(std::declval<group&>()[0])>;
     static_assert(end::keeps_byte_order, "the order of bytes: this transport does not promise any");
     using clock = std::chrono::steady_clock;
     static constexpr std::size_t words = 256;              // of the long put
     static constexpr std::uint64_t body = 64, flag = 3072; // where it goes, and the word behind it
+    static constexpr std::uint64_t none = 0;               // no put is pending
 
 public:
-    remote_write_order_checker(Ends& ends, const remote_write_order_check& o)
-        : ends_(ends), options_(o), begin_(clock::now()) {}
+    remote_write_order_checker(Make& make, const remote_write_order_check& o)
+        : options_(o), ends_(make(rank_t{2})), begin_(clock::now()) {}
 
     remote_write_fault run() {
         std::thread writer([this] {
             for (std::uint32_t k = 1; k <= options_.rounds && !over_.load(); ++k) write(k);
         });
-        for (std::uint32_t k = 1; k <= options_.rounds && !fault_ && passed_ns() < options_.enough_ns; ++k) read(k);
+        for (std::uint32_t k = 1; k <= options_.rounds && !over_.load() && passed_ns() < options_.enough_ns; ++k)
+            read(k);
         over_ = true;
         writer.join();
-        return fault_;
+        return faults_[0] ? faults_[0] : faults_[1];
     }
 
 private:
     std::uint64_t passed_ns() const {
         return static_cast<std::uint64_t>((clock::now() - begin_) / std::chrono::nanoseconds(1));
     }
+    bool late() const { return passed_ns() > options_.timeout_ns; }
+    // Of the thread that drives end `r`. The first that either finds ends the check.
+    void fail(remote_write_rule broken, rank_t r, const char* sentence) {
+        if (!faults_[r]) faults_[r] = {broken, r, sentence};
+        over_ = true;
+    }
+    // Polls end `r`. True: the pending put of that id has ended.
+    bool ended(rank_t r, std::uint64_t id) {
+        event e;
+        if (ends_[r].poll(std::span(&e, 1)) != 1) return false;
+        if (e.what == event::kind::lost)
+            fail(remote_write_rule::loss, r, "a peer is reported as lost, but is there");
+        else if (id == none || e.what != event::kind::complete || e.id != id)
+            fail(remote_write_rule::one_event, r, "an event of no pending post");
+        else if (e.code != errc::ok)
+            fail(remote_write_rule::one_event, r, "a post to a rank that is there ends with an error");
+        else
+            return true;
+        return false;
+    }
     void write(std::uint32_t k) {
-        std::array<std::uint64_t, words> source;
-        source.fill(k);
-        const std::span<const std::byte> all = std::as_bytes(std::span(source));
+        source_.fill(k);
+        const std::span<const std::byte> all = std::as_bytes(std::span(source_));
         const std::size_t cut = std::size_t{k} * 40 % all.size();
         put(body, all.first(cut), all.subspan(cut));
-        if (k % 2 == 0) put(flag, all.first(8), {});
+        if (k % 2 == 0 && !over_.load()) put(flag, all.first(8), {});
         for (std::uint32_t turns = 1; seen_.load(std::memory_order_acquire) != k && !over_.load(); ++turns)
             if (turns % 4096 == 0) std::this_thread::yield();
     }
-    // Returns when the source is the caller's again.
+    // Returns when the source is the caller's again, or the check is over.
     void put(std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second) {
-        event e;
         posted p = posted::would_block;
-        while (!over_.load() && (p = ends_[0].put(1, at, first, second, 1)) == posted::would_block)
-            ends_[0].poll(std::span(&e, 1));
-        while (p == posted::pending)
-            if (ends_[0].poll(std::span(&e, 1)) == 1 && e.what == event::kind::complete) p = posted::complete;
+        const std::uint64_t id = ++ids_;
+        while (!over_.load() && (p = ends_[0].put(1, at, first, second, id)) == posted::would_block)
+            (void)ended(0, none);
+        if (p == posted::failed) fail(remote_write_rule::place, 0, "a put to a rank that is there fails");
+        while (p == posted::pending && !faults_[0] && !ended(0, id))
+            if (late()) fail(remote_write_rule::one_event, 0, "a pending put never has an event");
     }
     void read(std::uint32_t k) {
         const std::byte* region = ends_[1].region().data();
         const std::byte* word = region + (k % 2 == 0 ? flag : body + 8 * (words - 1));
-        event e;
         for (std::uint32_t turns = 1; remote_words::read(word) != k; ++turns) {
-            ends_[1].poll(std::span(&e, 1));
+            (void)ended(1, none);
+            if (over_.load()) return;
             if (turns % 4096 != 0) continue;
             std::this_thread::yield();
-            if (passed_ns() > options_.timeout_ns)
-                return void(fault_ = {remote_write_rule::one_event, 0, "a put never lands, or never has its event"});
+            if (late()) return fail(remote_write_rule::one_event, 1, "a put never lands, or never has its event");
         }
         for (std::size_t i = words; i-- != 0;) // what is most likely copied last comes first
             if (remote_words::read(region + body + 8 * i) != k)
-                fault_ = {remote_write_rule::word_is_last, 1, "the last word of a put is there before the rest"};
+                fail(remote_write_rule::word_is_last, 1, "the last word of a put is there before the rest");
         seen_.store(k, std::memory_order_release);
     }
 
-    Ends& ends_;
     remote_write_order_check options_;
+    std::array<std::uint64_t, words> source_{}; // outlives the ends: a put that has no event may still read it
+    group ends_;
     clock::time_point begin_;
+    std::uint64_t ids_ = 0;
     std::atomic<std::uint32_t> seen_{0};
     std::atomic<bool> over_{false};
-    remote_write_fault fault_{};
+    std::array<remote_write_fault, 2> faults_{}; // of each thread
 };
 
 } // namespace detail
 
-// word_is_last, or one_event: a put that has not landed in time; else no fault.
+// word_is_last; one_event: a put that has not landed in time, or has not had exactly one event, a good one; loss of a peer that
+// is there; place: a put that fails. Else no fault.
 template <class Make>
 remote_write_fault check_remote_write_order(Make&& make, const remote_write_order_check& options = {}) {
-    auto ends = make(rank_t{2});
-    return detail::remote_write_order_checker<decltype(ends)>(ends, options).run();
+    return detail::remote_write_order_checker<std::remove_reference_t<Make>>(make, options).run();
 }
 
 } // namespace bough::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// quietly: for destructors, which have nobody to tell that memory ran out.
+// quietly: where it is told otherwise that memory ran out, or, in destructors, to nobody.
 //
 //   ~endpoint() { detail::quietly([this] { say_goodbye(); }); }
 #ifndef BOUGH_TRANSPORT_DETAIL_QUIETLY_HPP

@@ -73,6 +73,17 @@ private:
     std::vector<rank_t> ranks_;
 };
 
+// For those that cannot be watched: asks each rank of [0, size) of which asks(rank) is true whether it is there, if the device
+// can; not before `every_ns` have passed since the last time, which was at `last_ns`.
+template <class Device, class Asks>
+void probe_peers(Device& device, rank_t size, std::uint64_t now, std::uint64_t every_ns, std::uint64_t& last_ns,
+                 const Asks& asks) {
+    if (now - last_ns < every_ns) return;
+    last_ns = now;
+    for (rank_t r = 0; r != size; ++r)
+        if (asks(r)) device.probe(r);
+}
+
 } // namespace bough::detail
 
 #endif

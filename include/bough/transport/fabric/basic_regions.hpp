@@ -7,9 +7,12 @@
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
+#include <bough/model/logp.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/fabric/join.hpp>
 #include <bough/transport/fabric/region_end.hpp>
+#include <bough/transport/fabric/region_parts.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -36,6 +39,9 @@ public:
     // How many cores the ranks share: those of all machines, each counted once.
     std::uint32_t cores() const noexcept { return end_->who().cores; }
     bool oversubscribed() const noexcept { return end_->who().oversubscribed; }
+    // Of messages by such writes (bough/select/transport_costs.hpp).
+    static constexpr model::loggops default_costs() noexcept { return Device::costs.model; }
+    static constexpr double switch_ns() noexcept { return Device::costs.switch_ns; }
     bool forked() const noexcept { return end_->forked(); }
     std::span<std::byte> region() const noexcept { return end_->region(); }
     // How many writes of that rank have landed here: a remote counter. A put is one, or several where it is longer than the
@@ -68,21 +74,32 @@ protected:
     static std::unique_ptr<end_type> join_regions(W& wire, const typename Device::options_type& options,
                                                   std::uint64_t region_bytes, status& outcome) {
         detail::fabric_meeting<Device> met(options);
+        std::vector<detail::fabric_region_card> all(wire.size());
         outcome = met.run(wire);
         if (!outcome && !met.group.writes) // the same on all ranks
             outcome = {.code = errc::unsupported, .argument = "provider: cannot write remotely"};
-        if (!outcome && region_bytes > std::uint64_t{1} << 46)
-            outcome = invalid_argument("region_bytes: at most 64 TiB");
         if (outcome) return nullptr;
-        auto end = std::make_unique<end_type>(std::move(met.device), met.options, met.group, region_bytes);
-        const detail::fabric_region_card mine = end->prepare();
-        std::vector<detail::fabric_region_card> all(wire.size());
+        // What goes wrong on this rank alone goes into its card, so that nobody waits for it.
+        detail::fabric_region_card mine;
+        std::unique_ptr<end_type> end;
+        status ready = met.connect(wire);
+        if (!ready && region_bytes > std::uint64_t{1} << 46) ready = invalid_argument("region_bytes: at most 64 TiB");
+        if (!ready) {
+            ready.code = errc::no_resources; // unless there is memory for the end itself
+            detail::quietly([&] {
+                end = std::make_unique<end_type>(std::move(met.device), met.options, met.group, region_bytes);
+                ready = end->prepare(mine);
+            });
+        }
+        mine.failure = static_cast<std::uint32_t>(ready.code);
         outcome = wire.exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
                                 time_left(detail::steady_now_ns(), met.last_ns));
-        if (!outcome) outcome = end->meet(all);
-        if (!outcome) outcome = end->greet(met.last_ns);
+        if (!outcome) outcome = detail::agree_on_regions(all);
+        if (ready) outcome = ready;
         if (outcome) return nullptr;
         met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
+        outcome = end->greet(all, met.last_ns);
+        if (outcome) return nullptr;
         return end;
     }
     // Throws what joining says.

@@ -32,9 +32,9 @@ public:
         return &b;
     }
     void put(fabric_buffer& b) noexcept { spare_.push_back(b.op.index); }
-    // Forgets registered memory: it is another process's.
+    // Forgets them: they are another process's, and the device may have marked their memory as that one's alone.
     void abandon() noexcept {
-        for (auto& b : blocks_) (void)b->registered.release();
+        for (auto& b : blocks_) (void)b.release();
     }
     std::size_t in_use() const noexcept { return blocks_.size() * per_block - spare_.size(); }
 

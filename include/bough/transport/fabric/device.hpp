@@ -8,6 +8,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/transport/detail/measured_costs.hpp>
+#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/fabric/frame.hpp>
 #include <bough/transport/fabric/op.hpp>
 #include <bough/transport/fabric/options.hpp>
@@ -109,7 +110,8 @@ public:
     }
     template <WireUp W>
     status connect(W&, std::span<const fabric_card> cards, rank_t, std::uint64_t) {
-        peers_.assign(cards.size(), FI_ADDR_UNSPEC);
+        quietly([&] { peers_.assign(cards.size(), FI_ADDR_UNSPEC); });
+        if (peers_.size() != cards.size()) return {.code = errc::no_resources};
         for (std::size_t r = 0; r != cards.size(); ++r)
             if (const status bad = insert(cards[r].address.data(), peers_[r])) return bad;
         return {};

@@ -16,13 +16,13 @@
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/buffers.hpp>
 #include <bough/transport/fabric/frame.hpp>
+#include <bough/transport/fabric/greetings.hpp>
 #include <bough/transport/fabric/lines.hpp>
 #include <bough/transport/fabric/op.hpp>
 #include <bough/transport/fabric/transfer.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -71,23 +71,16 @@ public:
         lines_.refill();
         for (rank_t r = 0; r != group_.size; ++r)
             if (r != group_.rank) lines_.say(r, fabric_frame::hello);
-        for (std::uint32_t turns = 1; lines_.missing() != group_.size || !lines_.all_sent(); ++turns) {
+        const auto turn = [this] {
             lines_.flush();
             while (gather(8)) {
             }
-            if (turns % 16 == 0) {
-                if (const rank_t r = died_early(); r != no_rank) return {.code = errc::peer_dead, .peer = r};
-                const rank_t late = lines_.missing();
-                const bool over = steady_now_ns() >= last_ns;
-                if (over) return {.code = errc::deadline, .peer = late != group_.size ? late : no_rank};
-            }
-            if (group_.oversubscribed || turns > 1000)
-                std::this_thread::sleep_for(std::chrono::microseconds(20));
-            else
-                std::this_thread::yield();
-        }
-        lines_.set_meeting(false);
-        return {};
+        };
+        const status met = await_greetings(
+            group_, last_ns, turn, [this] { return lines_.missing(); }, [this] { return lines_.all_sent(); },
+            [this](rank_t late) { return died_early(late); });
+        if (!met) lines_.set_meeting(false);
+        return met;
     }
 
     // --- The transport ---
@@ -371,14 +364,10 @@ private:
         p.fault = why;
         ++suspects_;
     }
-    // While ranks meet: one that is gone, and has not said hello, or cannot be told it. Its last words have time to come.
-    rank_t died_early() {
+    // While ranks meet: one that is gone, and has not said hello, or cannot be told it. `late`: the first that is missing.
+    rank_t died_early(rank_t late) {
         watch_.look([this](rank_t r) { suspect(r, errc::peer_dead); });
-        for (rank_t r = 0; suspects_ != 0 && r != group_.size; ++r)
-            if (peers_[r].suspected_ns != 0 && steady_now_ns() > peers_[r].suspected_ns + 20'000'000 &&
-                (!lines_.met(r) || lines_.missing() == group_.size))
-                return r;
-        return no_rank;
+        return first_dead(peers_, [&](rank_t r) { return !lines_.met(r) || late == group_.size; });
     }
     // After a poll that found nothing, the n-th.
     void look(std::uint32_t n) {
@@ -390,7 +379,9 @@ private:
         if (now - looked_ns_ < 1'000'000) return;
         looked_ns_ = now;
         watch_.look([this](rank_t r) { suspect(r, errc::peer_dead); });
-        if constexpr (Device::probes) probe(now);
+        if constexpr (Device::probes)
+            probe_peers(*device_, group_.size, now, options_.probe_ns, probed_ns_,
+                        [this](rank_t r) { return r != group_.rank && !peers_[r].left; });
         const auto too_late = [&](const transfer& t) {
             return t.given_up_ns != 0 && !t.over && now - t.given_up_ns > options_.answer_ns;
         };
@@ -398,13 +389,6 @@ private:
             resign(); // a millisecond after the words were said
         else if (pushes_.find(too_late) != nullptr || pulls_.find(too_late) != nullptr)
             say_bye(), resigning_ = true;
-    }
-    // Asks for those of whom nothing is under way whether they are there.
-    void probe(std::uint64_t now) {
-        if (now - probed_ns_ < options_.probe_ns) return;
-        probed_ns_ = now;
-        for (rank_t r = 0; r != group_.size; ++r)
-            if (r != group_.rank && !peers_[r].left) device_->probe(r);
     }
     BOUGH_COLD void judge() {
         const std::uint64_t now = steady_now_ns();

@@ -75,7 +75,7 @@ public:
     explicit fabric_meeting(const options_type& o)
         : options(o), last_ns(deadline_after(steady_now_ns(), o.timeout_ns)), device(std::make_unique<Device>()) {}
 
-    // Collective. Ranks disagree on the result only if they could not talk to each other.
+    // Collective: opens the device, and tells all. Ranks disagree on the result only if they could not talk to each other.
     template <WireUp W>
     status run(W& wire) {
         mine_.window = options.window;
@@ -91,8 +91,12 @@ public:
         status outcome = wire.exchange(std::as_bytes(std::span(&mine_, 1)), std::as_writable_bytes(std::span(cards_)),
                                        options.timeout_ns);
         if (!outcome) outcome = agree_on_fabric(cards_, wire.rank(), options, group);
-        if (ready) outcome = ready;
-        return outcome ? outcome : device->connect(wire, cards_, group.rank, last_ns);
+        return ready ? ready : outcome;
+    }
+    // Collective, when all have run(). It may fail on one rank alone.
+    template <WireUp W>
+    status connect(W& wire) {
+        return device->connect(wire, cards_, group.rank, last_ns);
     }
     // Calls f(rank, process number) for each process that this one can watch.
     template <class F>
@@ -120,6 +124,7 @@ std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Dev
                                                      status& outcome) {
     fabric_meeting<Device> met(options);
     outcome = met.run(wire);
+    if (!outcome) outcome = met.connect(wire);
     if (outcome) return nullptr;
     auto endpoint = std::make_unique<fabric_endpoint<Device>>(std::move(met.device), met.options, met.group);
     met.for_each_neighbour([&](rank_t r, std::uint64_t process) { endpoint->watch(r, process); });

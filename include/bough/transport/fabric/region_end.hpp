@@ -16,19 +16,21 @@
 #include <bough/core/deadline.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/detail/forks.hpp>
+#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/buffers.hpp>
+#include <bough/transport/fabric/greetings.hpp>
 #include <bough/transport/fabric/lines.hpp>
 #include <bough/transport/fabric/op.hpp>
 #include <bough/transport/fabric/region_parts.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <thread>
 #include <utility>
@@ -51,79 +53,63 @@ public:
 
     ~fabric_region_end() {
         if (forked()) {
-            for (auto& t : transfers_) (void)t->memory.release();
+            for (auto& t : transfers_) (void)t.release();
             staged_.abandon();
             received_.abandon();
             (void)registered_.release();
-            (void)memory_.release(); // the device may have marked it as its parent's alone
+            (void)memory_.release(); // the device may have marked all of these as its parent's alone
             device_->abandon();
             return;
         }
-        leave();
+        quietly([this] { leave(); }); // without memory for last words the others find out by themselves
         device_->close_endpoint();
     }
 
     // --- Joining ---
 
-    fabric_region_card prepare() {
-        fabric_region_card card;
-        card.bytes = bytes_;
-        memory_ = std::make_unique<line[]>(group_.size + bytes_ / 64); // zeros
-        if (!device_->register_memory({memory_[0].bytes, group_.size * 64 + bytes_}, Device::is_written, registered_) ||
-            !refill()) {
-            card.failure = static_cast<std::uint32_t>(errc::no_resources);
-            return card;
-        }
-        card.address = device_->remote_address(memory_[0].bytes);
-        card.key = Device::remote_key(registered_);
-        return card;
-    }
-    status meet(std::span<const fabric_region_card> cards) {
-        for (rank_t r = 0; r != group_.size; ++r) {
-            if (cards[r].failure != 0)
-                return r == group_.rank ? status{.code = errc::no_resources, .argument = "region_bytes"}
-                                        : status{.code = errc::peer_aborted,
-                                                 .cause = static_cast<errc>(cards[r].failure),
-                                                 .peer = r};
-            peers_[r].place = cards[r];
-        }
-        for (rank_t r = 0; r != group_.size; ++r)
-            if (cards[r].bytes != cards[0].bytes) {
-                status differs = invalid_argument("region_bytes: must be equal on all ranks");
-                differs.peer = r;
-                return differs;
-            }
+    // What the others must know to write here.
+    status prepare(fabric_region_card& card) {
+        const auto lines = static_cast<std::size_t>(group_.size + bytes_ / 64);
+        memory_.reset(new (std::nothrow) line[lines]()); // zeros
+        if (!memory_) return {.code = errc::no_resources, .argument = "region_bytes: there is not so much memory"};
+        fabric_buffer* first = nullptr; // to say hello with
+        if (!device_->register_memory({memory_[0].bytes, lines * 64}, Device::is_written, registered_) || !refill() ||
+            (first = staged_.get()) == nullptr)
+            return {.code = errc::no_resources, .argument = "region_bytes: so much memory may not be registered"};
+        staged_.put(*first);
+        card = {device_->remote_address(memory_[0].bytes), Device::remote_key(registered_), bytes_};
         return {};
     }
-    // Says hello to all and waits until all have: so all are connected. The rank that has not, if any.
-    status greet(std::uint64_t last_ns) {
+    void watch(rank_t r, std::uint64_t process) {
+        if (!watch_.add(r, process)) suspect(r);
+    }
+    // Says hello to all and waits until all have: so all are connected. The rank that has not, if any; peer_dead: and never
+    // will.
+    status greet(std::span<const fabric_region_card> cards, std::uint64_t last_ns) {
         meeting_ = true;
-        for (rank_t r = 0; r != group_.size; ++r) peers_[r].greets = r != group_.rank;
+        for (rank_t r = 0; r != group_.size; ++r) {
+            peers_[r].place = cards[r];
+            peers_[r].greets = r != group_.rank;
+        }
         const auto missing = [this] {
             rank_t r = 0;
             while (r != group_.size && (r == group_.rank || (peers_[r].met && !peers_[r].greets))) ++r;
             return r;
         };
-        for (std::uint32_t turns = 1; missing() != group_.size || flying_ != 0; ++turns) {
+        const auto turn = [this] {
             for (rank_t r = 0; r != group_.size; ++r)
                 if (peers_[r].greets) peers_[r].greets = !say(r, ticket::hello, 1);
             while (gather()) {
             }
-            if (turns % 16 == 0 && steady_now_ns() >= last_ns) {
-                const rank_t late = missing();
-                return {.code = errc::deadline, .peer = late != group_.size ? late : no_rank};
-            }
-            if (group_.oversubscribed || turns > 1000)
-                std::this_thread::sleep_for(std::chrono::microseconds(20));
-            else
-                std::this_thread::yield();
-        }
-        meeting_ = false;
-        joined_ = true;
-        return {};
-    }
-    void watch(rank_t r, std::uint64_t process) {
-        if (!watch_.add(r, process)) suspect(r);
+        };
+        const auto all_sent = [this] {
+            return std::all_of(peers_.begin(), peers_.end(), [](const peer& p) { return p.flying == 0; });
+        };
+        const status met =
+            await_greetings(group_, last_ns, turn, missing, all_sent, [this](rank_t r) { return died_early(r); });
+        meeting_ = met.code != errc::ok;
+        joined_ = !meeting_;
+        return met;
     }
 
     // --- What a RemoteWriteTransport does ---
@@ -207,7 +193,7 @@ private:
         const fabric_result result =
             device_->write(to, piece, place.address + at, place.key, ticket::make(kind, group_.rank));
         if (result == fabric_result::broken && !meeting_) suspect(to);
-        if (result == fabric_result::ok) ++flying_;
+        if (result == fabric_result::ok) ++peers_[to].flying;
         return result == fabric_result::ok;
     }
     // A word in my line of the peer's memory.
@@ -267,7 +253,10 @@ private:
         t.moved += t.piece;
         if (well && !t.over && t.moved != t.from.size()) return push(t);
         end(t, well ? errc::ok : errc::peer_dead);
-        if (t.moved != t.from.size()) --peers_[t.op.peer].waiting;
+        if (t.moved != t.from.size()) { // nothing of it will be under way, so no flush may wait for that
+            --peers_[t.op.peer].waiting;
+            end_flushes(errc::peer_dead, [&](const open_flush& f) { return f.behind == &t; });
+        }
         std::erase_if(transfers_, [&](const auto& x) { return x.get() == &t; });
     }
     void end(transfer& t, errc code) {
@@ -279,6 +268,16 @@ private:
         for (const auto& t : transfers_)
             if (t->op.peer == to && t->moved + (t->flying ? t->piece : 0) != t->from.size()) last = t.get();
         return last;
+    }
+
+    // Of those of which f says true.
+    template <class F>
+    void end_flushes(errc code, const F& f) {
+        std::erase_if(flushes_, [&](const open_flush& o) {
+            const bool over = f(o);
+            if (over) ready_.push_back({.what = event::kind::complete, .code = code, .peer = o.to, .id = o.id});
+            return over;
+        });
     }
 
     // --- Questions and answers ---
@@ -307,14 +306,10 @@ private:
     }
     void answered(rank_t from) {
         peer& p = peers_[from];
-        const std::uint64_t word = word_of(from, ticket::answer);
-        if (word == bye_heard) return void(p.heard = true);
-        p.known_landed = std::max(p.known_landed, std::min(word, p.begun));
+        p.known_landed = std::max(p.known_landed, std::min(word_of(from, ticket::answer), p.begun));
         p.asked = 0;
-        std::erase_if(flushes_, [&](const open_flush& f) {
-            const bool over = f.to == from && f.behind == nullptr && f.upto <= p.known_landed;
-            if (over) ready_.push_back({.what = event::kind::complete, .peer = from, .id = f.id});
-            return over;
+        end_flushes(errc::ok, [&](const open_flush& f) {
+            return f.to == from && f.behind == nullptr && f.upto <= p.known_landed;
         });
         ask(from);
     }
@@ -353,7 +348,7 @@ private:
         if (!well && meeting_ && op.peer < group_.size) peers_[op.peer].greets = true; // again
         if (!well && !meeting_ && op.peer < group_.size) suspect(op.peer);
         if (op.kind == fabric_op::what::injected) return; // a probe
-        --flying_;
+        --peers_[op.peer].flying;
         if (op.kind == fabric_op::what::frame) return staged_.put(staged_[op.index]);
         pushed(reinterpret_cast<transfer&>(op), well);
     }
@@ -372,10 +367,11 @@ private:
         case ticket::hello: p.met = true; return;
         case ticket::question: p.question = word_of(from, ticket::question); return answer(from);
         case ticket::answer: return answered(from);
+        case ticket::bye_heard: p.heard = true; return;
         case ticket::bye:
             p.last = word_of(from, ticket::bye);
             p.leaves = true;
-            (void)say(from, ticket::answer, bye_heard); // at best
+            (void)say(from, ticket::bye_heard, 1); // at best
             if (p.landed >= p.last) lose(from);
         }
     }
@@ -402,6 +398,11 @@ private:
         p.suspected_ns = steady_now_ns();
         ++suspects_;
     }
+    // While ranks meet: one that is gone, and has not said hello, or cannot be told it. `late`: the first that is missing.
+    rank_t died_early(rank_t late) {
+        watch_.look([this](rank_t r) { suspect(r); });
+        return first_dead(peers_, [&](rank_t r) { return !peers_[r].met || late == r || late == group_.size; });
+    }
     // After a poll that found nothing.
     void look() {
         if (suspects_ != 0) judge();
@@ -410,12 +411,9 @@ private:
         if (now - looked_ns_ < 1'000'000) return;
         looked_ns_ = now;
         watch_.look([this](rank_t r) { suspect(r); });
-        if constexpr (Device::probes) {
-            if (now - probed_ns_ < options_.probe_ns) return;
-            probed_ns_ = now;
-            for (rank_t r = 0; r != group_.size; ++r)
-                if (r != group_.rank && !peers_[r].left) device_->probe(r);
-        }
+        if constexpr (Device::probes)
+            probe_peers(*device_, group_.size, now, options_.probe_ns, probed_ns_,
+                        [this](rank_t r) { return r != group_.rank && !peers_[r].left; });
     }
     BOUGH_COLD void judge() {
         const std::uint64_t now = steady_now_ns();
@@ -426,23 +424,20 @@ private:
             const bool reads = std::any_of(transfers_.begin(), transfers_.end(),
                                            [r](const auto& t) { return t->op.peer == r && t->flying; });
             // Some providers never say that a write failed because its target is gone.
-            if (!reads || now - p.suspected_ns > 20'000'000) lose(r);
+            if (!reads || now - p.suspected_ns > grace_ns) lose(r);
         }
     }
     // Nothing more will come of a rank.
     BOUGH_COLD void lose(rank_t r) {
         peer& p = peers_[r];
         if (std::exchange(p.left, true)) return;
+        p.left_ns = steady_now_ns();
         if (p.suspected_ns != 0) --suspects_;
         p.asks = p.answers = p.says_bye = false;
         for (auto& t : transfers_)
             if (t->op.peer == r) end(*t, errc::peer_dead);
         std::erase_if(transfers_, [r](const auto& t) { return t->op.peer == r && !t->flying; });
-        std::erase_if(flushes_, [&](const open_flush& f) {
-            if (f.to == r)
-                ready_.push_back({.what = event::kind::complete, .code = errc::peer_dead, .peer = r, .id = f.id});
-            return f.to == r;
-        });
+        end_flushes(errc::peer_dead, [r](const open_flush& f) { return f.to == r; });
         ready_.push_back({.what = event::kind::lost, .code = errc::peer_dead, .peer = r});
     }
 
@@ -457,18 +452,24 @@ private:
         const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
         for (rank_t r = 0; r != group_.size; ++r)
             if (r != group_.rank && !peers_[r].left) say_bye(r);
-        const auto is_done = [](const peer& p) { return (p.left || p.heard || p.leaves) && !p.says_bye; };
-        const auto all_done = [&] {
-            for (rank_t r = 0; r != group_.size; ++r)
-                if (r != group_.rank && !is_done(peers_[r])) return false;
-            return flying_ == 0 || suspects_ != 0;
+        // Nobody waits for what is under way to the dead: some providers never say that it failed. One that has left waits
+        // for the word that it was heard, but not for long.
+        const auto is_done = [](const peer& p, std::uint64_t now) {
+            if (p.left && (p.suspected_ns != 0 || now - p.left_ns > grace_ns)) return true;
+            return (p.left || p.heard || p.leaves) && !p.says_bye && p.flying == 0;
         };
-        for (std::array<event, 8> events; !all_done() && steady_now_ns() < last;)
+        const auto all_done = [&](std::uint64_t now) {
+            rank_t r = 0;
+            while (r != group_.size && (r == group_.rank || is_done(peers_[r], now))) ++r;
+            return r == group_.size;
+        };
+        std::array<event, 8> events;
+        for (std::uint64_t now = steady_now_ns(); !all_done(now) && now < last; now = steady_now_ns())
             if (poll(events) == 0) std::this_thread::yield();
     }
 
     static constexpr std::size_t most_transfers = 64;
-    static constexpr std::uint64_t bye_heard = ~std::uint64_t{0};
+    static constexpr std::uint64_t grace_ns = 20'000'000; // for what is under way to a peer that is gone
 
     options_type options_;
     fabric_group group_;
@@ -484,7 +485,6 @@ private:
     fabric_watch watch_;
     std::uint64_t bytes_;
     std::uint64_t looked_ns_ = 0, probed_ns_ = 0;
-    std::size_t flying_ = 0; // writes that the device has not done with
     std::uint32_t idle_ = 0, suspects_ = 0;
     bool stalled_ = false; // something waits for the device
     bool meeting_ = false, joined_ = false;

@@ -7,8 +7,8 @@
 //
 // The region is registered once, its address and key go round when the ranks join, and puts are RMA writes. Libfabric promises
 // no order of bytes within a write, so none is claimed. A put of up to device.eager_bytes is copied and complete at once; a longer
-// one of a single span is written from where it lies. There are no threads; nothing lands while nobody polls. How failures
-// show: doc/transports/one_sided.md.
+// one of a single span is written from where it lies. There are no threads; where the provider needs that (tcp, shm), nothing
+// lands while the target does not poll. How failures show: doc/transports/one_sided.md.
 //
 // Needs libfabric 1.9 or newer: CMake target bough::fabric.
 #ifndef BOUGH_TRANSPORT_FABRIC_REGIONS_HPP
@@ -28,8 +28,8 @@
 namespace bough {
 
 struct fabric_regions_options {
-    std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all
-    fabric_options device{};               // provider, node, domain, eager_bytes, timeout_ns, linger_ns count
+    std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
+    fabric_options device{};               // all but window and answer_ns count; remote_writes has to be true
 };
 
 class fabric_regions : public basic_fabric_regions<detail::fabric_device> {
@@ -40,7 +40,8 @@ public:
         : basic_fabric_regions(joined(wire, o.device, o.region_bytes)) {}
 
     // The same without exceptions: empty, and `result` says why, as fabric::join does. invalid_argument also: regions that
-    // differ in size; unsupported also: a provider that cannot write remotely.
+    // differ in size, or are too large; no_resources also: there is no memory for one, or it may not be registered; unsupported
+    // also: a provider that cannot write remotely. Where one rank alone fails, the others end with peer_aborted and its number.
     template <WireUp W>
     static std::optional<fabric_regions> join(W& wire, const fabric_regions_options& o, status& result) {
         auto made = join_regions(wire, o.device, o.region_bytes, result);
