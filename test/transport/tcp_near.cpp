@@ -79,6 +79,7 @@ TEST_CASE("tcp: ranks of one system are connected by Unix sockets, unless one of
                     tcp_options options;
                     options.near_sockets = r != unwilling;
                     options.eager_mesh = eager;
+                    options.stranger_timeout_ns = 20'000'000'000; // after that it would be TCP
                     status s;
                     auto link = tcp::join(wire, options, s);
                     if (!link) return;

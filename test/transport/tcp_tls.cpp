@@ -161,7 +161,7 @@ namespace {
 // How often a text is in the memory of this process. It is given with every last bit turned over, so as not to be found
 // here.
 constexpr char turned(char c) { return static_cast<char>(c ^ 1); }
-[[gnu::no_sanitize("address", "thread", "undefined")]] int copies_in_memory(std::span<const char> turned_over) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) int copies_in_memory(std::span<const char> turned_over) {
     int found = 0;
     std::ifstream maps("/proc/self/maps");
     for (std::string entry; std::getline(maps, entry);) {

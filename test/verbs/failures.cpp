@@ -10,10 +10,7 @@
 #include <array>
 #include <csignal>
 #include <cstring>
-#include <sched.h>
 #include <string>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace bough;
@@ -21,18 +18,6 @@ using namespace test_verbs;
 
 namespace {
 
-// Polls one end until it reports `lost` of a rank; false: it never did within ten seconds.
-bool hears_of_loss(verbs& end, rank_t of) {
-    const std::uint64_t last = end.now_ns() + 10'000'000'000;
-    std::array<event, 4> events;
-    for (std::uint32_t idle = 0; end.now_ns() < last; ++idle) {
-        const std::size_t found = end.poll(events);
-        for (std::size_t i = 0; i != found; ++i)
-            if (events[i].what == event::kind::lost && events[i].peer == of) return true;
-        end.wait(idle, 0);
-    }
-    return false;
-}
 // The cards of a group, connected, with no protocol above them.
 std::vector<detail::verbs_device> connected(rank_t ranks, const verbs_options& options) {
     testing::thread_wire_up world{ranks};
@@ -84,21 +69,7 @@ TEST_CASE("verbs: a card finds out that its peer is gone, though nothing was und
 
 TEST_CASE("verbs: a rank whose process nobody can watch is lost when it ends without a word") {
     if (!has_card()) return;
-    const launch_report report = launch(2, [](job world) {
-        const verbs_options options{.ack_timeout = 10};
-        if (world.rank() == 0) {
-            verbs link{world, options};
-            return hears_of_loss(link, 1) ? 0 : 1;
-        }
-        // In a space of process numbers of its own it is as far away as on another machine.
-        const pid_t child = ::unshare(CLONE_NEWPID) == 0 ? ::fork() : 0;
-        if (child == 0) {
-            verbs link{world, options};
-            ::_exit(0);
-        }
-        ::waitpid(child, nullptr, 0);
-        return 0;
-    });
+    const launch_report report = end_of_a_stranger([](job& world) { return verbs{world, {.ack_timeout = 10}}; });
     CAPTURE(describe(report));
     CHECK(report.ok());
 }
@@ -195,16 +166,8 @@ TEST_CASE("verbs: what cannot be joined says why, on every rank") {
 
 TEST_CASE("verbs: a rank that may not register memory says so, and its peers name it") {
     if (!has_card()) return;
-    const launch_report report = launch(2, [&](job world) {
-        if (world.rank() == 1) {
-            const rlimit little{64 << 10, 64 << 10};
-            if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0 || ::setuid(65534) != 0) return 5; // root has no limit
-        }
-        status why;
-        if (verbs::join(world, {}, why)) return 2;
-        if (world.rank() == 1) return why.code == errc::no_resources ? 0 : 3;
-        return why.code == errc::peer_aborted && why.cause == errc::no_resources && why.peer == 1 ? 0 : 4;
-    });
+    const launch_report report =
+        little_memory([](job& world, status& why) { return verbs::join(world, {}, why).has_value(); });
     CAPTURE(describe(report));
     CHECK(report.ok());
 }
