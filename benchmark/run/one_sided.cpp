@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Collectives by remote writes beside the same by messages, over processes of one node, in turns in the same run.
 //
-//   bench-one_sided [rounds [p]]      p = 2: pinned to a core each, if there are two; p = 4, 8: as many as there are
+//   bench-one_sided [rounds [p [provider]]]      p = 2: pinned to a core each, if there are two; p = 4, 8: as many as there are
+// With a provider of libfabric, as shm or "tcp;ofi_rxm", over that, fabric beside fabric_regions, in place of shared memory.
 // Times are per operation, medians over rounds; a ratio is the median of the rounds' ratios, one-sided / messages. Both
-// run the same plans. For two ranks and 8 bytes also: / the round trip of one cache line that two processes pass to and fro.
+// run the same plans: their costs are the same. Over shared memory, for two ranks and 8 bytes also: / the round trip of one
+// cache line that two processes pass to and fro.
 #include "board.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
@@ -13,6 +15,10 @@
 #include <bough/transport/one_sided.hpp>
 #include <bough/transport/remote_shared_memory.hpp>
 #include <bough/transport/shared_memory.hpp>
+#if defined(BOUGH_ONE_SIDED_FABRIC)
+#include <bough/transport/fabric.hpp>
+#include <bough/transport/fabric/regions.hpp>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +35,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
+#include <type_traits>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -47,11 +55,12 @@ struct board : wire_up_board { // what the processes of one measurement share
     result broadcast[std::size(sizes)], round_trip; // round trip / allreduce of 8 bytes
 };
 
+template <class Messages, class Regions>
 struct rank_run {
     board& shared;
     int rounds;
-    bough::communicator<bough::shared_memory> messages;
-    bough::communicator<bough::one_sided<bough::shared_memory_regions>> writes;
+    bough::communicator<Messages> messages;
+    bough::communicator<bough::one_sided<Regions>> writes;
 
     template <class F>
     double time(int operations, F&& body) {
@@ -108,7 +117,7 @@ struct rank_run {
             in_turns(
                 shared.broadcast[s], [&](int i) { pass(messages, i); }, [&](int i) { pass(writes, i); });
         }
-        if (messages.size() != 2) return;
+        if (messages.size() != 2 || !std::is_same_v<Messages, bough::shared_memory>) return;
         double y = 0;
         in_turns(
             shared.round_trip, [&](int i) { round_trip(i); },
@@ -121,7 +130,32 @@ struct rank_run {
     std::uint64_t returned_ = 0;
 };
 
-void over_processes(rank_t ranks, bool pinned, int rounds) {
+template <class Messages, class Regions>
+int run_rank(board& b, int rounds, Messages messages, Regions regions) {
+    rank_run<Messages, Regions> run{b, rounds, bough::communicator{std::move(messages)},
+                                    bough::communicator{bough::one_sided{std::move(regions)}}};
+    run.run();
+    bough::barrier(run.messages);
+    return 0;
+}
+int over_shared_memory(board& b, board_wire_up& wire, int rounds) {
+    bough::shared_memory messages{wire};
+    return run_rank(b, rounds, std::move(messages),
+                    bough::shared_memory_regions{wire, {.region_bytes = bough::one_sided_bytes(wire.size())}});
+}
+int over_fabric([[maybe_unused]] board& b, [[maybe_unused]] board_wire_up& wire, [[maybe_unused]] int rounds,
+                [[maybe_unused]] const std::string& provider) {
+#if defined(BOUGH_ONE_SIDED_FABRIC)
+    bough::fabric messages{wire, {.provider = provider}};
+    return run_rank(b, rounds, std::move(messages),
+                    bough::fabric_regions{
+                        wire, {.region_bytes = bough::one_sided_bytes(wire.size()), .device = {.provider = provider}}});
+#else
+    return std::fprintf(stderr, "made without libfabric\n"), 1;
+#endif
+}
+
+void over_processes(rank_t ranks, bool pinned, int rounds, const std::string& provider) {
     board* b = shared<board>(1);
     for (rank_t r = 0; r != ranks; ++r)
         if (::fork() == 0) {
@@ -131,12 +165,7 @@ void over_processes(rank_t ranks, bool pinned, int rounds) {
             CPU_SET(r, &set);
             if (pinned) ::sched_setaffinity(0, sizeof set, &set);
             board_wire_up wire(*b, r, ranks);
-            bough::shared_memory_regions mine{wire, {.region_bytes = bough::one_sided_bytes(ranks)}};
-            rank_run run{*b, rounds, bough::communicator{bough::shared_memory{wire}},
-                         bough::communicator{bough::one_sided{std::move(mine)}}};
-            run.run();
-            bough::barrier(run.messages);
-            ::_exit(0);
+            ::_exit(provider.empty() ? over_shared_memory(*b, wire, rounds) : over_fabric(*b, wire, rounds, provider));
         }
     for (int bad = 0; ::wait(&bad) > 0;)
         if (bad != 0) std::fprintf(stderr, "a rank failed\n"), std::exit(1);
@@ -146,7 +175,7 @@ void over_processes(rank_t ranks, bool pinned, int rounds) {
             std::printf("p = %u  %-9s %6zu B   messages %9.0f ns   remote writes %9.0f ns   %5.2f x\n", ranks, what,
                         sizes[s], r.messages_ns, r.ours_ns, r.ratio);
         }
-    if (ranks == 2)
+    if (ranks == 2 && provider.empty())
         std::printf("p = 2  allreduce      8 B   round trip %7.0f ns   remote writes %9.0f ns   %5.2f x\n",
                     b->round_trip.messages_ns, b->round_trip.ours_ns, b->round_trip.ratio);
     ::munmap(b, sizeof *b);
@@ -159,6 +188,7 @@ int main(int argc, char** argv) {
     const unsigned cores = std::thread::hardware_concurrency();
     std::printf("%u cores; medians over %d rounds, and of the rounds' ratios\n", cores, rounds);
     const int only = argc > 2 ? std::atoi(argv[2]) : 0;
+    const std::string provider = argc > 3 ? argv[3] : "";
     for (const rank_t ranks : {2u, 4u, 8u})
-        if (only == 0 || ranks == static_cast<rank_t>(only)) over_processes(ranks, cores >= ranks, rounds);
+        if (only == 0 || ranks == static_cast<rank_t>(only)) over_processes(ranks, cores >= ranks, rounds, provider);
 }

@@ -522,6 +522,14 @@ refuses "--provider: goes with fabric" predict rdma --measure in_process --provi
 run 0 predict rdma --ranks 4 --bytes 8 --blocks 18446744073709551615,1K
 prints "1K"
 refuses "--blocks: a block holds at least a byte" predict rdma --blocks 0
+run 0 predict rdma --ranks 512 --messages 16:4:55.0:118.1
+prints "     512       4                 123.8     99.4    19.7 %             3     265.7         160.3    172.5          39.7 %  35.1 %"
+json predict rdma --ranks 1,512 --messages 16:4:55.0:118.1,2:4K:60:120 --json
+grep -q '"allreduce_benefit_worst": 0.35' "$scratch/out" || fail "$command_line: 512 ranks, 4 bytes: not 35 %"
+refuses "--messages: needs RANKS:BYTES:BROADCAST:ALLREDUCE, not '16:4'" predict rdma --messages 16:4
+refuses "--messages: needs a number from 2 to" predict rdma --messages 1:4:5:6
+refuses "--messages: needs a time in us above 0, not '-5'" predict rdma --messages 16:4:-5:6
+refuses "--bytes: does not go with --messages" predict rdma --bytes 8 --messages 16:4:5:6
 
 # --- measure ---
 run 0 measure --ranks 4 --iterations 5

@@ -2,6 +2,7 @@
 // Messages by remote writes between processes: the rules, collectives, deaths.
 #include "support/catch.hpp"
 #include "support/joined_ends.hpp"
+#include "support/priced.hpp"
 #include "support/sample.hpp"
 #include "transport/shared_memory_world.hpp"
 #include <bough/allreduce.hpp>
@@ -14,6 +15,7 @@
 #include <bough/transport/one_sided_tune.hpp>
 #include <bough/transport/remote_in_process.hpp>
 #include <bough/transport/remote_shared_memory.hpp>
+#include <bough/transport/shared_memory.hpp>
 #include <bough/tree/degree_k.hpp>
 
 #include <algorithm>
@@ -41,6 +43,16 @@ std::vector<link_type> ends_of(rank_t ranks, const one_sided_options& options) {
 }
 
 } // namespace
+
+TEST_CASE("one_sided: its plans are chosen by what its medium costs") {
+    const std::vector<link_type> ends = ends_of(1, {});
+    using bough_test::price;
+    CHECK(price(default_costs_of(ends[0])) == price(shared_memory::default_costs()));
+    CHECK_FALSE(price(default_costs_of(ends[0])) == price(thread_costs));
+    CHECK(switch_ns_of(ends[0]) == shared_memory::switch_ns());
+    in_process_regions threads(1, {.region_bytes = one_sided_bytes(1)});
+    CHECK(price(default_costs_of(one_sided(threads.connect(0)))) == price(thread_costs));
+}
 
 TEST_CASE("one_sided: keeps the rules of a transport over shared memory") {
     for (const one_sided_options& shape :

@@ -9,6 +9,7 @@ void add_predict(command_line& line) {
         "predict", "Predict collectives over remote writes, the best k and the best block",
         "  bough predict rdma\n"
         "  bough predict rdma --ranks 16,512 --bytes 8..64K --measure shared_memory\n"
+        "  bough predict rdma --ranks 512 --messages 16:4:55.0:118.1\n"
         "  bough predict rdma --parameters 0,100,60,40,0.1,0.1,0.05,0 --format json\n"
         "The equations are those of Gupta et al., IPDPS 2003; without --parameters and --measure, of its network.",
         &predict);
@@ -16,6 +17,10 @@ void add_predict(command_line& line) {
     command->add_option("--ranks", typed.ranks, "A list as 4,8,512; the paper's if not given")->type_name("LIST");
     command->add_option("--bytes", typed.bytes, "A range as 4..4K: its powers of two; or a list")->type_name("SIZES");
     command->add_option("--blocks", typed.blocks, "Block sizes of the broadcast to choose from")->type_name("SIZES");
+    command
+        ->add_option("--messages", typed.messages,
+                     "Compare with messages: RANKS:BYTES:BROADCAST:ALLREDUCE,... what they take there, us")
+        ->type_name("LIST");
     command->add_option("--parameters", typed.parameters, "Tm,Td,Ts,Tn,Tt,To,Tc,Ta in ns and ns per byte")
         ->type_name("LIST");
     command

@@ -122,8 +122,9 @@ int tune(const tune_arguments&);
 struct predict_arguments {
     std::string model;
     std::string ranks = "4,8,16,512,1024";
-    std::string bytes = "4..4K";
+    std::string bytes; // empty: 4..4K, or those of messages
     std::string blocks = "1K,2K,3K,4K";
+    std::string messages;   // RANKS:BYTES:BROADCAST:ALLREDUCE,..., us: what they take by messages
     std::string parameters; // Tm,Td,Ts,Tn,Tt,To,Tc,Ta; empty: the paper's
     std::string transport;  // to measure them over
     std::string provider;   // of fabric

@@ -154,8 +154,8 @@ void print(const saving& s) {
     us(10, s.allreduce_ns);
     us(14, s.best_ns);
     us(9, s.worst_ns);
-    percent(7, s.of_best);
-    percent(7, s.of_worst);
+    percent(14, s.of_best);
+    percent(6, s.of_worst);
     std::cout << '\n';
 }
 
@@ -230,7 +230,7 @@ int predict(const predict_arguments& typed) {
                   << " % (rms), at most by " << std::lround(100 * measured["residual_max"].get<double>()) << " %\n";
     if (!compared.empty()) {
         std::cout << "\n   ranks   bytes   broadcast: messages   writes   benefit   allreduce: k  messages"
-                     "   writes: best    worst   benefit, both\n"
+                     "   writes: best    worst   benefit: best   worst\n"
                   << std::fixed << std::setprecision(1);
         for (const bough::rank_t p : ranks)
             for (const by_messages& known : compared) print(saving_of(m, p, known, blocks));

@@ -11,6 +11,7 @@
 // block is filled again only after the receiver has written a credit back. Of longer messages only the envelope is
 // written: the receiver says where it wants the payload, and the sender writes it there (allocate()), or in pieces.
 // Where bytes land in any order, a digest in the tail tells when all are there, and flushes stand before reuse.
+// What a pair of ranks needs is made, and its memory reserved, when one first sends to the other.
 //
 // All that a peer writes is checked: a wrong length, counter or place makes it lost (errc::protocol_error).
 // After Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, with credits in place of its notifications, and counters that
@@ -83,6 +84,11 @@ public:
     std::uint64_t now_ns() const noexcept { return this->x_.now_ns(); }
     auto cores() const noexcept requires requires(const X& x) { x.cores(); }
     { return this->x_.cores(); }
+    // What plans are chosen by (bough/select/transport_costs.hpp): that of the medium.
+    auto default_costs() const noexcept requires requires(const X& x) { x.default_costs(); }
+    { return this->x_.default_costs(); }
+    double switch_ns() const noexcept requires requires(const X& x) { x.switch_ns(); }
+    { return this->x_.switch_ns(); }
     bool forked() const noexcept {
         if constexpr (requires(const X& x) { x.forked(); })
             return this->x_.forked();
@@ -102,7 +108,12 @@ public:
     std::uint32_t block_bytes() const noexcept { return this->layout_.block_bytes; }
 
     // Memory in which long messages land without a copy, on a cache line's boundary; empty if there is no piece as large.
-    std::span<std::byte> allocate(std::size_t bytes) { return this->heap_.allocate(bytes); }
+    std::span<std::byte> allocate(std::size_t bytes) {
+        const std::span<std::byte> piece = this->heap_.allocate(bytes);
+        if (piece.empty() || this->reserve(this->rank_, this->place_of(piece), bytes)) return piece;
+        deallocate(piece);
+        return {};
+    }
     // Pre: from allocate(), whole, and no message to it is under way.
     void deallocate(std::span<std::byte> piece) { this->heap_.deallocate(piece); }
 
@@ -162,7 +173,7 @@ public:
         n.into = into.data();
         n.id = id;
         this->want(l, i, lands ? detail::want_kind::direct : detail::want_kind::pieces,
-                   lands ? static_cast<std::uint64_t>(into.data() - this->region_.data()) : 0);
+                   lands ? this->place_of(into) : 0);
         return posted::pending;
     }
     // False for a long message: it can only be taken.
@@ -223,18 +234,18 @@ private:
         if (kind == detail::put_kind::greeting) return;
         lane& l = this->lanes_[static_cast<std::size_t>(e.id >> 10)];
         const std::uint64_t bit = std::uint64_t{1} << i;
-        outgoing& n = l.outgoing[i];
         switch (kind) {
         case detail::put_kind::block:
             l.out.flying &= ~bit;
-            if ((l.open & bit) != 0 && n.now == outgoing::phase::flying) n.now = outgoing::phase::done, n.code = e.code;
+            if (outgoing& n = l.outgoing[i]; (l.open & bit) != 0 && n.now == outgoing::phase::flying)
+                n.now = outgoing::phase::done, n.code = e.code;
             break;
         case detail::put_kind::piece:
             l.pieces_out.flying &= ~bit;
             --l.outgoing[this->piece_of_[l.peer][i]].puts;
             break;
         case detail::put_kind::direct:
-        case detail::put_kind::state: n.puts = 0; break;
+        case detail::put_kind::state: l.outgoing[i].puts = 0; break;
         case detail::put_kind::want: l.want_flying &= ~bit; break;
         case detail::put_kind::stop: l.stop_flying &= ~bit; break;
         case detail::put_kind::credit: l.credit_flying = false; break;
@@ -263,6 +274,7 @@ private:
             if (!l.greeted) this->greet(l);  // so that the peer finds that, too
             return this->broken(l);
         }
+        if (!detail::make_array(l.incoming, this->layout_.blocks)) return this->broken(l, errc::no_resources);
         this->in_.push_back(&l);
     }
     // Goes on with whatever waits for an answer, room or a completion; reports what has ended.
@@ -353,11 +365,13 @@ private:
             if (l.gone || (l.heard ? this->has_come(l.in, word, this->layout_.block_bytes)
                                    : remote_words::read(this->region_.data() + this->layout_.greeting_of(l.peer)) != 0))
                 return true;
-            const bool waited = l.pieces_out.full();
-            if (this->refresh(l) && l.wants_room) return l.wants_room = false, true;
-            if (l.gone || (waited && !l.pieces_out.full())) return true;
+            if (l.greeted) { // else it has nothing to answer
+                const bool waited = l.pieces_out.full();
+                if (this->refresh(l) && l.wants_room) return l.wants_room = false, true;
+                if (l.gone || (waited && !l.pieces_out.full())) return true;
+            }
             if ((l.want_due | l.stop_due) != 0 || l.credit_due ||
-                this->has_come(l.pieces_in, word, this->layout_.piece_bytes))
+                (l.heard && this->has_come(l.pieces_in, word, this->layout_.piece_bytes)))
                 return true;
             for (std::uint64_t open = l.open; open != 0; open &= open - 1) {
                 const auto i = static_cast<std::uint32_t>(std::countr_zero(open));

@@ -65,20 +65,20 @@ protected:
             l.handle = std::uint64_t{r} << 6;
             l.there = layout_.lane(rank_, r);
             l.here = region_.data() + layout_.lane(r, rank_);
-            l.outgoing.resize(layout_.blocks);
-            l.incoming.resize(layout_.blocks);
-            const auto ring = [&](auto& out, auto& in, std::uint64_t end, std::uint64_t stride, std::uint32_t count) {
+            const auto ring = [&](auto& out, auto& in, std::uint64_t end, std::uint64_t stride, std::uint32_t blocks) {
                 out.end = l.there + end;
                 in.end = l.here + end;
                 out.stride = in.stride = stride;
-                out.mask = in.mask = count - 1;
-                out.tails.resize(count);
-                out.fences.resize(ordered ? 0 : count);
+                out.mask = in.mask = blocks - 1;
                 in.next = in.word_of(0);
             };
             ring(l.out, l.in, layout_.block_end(0), layout_.stride(), layout_.blocks);
             ring(l.pieces_out, l.pieces_in, layout_.piece_end(0), layout_.piece_stride(), layout_.pieces);
         }
+        if (reserve(rank_, 0, layout_.lines(layout_.greeting_of(ranks)))) return;
+        unheard_ = 0; // nothing can be read
+        for (lane& l : lanes_)
+            if (l.peer != rank_) broken(l, errc::no_resources);
     }
     one_sided_core(one_sided_core&&) = default;
 
@@ -87,6 +87,25 @@ protected:
     lane& of(std::uint64_t handle) noexcept { return lanes_[static_cast<std::size_t>(handle >> 6)]; }
     const lane& of(std::uint64_t handle) const noexcept { return lanes_[static_cast<std::size_t>(handle >> 6)]; }
     std::uint64_t there(const lane& l, std::uint64_t at) const noexcept { return l.there + at; }
+
+    // Memory for a part of a region, before it is first touched, where the regions are not there as a whole. False: it is short.
+    bool reserve([[maybe_unused]] rank_t r, [[maybe_unused]] std::uint64_t offset,
+                 [[maybe_unused]] std::uint64_t bytes) {
+        if constexpr (requires { x_.reserve(r, offset, bytes); })
+            return x_.reserve(r, offset, bytes);
+        else
+            return true;
+    }
+    std::uint64_t place_of(std::span<const std::byte> bytes) const noexcept {
+        return static_cast<std::uint64_t>(bytes.data() - region_.data());
+    }
+    // All that messages to this peer need: here, there, and where it answers.
+    BOUGH_COLD bool open_out(lane& l) {
+        const std::uint64_t mine = layout_.lane(l.peer, rank_), answers = layout_.piece_end(0) - layout_.piece_stride();
+        return reserve(l.peer, layout_.greeting_of(rank_), sizeof(one_sided_said)) &&
+               reserve(l.peer, l.there, layout_.lane_bytes()) && reserve(rank_, mine, answers) && l.out.open() &&
+               l.pieces_out.open() && make_array(l.outgoing, layout_.blocks);
+    }
 
     void make_busy(lane& l) {
         if (l.busy) return;
@@ -105,7 +124,10 @@ protected:
             x_.put(l.peer, r.end_of(i) - sizeof(tail) - bytes.size(), bytes, bytes_of(t), put_id(kind, l.peer, i));
         if (result == posted::complete || result == posted::pending) {
             r.advance();
-            if constexpr (!ordered) r.fences[i] = l.next_fence(), make_busy(l);
+            if constexpr (!ordered) { // one flush for half of the blocks, long before they are filled again
+                r.fences[i] = l.later_fence();
+                if ((r.sent & r.mask >> 1) == 0) l.ask(r.fences[i]), make_busy(l);
+            }
         }
         if (result == posted::pending) r.flying |= std::uint64_t{1} << i;
         return result;
@@ -168,11 +190,11 @@ protected:
         }
     }
 
-    BOUGH_COLD void broken(lane& l) {
+    BOUGH_COLD void broken(lane& l, errc why = errc::protocol_error) {
         l.broken = true;
         if (l.gone) return;
         l.gone = true;
-        l.why = errc::protocol_error;
+        l.why = why;
         ++leaving_;
     }
 

@@ -10,8 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <span>
-#include <vector>
 
 namespace bough::detail {
 
@@ -21,17 +22,26 @@ constexpr Counter next_sequence(Counter c) noexcept {
     return ++c == 0 ? Counter{1} : c;
 }
 
+// False: memory is short.
+template <class T>
+bool make_array(std::unique_ptr<T[]>& made, std::size_t count) noexcept {
+    made.reset(new (std::nothrow) T[count]());
+    return made != nullptr;
+}
+
 // Blocks in a peer's region.
 template <class Counter, bool Ordered>
 struct blocks_out {
     std::uint64_t end = 0, stride = 0; // of the first block, in the peer's region
     std::uint32_t mask = 0;
-    std::uint32_t sent = 0, freed = 0; // messages: put there, and known to be used up
-    Counter sequence = 1;              // of the next
-    std::uint64_t flying = 0;          // blocks whose put is not complete: their tails are in use
-    std::vector<one_sided_tail<Ordered>> tails;
-    std::vector<std::uint32_t> fences; // before a block is used again; empty where bytes land in order
+    std::uint32_t sent = 0, freed = 0;                // messages: put there, and known to be used up
+    Counter sequence = 1;                             // of the next
+    std::uint64_t flying = 0;                         // blocks whose put is not complete: their tails are in use
+    std::unique_ptr<one_sided_tail<Ordered>[]> tails; // when I have said hello
+    std::unique_ptr<std::uint32_t[]> fences;          // before a block is used again; none where bytes land in order
 
+    // False: memory is short.
+    bool open() noexcept { return make_array(tails, mask + 1) && (Ordered || make_array(fences, mask + 1)); }
     bool full() const noexcept { return sent - freed > mask; }
     std::uint32_t index() const noexcept { return sent & mask; }
     std::uint64_t end_of(std::uint32_t i) const noexcept { return end + stride * i; }
@@ -149,8 +159,8 @@ struct alignas(64) one_sided_lane {
         rank_t root = 0;
         std::uint8_t kind = 0;
     } call;
-    std::vector<one_sided_outgoing> outgoing;
-    std::vector<one_sided_incoming> incoming;
+    std::unique_ptr<one_sided_outgoing[]> outgoing; // by block, when I have said hello
+    std::unique_ptr<one_sided_incoming[]> incoming; // when the peer has
 
     // Flushes, where bytes do not land in order: number n is over when all that was put before it began has landed.
     std::uint32_t fence_begun = 0, fence_over = 0, credit_fence = 0;
@@ -158,8 +168,11 @@ struct alignas(64) one_sided_lane {
 
     std::uint32_t next_fence() noexcept {
         fence_due = true;
-        return fence_begun + 1;
+        return later_fence();
     }
+    // Of a flush that nobody has asked for yet: ask() for it before waiting.
+    std::uint32_t later_fence() const noexcept { return fence_begun + 1; }
+    void ask(std::uint32_t number) noexcept { fence_due |= static_cast<std::int32_t>(number - fence_begun) > 0; }
     bool fenced(std::uint32_t number) const noexcept {
         return Ordered || static_cast<std::int32_t>(fence_over - number) >= 0;
     }

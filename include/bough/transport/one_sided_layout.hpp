@@ -92,6 +92,15 @@ inline std::uint64_t digest_of(std::span<const std::byte> bytes, const envelope&
     };
     std::uint64_t h = mixed_in(0x243f'6a88'85a3'08d3u, word);
     for (const std::uint64_t x : std::bit_cast<words>(tag).at) h = mixed_in(h, x);
+    if (bytes.size() >= sizeof(words)) { // four chains, which a processor follows side by side
+        words chain{{h, ~h, h << 1, ~(h << 1)}};
+        for (; bytes.size() >= sizeof(words); bytes = bytes.subspan(sizeof(words))) {
+            words x;
+            std::memcpy(&x, bytes.data(), sizeof x);
+            for (int i = 0; i != 4; ++i) chain.at[i] = mixed_in(chain.at[i], x.at[i]);
+        }
+        for (const std::uint64_t x : chain.at) h = mixed_in(h, x);
+    }
     for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
         std::uint64_t x = 0;
         std::memcpy(&x, bytes.data(), 8);
@@ -156,7 +165,7 @@ struct one_sided_layout {
     constexpr std::uint64_t bytes() const noexcept { return lines(greeting_of(ranks)) + lane_bytes() * (ranks - 1); }
     // Not 0, and equal for ranks that understand each other.
     constexpr std::uint64_t greeting(std::uint32_t protocol) const noexcept {
-        std::uint64_t h = mixed_in(0x626f'7567'6831'0001u, make_word(protocol, ranks));
+        std::uint64_t h = mixed_in(0x626f'7567'6831'0002u, make_word(protocol, ranks));
         h = mixed_in(h, make_word(blocks, block_bytes));
         return mixed_in(h, piece_bytes) | 1;
     }

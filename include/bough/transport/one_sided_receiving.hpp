@@ -84,6 +84,7 @@ protected:
     // False: not yet.
     bool put_credit(lane& l) {
         l.credit_due = true;
+        if constexpr (!ordered) l.ask(l.credit_fence);
         if (l.credit_flying || !l.fenced(l.credit_fence) || ((l.want_due | l.stop_due) != 0)) return false;
         const std::uint32_t blocks = l.in.order.freed(), pieces = l.pieces_in.order.freed();
         l.credit = said(make_word(static_cast<counter>(pieces), static_cast<counter>(blocks)));
@@ -94,8 +95,8 @@ protected:
         l.credit_flying = result == posted::pending;
         l.in.credited = blocks;
         l.pieces_in.credited = pieces;
-        if constexpr (!ordered) l.credit_fence = l.next_fence(); // the next must not land before this one
-        return ordered && !l.credit_flying;
+        if constexpr (!ordered) l.credit_fence = l.later_fence(); // the next must not land before this one
+        return !l.credit_flying;
     }
     void put_answers(lane& l) {
         const auto put_all = [&](std::uint64_t& due, std::uint64_t& flying, std::uint64_t kind, auto&& at,
@@ -107,7 +108,7 @@ protected:
                 if (result != posted::complete && result != posted::pending) return;
                 due &= ~(std::uint64_t{1} << i);
                 if (result == posted::pending) flying |= std::uint64_t{1} << i;
-                if constexpr (!ordered) l.credit_fence = l.next_fence(); // its block's credit must not overtake it
+                if constexpr (!ordered) l.credit_fence = l.later_fence(); // its block's credit must not overtake it
             }
         };
         put_all(

@@ -33,6 +33,7 @@ protected:
         return l.call.plan == tag.plan && l.call.root == tag.signature.root && l.call.kind == tag.signature.kind;
     }
     BOUGH_COLD bool greet(lane& l) {
+        if (l.outgoing == nullptr && !this->open_out(l)) return this->broken(l, errc::no_resources), false;
         const posted result = this->x_.put(l.peer, this->layout_.greeting_of(this->rank_),
                                            this->bytes_of_said(*this->greeting_), {}, put_kind::greeting);
         return l.greeted = result == posted::complete || result == posted::pending;

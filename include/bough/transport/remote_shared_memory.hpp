@@ -5,7 +5,8 @@
 //   bough::communicator comm{bough::one_sided{std::move(mine)}};
 //
 // A region is a part of the rank's segment, an anonymous sealed file that is gone when the last rank is; the ranks join as
-// those of shared_memory do. A put is a copy with a release of its last word: it is complete at once, and never refused.
+// those of shared_memory do. There is memory for what has been reserved: one_sided does that for pairs of ranks that talk.
+// A put is a copy with a release of its last word: it is complete at once, and never refused.
 // Sockets and process handles tell when a peer dies. A peer can write what it likes into regions, and nothing else.
 #ifndef BOUGH_TRANSPORT_REMOTE_SHARED_MEMORY_HPP
 #define BOUGH_TRANSPORT_REMOTE_SHARED_MEMORY_HPP
@@ -19,9 +20,11 @@
 #include <bough/core/config.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/error.hpp>
+#include <bough/model/logp.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/lifeline.hpp>
+#include <bough/transport/detail/measured_costs.hpp>
 #include <bough/transport/detail/shared_join.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
 #include <bough/transport/detail/shared_segment.hpp>
@@ -41,6 +44,7 @@ namespace bough {
 
 struct shared_memory_regions_options {
     std::uint64_t region_bytes = 1u << 20;          // of each rank; equal on all
+    bool sparse = true;                             // memory is there when it is reserved, or else from the start
     std::uint32_t cores = 0;                        // cores that the ranks share; 0: those that any of them may run on
     std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
 };
@@ -61,7 +65,8 @@ public:
         status refused;
         if (options.region_bytes > std::uint64_t{1} << 46) refused = {.code = errc::no_resources};
         const std::uint64_t bytes = refused ? 64 : (options.region_bytes + 63) / 64 * 64;
-        const detail::segment_layout layout{.ranks = wire.size(), .slots = 1, .area_bytes = 0, .heap_bytes = bytes};
+        const detail::segment_layout layout{
+            .ranks = wire.size(), .slots = 1, .area_bytes = 0, .heap_bytes = bytes, .sparse_heap = options.sparse};
         detail::shared_join joined(wire.rank(), layout, options.cores, false, options.join_timeout_ns);
         result = joined.run(wire, refused);
         for (rank_t r = 0; r != wire.size() && !result; ++r)
@@ -86,6 +91,9 @@ public:
     rank_t size() const noexcept { return static_cast<rank_t>(peers_.size()); }
     std::uint32_t cores() const noexcept { return cores_; }
     bool oversubscribed() const noexcept { return size() > cores_; }
+    // Of messages by such writes: those of shared_memory, for the same bytes go the same way.
+    static constexpr model::loggops default_costs() noexcept { return detail::shared_memory_costs.model; }
+    static constexpr double switch_ns() noexcept { return detail::shared_memory_costs.switch_ns; }
     // This process is a child of the one that joined: the group is its parent's.
     bool forked() const noexcept { return detail::fork_count != forks_; }
     std::span<std::byte> region() const noexcept { return {peers_[rank_].region, region_bytes_}; }
@@ -101,6 +109,14 @@ public:
         std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper has a barrier for both (shared_sleep.hpp)
         if (p.head->sleeping.load(std::memory_order_relaxed) != 0) detail::wake(p.head->sleeping);
         return posted::complete;
+    }
+
+    // Memory for `bytes` at `offset` in the region of `r`, which may be this rank, before it is first written or read there.
+    // False: it is short, and who touches that place is killed.
+    bool reserve(rank_t r, std::uint64_t offset, std::uint64_t bytes) noexcept {
+        if (r >= size() || offset > region_bytes_ || bytes > region_bytes_ - offset) return false;
+        detail::shared_segment& of = r == rank_ ? mine_ : peers_[r].segment;
+        return of.reserve(static_cast<std::uint64_t>(peers_[r].region - of.data()) + offset, bytes);
     }
 
     std::size_t poll(std::span<event> events) {

@@ -160,7 +160,7 @@ private:
         if (!listener_ || ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
             ::listen(listener_.get(), static_cast<int>(layout_.ranks) + 64) != 0)
             return {.code = errc::no_resources};
-        return shared_segment::make(layout_.bytes(), mine, file);
+        return shared_segment::make(layout_.bytes(), layout_.backed_bytes(), mine, file);
     }
     static socklen_t address_of(const card& c, sockaddr_un& address) noexcept {
         constexpr char prefix[] = "\0bough-";

@@ -41,6 +41,7 @@ struct segment_layout {
     std::uint32_t slots = 16;
     std::uint32_t area_bytes = 0; // of a ring, for payloads of middle length; a multiple of 64
     std::uint64_t heap_bytes = 0;
+    bool sparse_heap = false; // its memory is there when it is reserved; each rank's own affair
 
     static constexpr std::uint64_t page = 4096;
 
@@ -55,6 +56,7 @@ struct segment_layout {
         return (sizeof(segment_head) + ring_bytes() * (ranks - 1) + page - 1) / page * page;
     }
     constexpr std::uint64_t bytes() const noexcept { return heap_at() + (heap_bytes + page - 1) / page * page; }
+    constexpr std::uint64_t backed_bytes() const noexcept { return sparse_heap ? heap_at() : bytes(); }
 };
 
 // Where the parts of one ring lie in this process.

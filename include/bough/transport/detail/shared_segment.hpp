@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A segment of memory that other processes can map: an anonymous file (memfd), all of its pages there from the start, and
-// sealed, so that nobody can make it shorter. It has no name, and is gone when the last process that maps it is.
+// A segment of memory that other processes can map: an anonymous file (memfd), sealed, so that nobody can make it shorter. Its
+// pages are there from the start, or, behind a first part, when they are reserved or touched. It has no name, and is gone when
+// the last process that maps it is.
 #ifndef BOUGH_TRANSPORT_DETAIL_SHARED_SEGMENT_HPP
 #define BOUGH_TRANSPORT_DETAIL_SHARED_SEGMENT_HPP
 
@@ -37,8 +38,9 @@ public:
     std::byte* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return bytes_; }
 
-    // A new one, zeroed, and the descriptor to be passed on. unsupported: no memfd; no_resources: memory is short.
-    static status make(std::uint64_t bytes, shared_segment& made, unique_fd& fd) noexcept {
+    // A new one, zeroed, and the descriptor to be passed on. There is memory for its first `backed` bytes; more has to be
+    // reserved (before Linux 5.14 there is all). unsupported: no memfd; no_resources: memory is short.
+    static status make(std::uint64_t bytes, std::uint64_t backed, shared_segment& made, unique_fd& fd) noexcept {
         unique_fd file(::memfd_create("bough", MFD_CLOEXEC | MFD_ALLOW_SEALING));
         if (!file) return {.code = errno == ENOSYS ? errc::unsupported : errc::no_resources};
         // A file above the limit would bring a signal; one above all memory, the kernel's killer instead of an error.
@@ -47,15 +49,24 @@ public:
         if ((::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) ||
             (pages > 0 && page > 0 && bytes / static_cast<std::uint64_t>(page) >= static_cast<std::uint64_t>(pages)))
             return {.code = errc::no_resources};
-        const auto length = static_cast<off_t>(bytes);
-        int failed = 0;
-        do failed = ::ftruncate(file.get(), length) == 0 ? ::fallocate(file.get(), 0, 0, length) : -1;
-        while (failed != 0 && errno == EINTR);
-        if (failed != 0 || ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        if (again([&] { return ::ftruncate(file.get(), static_cast<off_t>(bytes)); }) != 0 ||
+            !fill(file.get(), backed) ||
+            ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
             return {.code = errc::no_resources};
-        const status mapped = map(file.get(), bytes, MAP_POPULATE, made);
-        if (!mapped) fd = std::move(file);
-        return mapped;
+        if (const status bad = map(file.get(), bytes, backed == bytes ? MAP_POPULATE : 0, made)) return bad;
+        if (backed != bytes && made.populate(0, 1) == EINVAL && !fill(file.get(), bytes))
+            return {.code = errc::no_resources};
+        fd = std::move(file);
+        return {};
+    }
+
+    // Memory for [offset, offset + length), wherever it is not there yet. False: it is short, and who touches it is killed; or
+    // there is no such place.
+    bool reserve(std::uint64_t offset, std::uint64_t length) noexcept {
+        if (offset > bytes_ || length > bytes_ - offset) return false;
+        const int failed =
+            length == 0 ? 0 : populate(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
+        return failed == 0 || failed == EINVAL; // an old system: all is there
     }
 
     // Another rank's. protocol_error: not such a file, not sealed, or not of this length.
@@ -88,6 +99,28 @@ public:
     }
 
 private:
+    template <class F>
+    static int again(F&& call) noexcept {
+        int result = 0;
+        do result = call();
+        while (result != 0 && errno == EINTR);
+        return result;
+    }
+    static bool fill(int fd, std::uint64_t bytes) noexcept {
+        return bytes == 0 || again([&] { return ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)); }) == 0;
+    }
+    // 0, or what is wrong; EINVAL: the system cannot do that.
+    int populate(std::size_t offset, std::size_t length) noexcept {
+#if defined(MADV_POPULATE_WRITE)
+        const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        const std::size_t from = offset / page * page;
+        return again([&] { return ::madvise(data_ + from, offset + length - from, MADV_POPULATE_WRITE); }) == 0 ? 0
+                                                                                                                : errno;
+#else
+        (void)offset, (void)length;
+        return EINVAL;
+#endif
+    }
     bool is_paged(std::size_t offset, std::size_t length) const noexcept {
         const long page = ::sysconf(_SC_PAGESIZE);
         return page > 0 && offset % static_cast<std::size_t>(page) == 0 &&
