@@ -5,16 +5,19 @@
 // A network that works by itself: two threads over an emulated link of 50 us and 1 GB/s. Allreduce. A: the blocking call; C: the
 // computation alone, made as long as A; T: start, compute, wait. hidden = (A + C - T) / A: 1, the collective costs nothing;
 // 0, as much as the blocking call.
-// Ways: blocking; nothing (starts, computes, waits); caller (comm.progress() every 10 us of computation); asio (pieces of 10 us
-// are handlers of an io_context); thread (a progress_thread). All are timed in every round, in turn; medians. The link is
-// polled: it has no descriptor, which event_progress and signal_progress need.
+// Ways: blocking; nothing (starts, computes, waits); caller (comm.progress() every 10 us of computation); event (the descriptor of
+// an event_progress is looked at every 10 us); asio (pieces of 10 us are handlers of an io_context); thread (a progress_thread);
+// signal (a signal_progress interrupts the computation). All are timed in every round, in turn; medians. The link has a
+// descriptor, as that of a card with interrupts has: it wakes its rank when a message comes and when it is due.
 #include <bough/allreduce.hpp>
 #include <bough/asio/async_wait.hpp>
 #include <bough/barrier.hpp>
+#include <bough/event_progress.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/progress_thread.hpp>
+#include <bough/signal_progress.hpp>
 #include <bough/start_allreduce.hpp>
-#include <bough/transport/emulated.hpp>
+#include <bough/transport/emulated_with_descriptor.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -26,6 +29,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <span>
 #include <utility>
 #include <vector>
@@ -63,23 +70,49 @@ void calibrate() {
     pieces_per_us = median(rates);
 }
 
-enum way { blocking, nothing, caller, asio, thread, ways };
-constexpr const char* names[ways] = {"blocking", "nothing", "caller", "asio", "thread"};
+enum way { blocking, nothing, caller, event, asio, thread, interrupted, ways };
+constexpr const char* names[ways] = {"blocking", "nothing", "caller", "event", "asio", "thread", "signal"};
+
+// Under a real-time policy a thread that wakes does not run before those of its own priority, as it does under the usual one:
+// then what is made meanwhile has one more.
+class above_ranks {
+public:
+    above_ranks() { raise(1); }
+    above_ranks(const above_ranks&) = delete;
+    above_ranks& operator=(const above_ranks&) = delete;
+    ~above_ranks() { raise(-1); }
+
+private:
+    static void raise(int by) {
+        int policy = SCHED_OTHER;
+        sched_param p{};
+        ::pthread_getschedparam(::pthread_self(), &policy, &p);
+        p.sched_priority += by;
+        if (policy == SCHED_FIFO || policy == SCHED_RR) ::pthread_setschedparam(::pthread_self(), policy, &p);
+    }
+};
 
 // A rank's communicators, one for each kind of transport that a way needs, over a group each.
 template <class T>
 struct tools {
     template <class F>
     explicit tools(const F& end)
-        : direct(end(0)), shared(bough::serialised{end(1)}), driven(bough::on_executor{end(2), io}) {
-        helper.look_after(shared);
+        : direct(end(0)), shared(bough::serialised{end(1)}), driven(bough::on_executor{end(2), io}), signalled(end(3)),
+          events(direct) {
+        const above_ranks for_threads_made_here;
+        bypass.emplace(signalled);
+        helper.emplace();
+        helper->look_after(shared);
     }
 
     boost::asio::io_context io;
     bough::communicator<T> direct;
     bough::communicator<bough::serialised<T>> shared;
     bough::communicator<bough::on_executor<T, boost::asio::io_context::executor_type>> driven;
-    bough::progress_thread helper;
+    bough::communicator<T> signalled;
+    bough::event_progress<T> events;
+    std::optional<bough::signal_progress<T>> bypass;
+    std::optional<bough::progress_thread> helper;
 };
 
 // Starts, computes for so long, waits. `start(comm)` -> operation, `call(comm)` blocks.
@@ -112,6 +145,24 @@ void run(way w, tools<T>& on, double us, const Start& start, const Call& call) {
         boost::asio::post(on.io, next{on.io, us});
         on.io.run();
         on.io.restart();
+    } else if (w == interrupted) {
+        bough::operation op = start(on.signalled);
+        {
+            const auto here = on.bypass->interruptible();
+            compute(us);
+        }
+        op.wait();
+    } else if (w == event) {
+        bough::operation op = start(on.direct);
+        pollfd readable{on.events.descriptor(), POLLIN, 0};
+        int most_ms = on.events.prepare();
+        in_pieces([&] {
+            if (most_ms != 0 && ::poll(&readable, 1, 0) == 0) return;
+            on.events.progress();
+            most_ms = on.events.prepare();
+        });
+        on.events.progress();
+        op.wait();
     } else {
         bough::operation op = start(on.direct);
         if (w == nothing) compute(us);
@@ -127,8 +178,9 @@ void print_header(const char* what) {
 }
 
 void hidden_share(std::size_t bytes, int rounds) {
-    using slow = bough::emulated<endpoint>;
-    bough::in_process sync_world{2}, worlds[3] = {bough::in_process{2}, bough::in_process{2}, bough::in_process{2}};
+    using slow = bough::emulated_with_descriptor<endpoint>;
+    bough::in_process sync_world{2},
+        worlds[4] = {bough::in_process{2}, bough::in_process{2}, bough::in_process{2}, bough::in_process{2}};
     const bough::emulation network{.latency_ns = 50'000, .ns_per_byte = 1};
     std::vector<double> a_us, total_us[ways];
     double c_us = 0;

@@ -25,6 +25,7 @@ namespace {
 struct network {
     struct write {
         ticket::what kind;
+        std::uint64_t at; // in the target's memory
         detail::fabric_op* op;
     };
     std::vector<write> written; // by the end, so far
@@ -49,9 +50,9 @@ struct scripted_device {
     static void* descriptor(const memory&) { return nullptr; }
     static std::uint64_t remote_address(const std::byte*) { return 0; }
     static std::uint64_t remote_key(const memory&) { return 0; }
-    detail::fabric_result write(rank_t, const detail::fabric_piece& piece, std::uint64_t, std::uint64_t,
+    detail::fabric_result write(rank_t, const detail::fabric_piece& piece, std::uint64_t at, std::uint64_t,
                                 std::uint32_t what) {
-        net.written.push_back({ticket::kind_of(what), piece.op});
+        net.written.push_back({ticket::kind_of(what), at, piece.op});
         if (net.goes_out(net.written.back())) net.next.push_back({.op = piece.op});
         return detail::fabric_result::ok;
     }
@@ -139,6 +140,18 @@ TEST_CASE("region_end: that a last word was heard is not lost in an answer that 
         return true;
     };
     CHECK(one.leave() < long_time_ns);
+}
+
+TEST_CASE("region_end: an answer and the word that a last word was heard have places of their own") {
+    lone_end one(2, 1'000'000);
+    one.net.next.push_back({.how = detail::fabric_done::way::written, .ticket = ticket::make(ticket::data, 1)});
+    one.hear(1, ticket::question, 1);
+    one.hear(1, ticket::bye, 1);
+    (void)one.poll();
+    REQUIRE(one.net.written.size() == 2);
+    CHECK(one.net.written[0].kind == ticket::answer);
+    CHECK(one.net.written[1].kind == ticket::bye_heard);
+    CHECK(one.net.written[0].at != one.net.written[1].at);
 }
 
 TEST_CASE("region_end: an answer is not lost in the word that lands with it, that a last word was heard") {

@@ -10,6 +10,7 @@
 #include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstddef>
@@ -149,10 +150,14 @@ TEST_CASE("signal_progress: its thread takes no signals that are for others") {
               for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
                   if (task.path().filename() == std::to_string(::getpid())) continue;
                   ++others;
-                  std::ifstream of(task.path() / "status");
-                  std::string line;
-                  while (std::getline(of, line) && !line.starts_with("SigBlk:")) continue;
-                  const unsigned long long blocked = std::stoull(line.substr(7), nullptr, 16);
+                  const auto status_of = [&](const std::string& what) {
+                      std::ifstream of(task.path() / "status");
+                      std::string line;
+                      while (std::getline(of, line) && !line.starts_with(what)) continue;
+                      return line.substr(std::min(line.size(), what.size() + 1));
+                  };
+                  while (!status_of("State:").starts_with('S')) std::this_thread::yield(); // it is still beginning
+                  const unsigned long long blocked = std::stoull(status_of("SigBlk:"), nullptr, 16);
                   for (const int s : {SIGINT, SIGTERM, SIGRTMIN + 2})
                       if ((blocked >> (s - 1) & 1) == 0) return 1;
               }
