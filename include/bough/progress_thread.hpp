@@ -9,7 +9,8 @@
 // While operations are in flight and nothing comes, it sleeps where the transport wakes it (DescriptorTransport, POSIX), else
 // it polls, with naps that grow to `longest_nap_us`. While none is, it sleeps until one is started, and uses no processor
 // time. It ends operations whose time is up. Ops of users run in it. It keeps the sessions of its communicators until
-// leave(), or until it is destroyed; operations in flight go on then with whoever polls.
+// leave(), or until it is destroyed; operations in flight go on then with whoever polls. A child of fork has no such thread, but
+// perhaps the locks that it held: it may only replace itself (exec) or _exit.
 #ifndef BOUGH_PROGRESS_THREAD_HPP
 #define BOUGH_PROGRESS_THREAD_HPP
 
