@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Printed schedules, as kept in test/golden/: a change of a generator or of the printer shows up in review, line by line.
+#include "support/golden.hpp"
+
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
@@ -31,7 +33,7 @@ std::string text_of(const P& plan) {
 
 template <Plan P>
 void compare(const char* name, const P& plan) {
-    const std::string path = std::string(BOUGH_TEST_DIR "/golden/schedule_") + name + ".txt";
+    const std::string path = bough_test::golden_path(std::string("schedule_") + name + ".txt");
     const std::string now = text_of(plan);
     if (const char* regold = std::getenv("BOUGH_REGOLD"); regold != nullptr && *regold == '1') {
         std::ofstream(path, std::ios::binary) << now;

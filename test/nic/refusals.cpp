@@ -2,6 +2,7 @@
 // What a target cannot run is refused, with the reason; and listings.
 #include "nic/run.hpp"
 #include "support/catch.hpp"
+#include "support/golden.hpp"
 #include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
@@ -170,7 +171,7 @@ TEST_CASE("listings", "[nic]") {
     add("allreduce, 4-nomial, 4 ranks, multicast, accumulating", plan_reduce(fnomial{4}, {.size = 4}),
         {.accumulate = true, .multicast = true});
     add("allreduce, ring, 3 ranks, 4 elements", plan_allreduce(ring{}, {.size = 3}), {.elements = 4});
-    std::ifstream golden(BOUGH_TEST_DIR "/golden/nic_listings.txt");
+    std::ifstream golden(bough_test::golden_path("nic_listings.txt"));
     std::stringstream want;
     want << golden.rdbuf();
     CHECK(text == want.str());

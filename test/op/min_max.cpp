@@ -26,17 +26,17 @@ constexpr auto bits(T x) {
 
 template <class T>
 constexpr bool as_ieee() {
-    const T nan = std::numeric_limits<T>::quiet_NaN();
+    const T quiet = std::numeric_limits<T>::quiet_NaN();
     const T infinity = std::numeric_limits<T>::infinity();
     const auto is = [](T x, T y) { return bits(x) == bits(y); };
-    const T payload = std::bit_cast<T>(static_cast<decltype(bits(nan))>(bits(nan) | 0x77u));
-    const T negative = std::bit_cast<T>(static_cast<decltype(bits(nan))>(bits(-nan) | 0x1u));
+    const T payload = std::bit_cast<T>(static_cast<decltype(bits(quiet))>(bits(quiet) | 0x77u));
+    const T negative = std::bit_cast<T>(static_cast<decltype(bits(quiet))>(bits(-quiet) | 0x1u));
     bool ok = true;
-    for (const T odd : {nan, payload, negative}) {
+    for (const T odd : {quiet, payload, negative}) {
         for (const T x : {T(1), -infinity, infinity, T(0), payload, negative}) {
-            ok = ok && is(bough::min{}(odd, x), nan) && is(bough::min{}(x, odd), nan);
-            ok = ok && is(bough::max{}(odd, x), nan) && is(bough::max{}(x, odd), nan);
-            const T expected = x == x ? x : nan;
+            ok = ok && is(bough::min{}(odd, x), quiet) && is(bough::min{}(x, odd), quiet);
+            ok = ok && is(bough::max{}(odd, x), quiet) && is(bough::max{}(x, odd), quiet);
+            const T expected = x == x ? x : quiet;
             ok = ok && is(bough::min_number{}(odd, x), expected) && is(bough::min_number{}(x, odd), expected);
             ok = ok && is(bough::max_number{}(odd, x), expected) && is(bough::max_number{}(x, odd), expected);
         }
@@ -49,7 +49,7 @@ constexpr bool as_ieee() {
     }
     ok = ok && bough::min{}(T(1.5), T(-2)) == -2 && bough::max{}(T(1.5), T(-2)) == T(1.5);
     ok = ok && bough::min{}(-infinity, T(3)) == -infinity && bough::max{}(T(3), infinity) == infinity;
-    ok = ok && is(bough::min{}(bough::min::identity<T>(), payload), nan);
+    ok = ok && is(bough::min{}(bough::min::identity<T>(), payload), quiet);
     ok = ok && bough::max{}(bough::max::identity<T>(), -infinity) == -infinity;
     ok = ok && is(bough::min_number{}(bough::min_number::identity<T>(), infinity), infinity);
     return ok;
@@ -69,13 +69,13 @@ TEST_CASE("what holds at compile time holds at run time", "[op]") {
 }
 
 TEST_CASE("the vector loops of min and max agree with the call", "[op]") {
-    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const double quiet = std::numeric_limits<double>::quiet_NaN();
     const std::vector<double> some{0.0,
                                    -0.0,
                                    1.0,
                                    -1.0,
-                                   nan,
-                                   std::bit_cast<double>(bits(-nan) | 5u),
+                                   quiet,
+                                   std::bit_cast<double>(bits(-quiet) | 5u),
                                    std::numeric_limits<double>::infinity(),
                                    -std::numeric_limits<double>::infinity()};
     std::vector<double> a;

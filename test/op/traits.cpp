@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ids of ops and element types: stable between compilers where they claim to be, different where they should be.
+// Compiled alone: names are hashed with their namespaces.
 #include "support/catch.hpp"
 #include <bough/op/builtin_op.hpp>
 #include <bough/op/location.hpp>

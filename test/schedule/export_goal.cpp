@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // GOAL, there and back: what is written, what is read, what is proved, and that damage is refused on its line.
 #include "support/catch.hpp"
+#include "support/golden.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
@@ -101,7 +102,7 @@ void there_and_back(const P& plan, std::uint64_t bytes) {
 } // namespace
 
 TEST_CASE("GOAL of a plan, as kept in golden/") {
-    const std::string path = BOUGH_TEST_DIR "/golden/export_allreduce_recursive_doubling_of_3.goal";
+    const std::string path = bough_test::golden_path("export_allreduce_recursive_doubling_of_3.goal");
     const std::string now = goal_text(plan_allreduce(recursive_doubling{}, {.size = 3}), true);
     if (const char* regold = std::getenv("BOUGH_REGOLD"); regold != nullptr && *regold == '1')
         std::ofstream(path, std::ios::binary) << now;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // MSCCL's words, there and back: proved with the same traits; mutants are refused on their line.
 #include "support/catch.hpp"
+#include "support/golden.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
@@ -66,7 +67,7 @@ void there_and_back(const P& plan) {
 } // namespace
 
 TEST_CASE("MSCCL XML of a plan, as kept in golden/") {
-    const std::string path = BOUGH_TEST_DIR "/golden/export_allreduce_ring_of_3.xml";
+    const std::string path = bough_test::golden_path("export_allreduce_ring_of_3.xml");
     std::ostringstream out;
     CHECK(export_msccl(out, plan_allreduce(ring{}, {.size = 3}), {.name = "ring <3>"}).empty());
     if (const char* regold = std::getenv("BOUGH_REGOLD"); regold != nullptr && *regold == '1')

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include "support/golden.hpp"
 #include "support/shapes.hpp"
 #include <bough/testing/tree_archetype.hpp>
 #include <bough/tree/in_order.hpp>
@@ -42,7 +43,7 @@ TEST_CASE("outlines: all shapes at awkward sizes, as kept in golden/outlines.txt
         now << name << " 13 root 5: " << outline(tree{shape, 13, 5}) << "\n";
         if (shape.rank_ordered()) now << name << " 13 root 5 in order: " << outline(in_order{shape, 13, 5}) << "\n";
     });
-    std::ifstream file(BOUGH_TEST_DIR "/golden/outlines.txt");
+    std::ifstream file(bough_test::golden_path("outlines.txt"));
     REQUIRE(file);
     std::istringstream lines(now.str());
     std::string expected, actual;

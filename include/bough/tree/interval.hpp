@@ -61,12 +61,12 @@ public:
         return best;
     }
     constexpr table tree(rank_t root) const {
-        struct part {
+        struct stretch {
             rank_t low, high, root;
         };
         std::vector<tree_edge> edges;
-        std::vector<part> open;
-        for (part now{0, static_cast<rank_t>(n_ - 1), root};;) {
+        std::vector<stretch> open;
+        for (stretch now{0, static_cast<rank_t>(n_ - 1), root};;) {
             while (now.low != now.high) {
                 const choice c = cut(now.low, now.high, now.root);
                 const rank_t head = head_[c.low * n_ + c.high];
