@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Programs run by hosts beside everything else: they take memory when they are loaded and none per message, and their failure
-// is the group's, as the group's is theirs.
+// Programs run by hosts beside everything else: their failure is the group's, as the group's is theirs.
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/allreduce.hpp>
@@ -12,34 +11,9 @@
 #include <bough/tree/fnomial.hpp>
 
 #include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <mutex>
-#include <new>
 #include <span>
 #include <stdexcept>
 #include <vector>
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-void* allocate(std::size_t bytes) {
-    ++allocations;
-    if (void* p = std::malloc(bytes == 0 ? 1 : bytes)) return p;
-    throw std::bad_alloc();
-}
-
-} // namespace
-
-// Not inlined: g++ 12 would see free() meet operator new, and warn.
-void* operator new(std::size_t bytes) { return allocate(bytes); }
-void* operator new[](std::size_t bytes) { return allocate(bytes); }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 namespace {
 
@@ -63,40 +37,6 @@ struct throwing {
 };
 
 } // namespace
-
-TEST_CASE("programs run by hosts allocate when they are loaded, and no more", "[nic]") {
-    const auto programs = programs_of({.elements = 7, .banks = 4});
-    std::array<std::size_t, ranks> made{};
-    std::array<double, ranks> last{};
-    std::atomic<rank_t> ended{0};
-    in_process world{ranks};
-    world.run([&](auto transport) {
-        communicator comm{std::move(transport)};
-        nic::host_nic device{comm};
-        auto sum = nic::load<double>(device, programs[comm.rank()], plus{});
-        const std::array<double, 7> mine{1, 2, 3, 4, 5, 6, static_cast<double>(comm.rank())};
-        std::array<double, 7> got{};
-        if (sum.run(mine, got)) return; // the transport makes a link when the first message to a rank is sent
-        const std::size_t before = allocations;
-        for (std::uint32_t e = 1; e != 300;) {
-            const status entered = sum.start(mine);
-            if (!entered)
-                ++e;
-            else if (entered.code != errc::would_block)
-                break;
-            sum.poll();
-        }
-        sum.wait(299);
-        made[comm.rank()] = allocations - before;
-        if (!sum.error()) last[comm.rank()] = sum.result(299)[6];
-        // No barrier: its messages would be early for who is still counting, and kept in memory of their own.
-        for (++ended; ended != ranks && !sum.error();) sum.poll();
-    });
-    for (rank_t r = 0; r != ranks; ++r) {
-        CHECK(made[r] == 0);
-        CHECK(last[r] == 10);
-    }
-}
 
 TEST_CASE("the failure of a program poisons the group, and the group's failure ends programs", "[nic]") {
     const auto first = programs_of({.stream = 1}), second = programs_of({.stream = 2});

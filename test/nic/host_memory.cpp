@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Memory of programs on the host: load takes it, and the end of the program, or of a load that failed, gives it back.
+// Memory of programs on the host: load takes it, messages take none, and the end of the program, or of a load that failed,
+// gives it back.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
@@ -11,11 +12,14 @@
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -28,9 +32,10 @@ struct pair_of_devices {
     communicator<in_process::endpoint> comm[2] = {communicator{world.connect(0)}, communicator{world.connect(1)}};
     nic::host_nic<in_process::endpoint> device[2] = {nic::host_nic{comm[0]}, nic::host_nic{comm[1]}};
 };
-std::vector<nic::program> programs_of(std::uint32_t elements, std::uint32_t banks) {
-    const auto made = nic::assemble_all(plan_allreduce(fnomial{.degree = 2}, {.size = 2}), nic::needs_of<plus, double>,
-                                        nic::capabilities_of<nic::host>, {.elements = elements, .banks = banks});
+std::vector<nic::program> programs_of(std::uint32_t elements, std::uint32_t banks, rank_t ranks = 2) {
+    const auto made =
+        nic::assemble_all(plan_allreduce(fnomial{.degree = 3}, {.size = ranks}), nic::needs_of<plus, double>,
+                          nic::capabilities_of<nic::host>, {.elements = elements, .banks = banks});
     REQUIRE(made);
     return made.programs;
 }
@@ -54,6 +59,41 @@ bool run_once(pair_of_devices& on, const std::vector<nic::program>& programs) {
 }
 
 } // namespace
+
+TEST_CASE("programs run by hosts allocate when they are loaded, and no more", "[nic]") {
+    constexpr rank_t ranks = 5;
+    const std::vector<nic::program> programs = programs_of(7, 4, ranks);
+    std::array<std::size_t, ranks> made{};
+    std::array<double, ranks> last{};
+    std::atomic<rank_t> ended{0};
+    in_process world{ranks};
+    world.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        nic::host_nic device{comm};
+        auto sum = nic::load<double>(device, programs[comm.rank()], plus{});
+        const std::array<double, 7> mine{1, 2, 3, 4, 5, 6, static_cast<double>(comm.rank())};
+        std::array<double, 7> got{};
+        if (sum.run(mine, got)) return; // the transport makes a link when the first message to a rank is sent
+        const std::size_t before = bough_test::allocations;
+        for (std::uint32_t e = 1; e != 300;) {
+            const status entered = sum.start(mine);
+            if (!entered)
+                ++e;
+            else if (entered.code != errc::would_block)
+                break;
+            sum.poll();
+        }
+        sum.wait(299);
+        made[comm.rank()] = bough_test::allocations - before;
+        if (!sum.error()) last[comm.rank()] = sum.result(299)[6];
+        // No barrier: its messages would be early for who is still counting, and kept in memory of their own.
+        for (++ended; ended != ranks && !sum.error();) sum.poll();
+    });
+    for (rank_t r = 0; r != ranks; ++r) {
+        CHECK(made[r] == 0);
+        CHECK(last[r] == 10);
+    }
+}
 
 TEST_CASE("host_nic: a thousand programs, one after the other, leave the memory where it was", "[nic]") {
     pair_of_devices on;

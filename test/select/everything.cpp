@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Compiled alone: other files call it.
 #include "everything.hpp"
 
 #include <bough/algorithm/allgather/recursive_doubling.hpp>
