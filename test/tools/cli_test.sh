@@ -520,7 +520,7 @@ refuses "--measure: there is no 'pigeon' to write remotely over" predict rdma --
 refuses "--provider: goes with --measure fabric" predict rdma --provider tcp
 refuses "--provider: goes with fabric" predict rdma --measure in_process --provider tcp
 run 0 predict rdma --ranks 4 --bytes 8 --blocks 18446744073709551615,1K
-prints "1K"
+prints "22.20"
 refuses "--blocks: a block holds at least a byte" predict rdma --blocks 0
 run 0 predict rdma --ranks 512 --messages 16:4:55.0:118.1
 prints "     512       4                 123.8     99.4    19.7 %             3     265.7         160.3    172.5          39.7 %  35.1 %"
