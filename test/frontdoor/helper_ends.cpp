@@ -57,11 +57,11 @@ bool comes_true(F&& is_so) {
     return is_so();
 }
 
-// Runs body(comm, helper, seen) on two ranks, each with a helper; seen(is, what) notes what is not.
+// Runs body(comm, helper, seen) on two or three ranks, each with a helper; seen(is, what) notes what is not.
 template <class F>
-void on_two(F&& body) {
-    std::array<std::atomic<const char*>, 2> wrong{};
-    in_process{2}.run([&](auto transport) {
+void on_ranks(rank_t ranks, F&& body) {
+    std::array<std::atomic<const char*>, 3> wrong{};
+    in_process{ranks}.run([&](auto transport) {
         communicator<serial> comm{serialised{std::move(transport)}};
         progress_thread helper;
         helper.look_after(comm);
@@ -102,38 +102,42 @@ TEST_CASE("an operation's time passes though every poll finds something, with a 
 
 TEST_CASE("helper: a refusal, a cancelled and a destroyed operation end that of the other rank") {
     enum how { refused, cancelled, destroyed };
-    for (const how by : {refused, cancelled, destroyed})
-        on_two([&](communicator<serial>& comm, progress_thread&, auto seen) {
+    for (const how by : {refused, cancelled, destroyed}) {
+        std::atomic<bool> has_begun{false};
+        on_ranks(3, [&](communicator<serial>& comm, progress_thread&, auto seen) {
+            const auto poisoned = [&] { return comm.progress(), bool(comm.poison()); };
             auto x = std::make_unique<std::vector<std::uint64_t>>(5000, 1);
             std::vector<std::uint64_t> shorter(3);
             if (comm.rank() == 0) {
-                operation op = start_allreduce(comm, *x, plus{});
+                operation op = start_allreduce(comm, *x, plus{}, ring{});
+                has_begun = true;
                 seen(comes_true([&] { return op.done(); }), "it ends");
                 seen(op.result().code == errc::peer_aborted, "a peer gave up");
                 return;
             }
+            // Nothing is in flight here, so the helper sleeps. This rank makes no call: so nobody's ends well.
+            if (comm.rank() == 2) return seen(comes_true(poisoned), "the others told who had not begun");
+            seen(comes_true([&] { return has_begun.load(); }), "rank 0 has begun");
             if (by == refused) {
                 operation bad = start_allreduce(comm, *x, shorter, plus{});
                 seen(bad.done() && bad.result().code == errc::invalid_argument, "refused");
-                // Nothing is in flight here, so the helper sleeps.
-                seen(comes_true([&] { return comm.progress(), bool(comm.poison()); }), "the others had started it");
-                return;
-            } else {
-                std::optional<operation> op = start_allreduce(comm, *x, plus{}, ring{});
-                if (by == cancelled) {
-                    op->cancel();
-                    seen(comes_true([&] { return op->done(); }), "cancelled");
-                } else {
-                    op.reset();
-                }
-                x.reset(); // nobody reads it any more
+                return seen(comes_true(poisoned), "the others had started it");
             }
+            std::optional<operation> op = start_allreduce(comm, *x, plus{}, ring{});
+            if (by == cancelled) {
+                op->cancel();
+                seen(comes_true([&] { return op->done(); }), "cancelled");
+            } else {
+                op.reset();
+            }
+            x.reset(); // nobody reads it any more
             seen(comes_true([&] { return bool(comm.poison()); }), "the group is poisoned");
         });
+    }
 }
 
 TEST_CASE("helper: a failure, agreement and shrink beside it, again and again") {
-    on_two([](communicator<serial>& first, progress_thread&, auto seen) {
+    on_ranks(2, [](communicator<serial>& first, progress_thread&, auto seen) {
         std::optional<communicator<serial>> comm(std::move(first));
         for (int epoch = 0; epoch != 5; ++epoch) {
             std::vector<std::uint64_t> x(2000, 1), shorter(3);
@@ -156,7 +160,7 @@ TEST_CASE("helper: a failure, agreement and shrink beside it, again and again") 
 }
 
 TEST_CASE("helper: looks after a transport as long as it was told to, and sleeps on") {
-    on_two([](communicator<serial>& comm, progress_thread& helper, auto seen) {
+    on_ranks(2, [](communicator<serial>& comm, progress_thread& helper, auto seen) {
         communicator<serial> twin = duplicate(comm);
         helper.look_after(twin); // the same transport
         helper.leave(comm);
