@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "support/joined_ends.hpp"
+#include "support/sample.hpp"
 #include <bough/launch.hpp>
 #include <bough/transport/fabric.hpp>
 #include <bough/transport/fabric/regions.hpp>
@@ -21,12 +22,14 @@ namespace test_fabric {
 
 using bough::rank_t;
 
-// The providers that need no network but this machine's, and are here. Warns of the others.
+// The providers that need no network but this machine's, and are here. Warns of the others. The datagrams of libfabric 1.17
+// for BOUGH_TEST_ALL=1 only: once in many runs fi_cq_read does not return.
 inline std::vector<bough::fabric_options> offered_here() {
     std::vector<bough::fabric_options> found;
     for (const char* provider : {"tcp;ofi_rxm", "udp;ofi_rxd", "shm"}) {
         bough::fabric_options o;
         o.provider = provider;
+        if (o.provider == "udp;ofi_rxd" && !bough_test::all()) continue;
         if (o.provider != "shm") o.node = "127.0.0.1";
         o.linger_ns = 30'000'000; // ends that one thread drives cannot answer
         o.timeout_ns = 20'000'000'000;
