@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
 #include "support/local_memory.hpp"
+#include "support/until.hpp"
 #include <bough/algorithm/circulant.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
@@ -345,7 +346,8 @@ TEST_CASE("memory runs out at any one allocation of duplicate, on one rank: each
                 for (const status& t : {s, later}) wrong += t.code == errc::deadline || t.code == errc::peer_dead;
                 told += s || later;
                 ++over;
-                while (over != 3) comm.progress(); // what it has told is all that the others know of it
+                // What it has told is all that the others know of it.
+                bough_test::until([&] { return over == 3; }, [&] { comm.progress(); });
             });
             CAPTURE(who, n);
             CHECK(wrong == 0);

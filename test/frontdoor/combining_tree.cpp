@@ -4,6 +4,7 @@
 #if defined(__linux__)
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include "support/until.hpp"
 #include "transport/shared_memory_world.hpp"
 #include <bough/combining_tree.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -14,7 +15,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -26,6 +26,7 @@ using namespace bough;
 using bough_test::mixed;
 using bough_test::processes;
 using bough_test::report;
+using bough_test::until;
 
 namespace {
 
@@ -50,12 +51,6 @@ affine expected(std::uint64_t k, rank_t p, std::size_t i) {
     return x;
 }
 void sleep_us(std::uint64_t us) { std::this_thread::sleep_for(std::chrono::microseconds(us)); }
-// What does not come within a minute ends the program.
-template <class F>
-void until(F&& holds) {
-    for (const std::uint64_t last = bough_test::clock_ns() + 60'000'000'000; !holds(); std::this_thread::yield())
-        if (bough_test::clock_ns() > last) std::abort();
-}
 
 // One operation of rank r, with its data.
 struct task {

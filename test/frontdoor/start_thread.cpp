@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A helper thread: operations go on while nobody calls the library, and when none is in flight it uses no processor time.
 #include "support/catch.hpp"
+#include "support/until.hpp"
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress_thread.hpp>
 #include <bough/serialised.hpp>
@@ -130,10 +131,18 @@ TEST_CASE("progress_thread: it sleeps while what is in flight waits for a late r
     CHECK(woken == 2);
 }
 TEST_CASE("progress_thread: one that is ended soon after it was made ends") {
-    std::atomic<int> spent{0};
-    for (int turn = 0; turn != 20'000; ++turn) {
-        progress_thread helper;
-        for (int i = 0; i != turn % 50 * 100; ++i) spent.fetch_add(1, std::memory_order_relaxed);
-    }
+    constexpr int turns = 20'000;
+    std::atomic<int> spent{0}, ended{0};
+    std::thread maker([&] {
+        for (int turn = 0; turn != turns; ++turn, ++ended) {
+            progress_thread helper;
+            for (int i = 0; i != turn % 50 * 100; ++i) spent.fetch_add(1, std::memory_order_relaxed);
+        }
+    });
+    // Each within a minute.
+    for (int seen = 0; seen != turns; seen = ended)
+        bough_test::until([&] { return ended != seen; },
+                          [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+    maker.join();
     CHECK(spent != 0);
 }

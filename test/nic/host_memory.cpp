@@ -3,6 +3,7 @@
 // gives it back.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
+#include "support/until.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/communicator.hpp>
 #include <bough/nic/assemble.hpp>
@@ -16,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <span>
@@ -25,6 +27,8 @@
 using namespace bough;
 
 namespace {
+
+using program_type = nic::host_program<double, plus, in_process::endpoint>;
 
 // Both ranks, of one thread.
 struct pair_of_devices {
@@ -87,7 +91,8 @@ TEST_CASE("programs run by hosts allocate when they are loaded, and no more", "[
         made[comm.rank()] = bough_test::allocations - before;
         if (!sum.error()) last[comm.rank()] = sum.result(299)[6];
         // No barrier: its messages would be early for who is still counting, and kept in memory of their own.
-        for (++ended; ended != ranks && !sum.error();) sum.poll();
+        ++ended;
+        bough_test::until([&] { return ended == ranks || sum.error(); }, [&] { sum.poll(); });
     });
     for (rank_t r = 0; r != ranks; ++r) {
         CHECK(made[r] == 0);
@@ -113,6 +118,52 @@ TEST_CASE("host_nic: a thousand programs, one after the other, leave the memory 
     for (int i = 0; i != 500; ++i) REQUIRE(round());
     CHECK(bough_test::held_bytes - before == 0);
 }
+TEST_CASE("host_nic: programs of several lengths at once allocate nothing, whoever is ahead") {
+    pair_of_devices on;
+    // Pairs of programs, each with two banks.
+    std::vector<std::unique_ptr<program_type>> low, high;
+    std::vector<std::vector<double>> x;
+    for (const std::uint32_t elements : {300u, 2u, 40u, 2u}) {
+        std::vector<nic::program> programs = programs_of(elements, 2);
+        for (nic::program& p : programs) p.head.stream = elements + 1000 * static_cast<std::uint32_t>(low.size());
+        for (const bool is_low : {true, false})
+            (is_low ? low : high)
+                .push_back(std::make_unique<program_type>(on.device[is_low ? 0 : 1], programs[is_low ? 0 : 1], plus{}));
+        x.emplace_back(elements, 1.0);
+    }
+    std::uint32_t drawn = 1;
+    const auto draw = [&drawn](std::size_t below) { return (drawn = drawn * 1664525u + 1013904223u) / 64 % below; };
+    std::size_t before = 0;
+    bool failed = false;
+    for (int turn = 0; turn != 4000; ++turn) {
+        if (turn == 40) before = bough_test::allocations; // the transport has made its links
+        const std::size_t i = draw(low.size());
+        program_type& one = *(draw(2) == 0 ? low : high)[i];
+        const status entered = one.start(x[i]);
+        failed |= entered && entered.code != errc::would_block;
+        if (draw(3) == 0) one.poll();
+    }
+    for (int turn = 0; turn != 100; ++turn)
+        for (std::size_t i = 0; i != low.size(); ++i) {
+            low[i]->poll();
+            high[i]->poll();
+        }
+    CHECK(bough_test::allocations - before == 0);
+    CHECK_FALSE(failed);
+    for (std::size_t i = 0; i != low.size(); ++i) {
+        // One may have been ahead of the other, by its banks at most.
+        for (program_type* behind : {low[i].get(), high[i].get()})
+            while (behind->started() < std::max(low[i]->started(), high[i]->started()))
+                REQUIRE_FALSE(behind->start(x[i]));
+        run_to_end(*low[i], *high[i]);
+        REQUIRE(low[i]->started() > 50);
+        for (const program_type* one : {low[i].get(), high[i].get()}) {
+            REQUIRE(one->done(one->started() - 1));
+            const auto sum = one->result(one->started() - 1);
+            CHECK(std::ranges::count(sum, 2.0) == std::ssize(x[i]));
+        }
+    }
+}
 TEST_CASE("host_nic: programs that end leave others the memory that these have reserved", "[nic]") {
     pair_of_devices on;
     const std::vector<nic::program> stays = programs_of(300, 2);
@@ -136,7 +187,6 @@ TEST_CASE("host_nic: programs that end leave others the memory that these have r
 TEST_CASE("host_nic: a load for which there is no memory takes none", "[nic]") {
     pair_of_devices on;
     const std::vector<nic::program> programs = programs_of(30, 2);
-    using program_type = decltype(nic::load<double>(on.device[0], programs[0], plus{}));
     long failures = 0;
     std::ptrdiff_t first = 0;
     for (bool loaded = false; !loaded; ++failures) {

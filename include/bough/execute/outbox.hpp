@@ -4,8 +4,8 @@
 #define BOUGH_EXECUTE_OUTBOX_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/contract.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,53 +15,82 @@
 namespace bough {
 
 // Memory of messages that are over, for the next ones: what was reserved comes back, the rest is let go.
+//
+// A message takes the shortest that is long enough. So where no more messages of a length are in use than are reserved for
+// that very length, none has to allocate, whatever other lengths there are.
 class spare_bytes {
 public:
     // Room for so many messages more, of so many bytes each. If it throws, nothing has changed.
     void reserve(std::size_t messages, std::size_t bytes) {
-        free_.reserve(room_ + messages);
-        std::vector<std::vector<std::byte>> more(messages);
+        if (messages == 0) return;
+        buffers more(messages);
         for (std::vector<std::byte>& x : more) x.reserve(bytes);
-        for (std::vector<std::byte>& x : more) free_.push_back(std::move(x));
+        const auto at = first_of(bytes);
+        if (at == lengths_.end() || at->bytes != bytes) {
+            lengths_.insert(at, {bytes, messages, std::move(more)});
+        } else {
+            at->free.reserve(at->room + messages);
+            for (std::vector<std::byte>& x : more) at->free.push_back(std::move(x));
+            at->room += messages;
+        }
         room_ += messages;
     }
     // Ends one reserve(). What is in use comes back into what room is left.
     void unreserve(std::size_t messages, std::size_t bytes) noexcept {
+        if (messages == 0) return;
+        const auto at = first_of(bytes);
+        BOUGH_EXPECTS(at != lengths_.end() && at->bytes == bytes && at->room >= messages, "bytes: not reserved");
         room_ -= messages;
-        if (free_.size() <= room_) return;
-        // The shortest of those that served for it: shorter ones are others', and longer ones may be.
-        const auto shorter = [](const auto& a, const auto& b) { return a.capacity() < b.capacity(); };
-        std::sort(free_.begin(), free_.end(), shorter);
-        const auto served =
-            std::partition_point(free_.begin(), free_.end(), [bytes](const auto& x) { return x.capacity() < bytes; });
-        const auto surplus = static_cast<std::ptrdiff_t>(free_.size() - room_);
-        const auto first = std::min(served, free_.end() - surplus);
-        free_.erase(first, first + surplus);
+        at->room -= messages;
+        if (at->free.size() > at->room) at->free.resize(at->room);
+        if (at->room == 0) lengths_.erase(at);
     }
     std::size_t room() const noexcept { return room_; }
     std::vector<std::byte> of_size(std::size_t bytes) {
-        std::vector<std::byte> x = take();
+        std::vector<std::byte> x = take(bytes);
         x.resize(bytes);
         return x;
     }
     std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
-        std::vector<std::byte> x = take();
+        std::vector<std::byte> x = take(bytes.size());
         x.assign(bytes.begin(), bytes.end());
         return x;
     }
     void give(std::vector<std::byte>&& bytes) noexcept {
-        if (free_.size() < room_) free_.push_back(std::move(bytes));
+        for (auto at = lengths_.end(); at != lengths_.begin();) {
+            --at;
+            if (at->bytes > bytes.capacity() || at->free.size() == at->room) continue;
+            at->free.push_back(std::move(bytes));
+            return;
+        }
     }
 
 private:
-    std::vector<std::byte> take() noexcept {
-        if (free_.empty()) return {};
-        std::vector<std::byte> x = std::move(free_.back());
-        free_.pop_back();
-        return x;
+    using buffers = std::vector<std::vector<std::byte>>;
+    struct length {
+        std::size_t bytes; // that each can hold, at least
+        std::size_t room;
+        buffers free; // has room
+    };
+
+    // The shortest that is as long; there are few.
+    std::vector<length>::iterator first_of(std::size_t bytes) noexcept {
+        auto at = lengths_.begin();
+        while (at != lengths_.end() && at->bytes < bytes) ++at;
+        return at;
+    }
+    // Empty, if none that is free is as long.
+    std::vector<std::byte> take(std::size_t bytes) noexcept {
+        for (auto at = first_of(bytes); at != lengths_.end(); ++at) {
+            if (at->free.empty()) continue;
+            std::vector<std::byte> x = std::move(at->free.back());
+            at->free.pop_back();
+            return x;
+        }
+        return {};
     }
 
-    std::vector<std::vector<std::byte>> free_;
+    std::vector<length> lengths_; // ascending, no two the same
     std::size_t room_ = 0;
 };
 

@@ -211,14 +211,17 @@ public:
         for (const auto& past : device.owed_)
             BOUGH_EXPECTS(past.stream != p.head.stream, "program: its stream was taken on this device before");
         places_.resize(banks());
-        // What may be under way: to every inlet, and from every send, a message for each bank.
-        std::size_t longest = 0, messages = p.inlets.size();
+        std::size_t longest = 0;
         for (const slot& x : p.slots) longest = std::max<std::size_t>(longest, x.count);
-        for (const step& x : p.steps)
-            if (x.what == kind::send) messages += x.peer == everyone ? p.head.ranks : 1u;
         payload_.reserve(longest);
-        frame_.reserve(sizeof(message) + longest * sizeof(T));
-        room_.take(*device.session_, messages * banks(), sizeof(message) + longest * sizeof(T));
+        frame_.reserve(frame_bytes(longest));
+        // What may be under way: to every inlet, and from every send, a message for each bank.
+        std::vector<std::size_t> sizes; // of one bank's
+        for (const inlet& x : p.inlets) sizes.push_back(frame_bytes(count_of(x.slot)));
+        for (const step& x : p.steps)
+            if (x.what == kind::send)
+                sizes.insert(sizes.end(), x.peer == everyone ? p.head.ranks : 1u, frame_bytes(count_of(x.a)));
+        room_.take(*device.session_, std::move(sizes), banks());
         device.owed_.reserve(device.owed_.size() + device.programs_.size() + 1);
         device.programs_.push_back(this);
         device.has_new_ = true;
@@ -317,28 +320,34 @@ private:
         const T* result = nullptr;
         bool ended = false;
     };
-    // Memory of the session for what may be under way.
+    // Memory of the session for what may be under way: for so many messages of each size.
     struct message_room {
         message_room() = default;
         message_room(const message_room&) = delete;
         message_room& operator=(const message_room&) = delete;
         ~message_room() {
-            if (of != nullptr) of->unreserve_control(messages, bytes);
+            for (const auto& [bytes, messages] : taken) of->unreserve_control(messages, bytes);
         }
-        void take(session<X>& s, std::size_t count, std::size_t each) {
-            s.reserve_control(count, each);
+        void take(session<X>& s, std::vector<std::size_t> sizes, std::size_t times) {
             of = &s;
-            messages = count;
-            bytes = each;
+            std::ranges::sort(sizes);
+            taken.reserve(sizes.size());
+            for (auto at = sizes.begin(); at != sizes.end();) {
+                const auto next = std::upper_bound(at, sizes.end(), *at);
+                const std::size_t messages = static_cast<std::size_t>(next - at) * times;
+                s.reserve_control(messages, *at);
+                taken.emplace_back(*at, messages);
+                at = next;
+            }
         }
         session<X>* of = nullptr;
-        std::size_t messages = 0, bytes = 0;
+        std::vector<std::pair<std::size_t, std::size_t>> taken{}; // bytes, messages
     };
     struct port {
         host_program& self;
         void send(const message& m, const T* payload) {
             std::vector<std::byte>& frame = self.frame_;
-            frame.resize(sizeof m + std::size_t{m.count} * sizeof(T));
+            frame.resize(frame_bytes(m.count));
             std::memcpy(frame.data(), &m, sizeof m);
             if (m.count != 0) std::memcpy(frame.data() + sizeof m, payload, std::size_t{m.count} * sizeof(T));
             if (self.device_.sees_) self.device_.sees_(m, std::span(frame).subspan(sizeof m));
@@ -353,6 +362,7 @@ private:
             ++self.told_;
         }
     };
+    static constexpr std::size_t frame_bytes(std::size_t count) noexcept { return sizeof(message) + count * sizeof(T); }
     static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
     // Is a bank's instance, which was started, still at work? Then places_[k] is its place.
     bool unfinished(std::uint32_t k) const noexcept { return is_before(state_.banks[k].epoch, rung_); }
