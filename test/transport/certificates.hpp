@@ -18,12 +18,12 @@ namespace test_tcp {
 
 class authority {
 public:
-    explicit authority(const char* name = "authority") : key_(new_key()) {
-        certificate_ = signed_one(*key_, name, -3600, 3600);
+    // `uses`: that it may vouch for ("serverAuth,..."); or any.
+    explicit authority(const char* name = "authority", const char* uses = nullptr) : key_(new_key()) {
+        certificate_ = signed_one(*key_, name, -3600, 3600, uses);
     }
     std::string pem() const { return text_of(*certificate_); }
-    // What a rank is given: a certificate that is valid in these seconds from now on, for these uses ("serverAuth,...")
-    // or for any.
+    // What a rank is given: a certificate that is valid in these seconds from now on, for these uses, or for any.
     bough::tls_options issue(const char* name = "rank", long from = -3600, long to = 3600,
                              const char* uses = nullptr) const {
         const key_pointer key = new_key();

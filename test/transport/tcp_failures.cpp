@@ -242,6 +242,7 @@ std::vector<event> heard_from(const std::vector<std::byte>& nonsense, const tcp_
         (void)make_proof<openssl_mac>(hosts.key, who, accepting, {}, proof);
         (void)::send(s.get(), proof.data(), proof.size(), MSG_NOSIGNAL);
         (void)::recv(s.get(), answer.data(), answer.size(), MSG_WAITALL);
+        (void)send_now(s.get(), make_seal());
         for (std::size_t sent = 0; sent != nonsense.size();) {
             const ssize_t n = ::send(s.get(), nonsense.data() + sent, nonsense.size() - sent, MSG_NOSIGNAL);
             if (n <= 0) break; // it has been cut off

@@ -13,6 +13,9 @@
 #include <cstddef>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <optional>
+#include <poll.h>
+#include <span>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -63,8 +66,120 @@ int connected(int family) {
     return found;
 }
 
+// Ranks 0 and 1 of a lazy group, driven by one thread; 0 has a message for 1.
+struct lazy_pair {
+    tcp_options options;
+    tcp_hosts hosts = hosts_of(2);
+    std::optional<tcp> caller, called;
+    std::array<std::byte, 8> bytes{};
+    posted said = posted::would_block;
+    int arrived = 0, lost = 0;
+
+    explicit lazy_pair(std::uint64_t stranger_timeout_ns = 2'000'000'000) {
+        options.eager_mesh = 1;
+        options.stranger_timeout_ns = stranger_timeout_ns;
+        for (const rank_t r : {0u, 1u}) {
+            status s;
+            hosts.rank = r;
+            (r == 0 ? caller : called) = tcp::join(hosts, options, s);
+            REQUIRE_FALSE(s);
+        }
+    }
+    void poll(tcp& end) {
+        std::array<event, 8> events;
+        for (std::size_t n = end.poll(events), i = 0; i != n; ++i) {
+            arrived += events[i].what == event::kind::arrived;
+            lost += events[i].what == event::kind::lost;
+        }
+    }
+    void call() {
+        poll(*caller);
+        if (said == posted::would_block) said = caller->post_send(1, {}, bytes, 1);
+    }
+    // As often as it takes until it looks at its door.
+    void answer() {
+        for (int i = 0; i != 65; ++i) poll(*called);
+    }
+    void until_it_arrives() {
+        for (const auto begin = clock_type::now(); arrived + lost == 0 && ms_since(begin) < 20'000;) {
+            call();
+            answer();
+        }
+    }
+};
+
 } // namespace
 
+TEST_CASE("tcp: ranks of one system find each other, however long who calls has not looked at what was answered") {
+    for (int polls = 1; polls != 7; ++polls)
+        for (const bool listens : {false, true}) {
+            const int before = connected(AF_UNIX);
+            lazy_pair on(30'000'000);
+            for (int i = 0; i != polls; ++i) {
+                on.call();
+                on.answer();
+            }
+            for (const auto begin = clock_type::now(); ms_since(begin) < 50;) {
+                if (listens) on.answer();
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            on.until_it_arrives();
+            CAPTURE(polls, listens);
+            CHECK(on.lost == 0);
+            CHECK(on.arrived == 1);
+            CHECK(on.said == posted::complete);
+            // Who is listened to while it computes is shown out at the beginning, and calls again.
+            if (!listens) CHECK(connected(AF_UNIX) - before == 2);
+        }
+}
+TEST_CASE("tcp: a rank that was welcomed and ends the connection is not lost, and can call again") {
+    lazy_pair on;
+    for (int i = 0; i != 3; ++i) {
+        const unique_fd s = knock(name_of(on.hosts, 1), 0);
+        REQUIRE(s);
+        on.answer();
+        greeting_message greeting{};
+        proof_message proof{};
+        answer_message answer{};
+        nonce accepting{};
+        tcp_answer said;
+        const introduction who{.job = job_of(on.hosts), .size = 2, .from = 0, .to = 1};
+        REQUIRE(::recv(s.get(), greeting.data(), greeting.size(), 0) == static_cast<ssize_t>(greeting.size()));
+        REQUIRE(read_greeting(greeting, accepting));
+        REQUIRE(make_proof<openssl_mac>(on.hosts.key, who, accepting, {}, proof));
+        REQUIRE(send_now(s.get(), proof));
+        on.answer();
+        REQUIRE(::recv(s.get(), answer.data(), answer.size(), 0) == static_cast<ssize_t>(answer.size()));
+        REQUIRE(check_answer<openssl_mac>(on.hosts.key, who, accepting, {}, answer, said));
+        REQUIRE(said.verdict == tcp_verdict::welcome);
+        CHECK(on.called->post_send(0, {}, on.bytes, 1) == posted::would_block); // it may not become the pair's
+        if (i == 1) (void)send_now(s.get(), std::as_bytes(std::span("boughT0")));
+        if (i == 2) (void)send_now(s.get(), std::as_bytes(std::span("none of the protocol")));
+        on.answer();
+    }
+    on.until_it_arrives();
+    CHECK(on.lost == 0);
+    CHECK(on.arrived == 1);
+}
+TEST_CASE("tcp: who has welcomed a rank that does not answer sleeps, until it does") {
+    lazy_pair on;
+    for (int i = 0; i != 3; ++i) { // to its proof
+        on.call();
+        on.answer();
+    }
+    pollfd door{on.called->descriptor(), POLLIN, 0};
+    REQUIRE(door.fd >= 0);
+    for (const auto begin = clock_type::now(); !on.called->arm() && ms_since(begin) < 20'000;) on.answer();
+    REQUIRE(on.called->arm());
+    CHECK(::poll(&door, 1, 0) == 0);
+    on.call();
+    CHECK(on.said == posted::complete);
+    CHECK(::poll(&door, 1, 20'000) == 1);
+    on.called->disarm();
+    on.until_it_arrives();
+    CHECK(on.arrived == 1);
+    CHECK(on.lost == 0);
+}
 TEST_CASE("tcp: ranks of one system are connected by Unix sockets, unless one of them does not want to") {
     for (const rank_t unwilling : {4u, 0u, 2u})
         for (const rank_t eager : {128u, 1u}) {

@@ -112,6 +112,12 @@ TEST_CASE("tcp_tls: certificates come from files as well") {
     std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("tcp_tls: want of memory says nothing of a certificate") {
+    for (const int code : {X509_V_ERR_OUT_OF_MEM, X509_V_ERR_UNSPECIFIED, X509_V_OK})
+        CHECK(certificate_fault(code, 0).code == errc::no_resources);
+    for (const int code : {X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY})
+        CHECK(certificate_fault(code, 0).code == errc::invalid_argument);
+}
 TEST_CASE("tcp_tls: what cannot be used is named") {
     const authority ours, others;
     const tls_options right = ours.issue();
@@ -143,9 +149,12 @@ TEST_CASE("tcp_tls: what cannot be used is named") {
     CHECK(told(ours.issue("rank", -7200, -3600)) == "tls.certificate: tls.authorities do not vouch for it now");
     CHECK(told(ours.issue("rank", 3600, 7200)) == "tls.certificate: tls.authorities do not vouch for it now");
     // A rank calls on some of the others, and accepts others.
-    for (const char* const half : {"serverAuth", "clientAuth"})
+    for (const char* const half : {"serverAuth", "clientAuth"}) {
         CHECK(told(ours.issue("rank", -3600, 3600, half)) ==
               "tls.certificate: its (extended) key usage must allow clients and servers");
+        CHECK(told(authority("of a half", half).issue()) ==
+              "tls.certificate: the (extended) key usage of who vouches for it must allow clients and servers");
+    }
     CHECK(ends_of<tcp_tls>(2, options_of(ours.issue("rank", -3600, 3600, "serverAuth,clientAuth"))).size() == 2);
     // And plain tcp does not pretend.
     testing::thread_wire_up world{1};

@@ -137,6 +137,25 @@ void after_its_sender(std::size_t length, const F& f) {
 
 } // namespace
 
+TEST_CASE("tcp_stream, tls_channel: where the socket cannot tell, more is coming than any message has") {
+    boost::asio::io_context io;
+    const auto opened = [&io] {
+        tcp_stream::socket_type made(io);
+        made.assign({AF_INET, IPPROTO_TCP}, open_socket(AF_INET).release());
+        return made;
+    };
+    tcp_stream plain{opened()};
+    tls_settings settings;
+    REQUIRE_FALSE(settings.load(authority().issue()));
+    auto tls = tls_channel::make_stream(opened(), tls_channel::session(settings, io, -1, false));
+    plain.socket().close();
+    tls.socket().close();
+    for (const std::uint64_t coming : {plain.coming(), tls.coming()}) {
+        CHECK(coming > most_frame_bytes + most_tail_bytes);
+        CHECK(coming + tcp_chunk::capacity > coming);
+    }
+}
+
 #ifdef __linux__ // over TCP it would wait on its sender's side
 TEST_CASE("tcp_tls: a long message that has come whole outlives its sender") {
     after_its_sender(200 << 10, [](tcp_tls& receiver, const auto& taken) {

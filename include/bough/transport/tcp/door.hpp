@@ -6,6 +6,9 @@
 // go, though none before it has had 20 ms; meanwhile further ones wait outside, with the kernel. So whoever answers at
 // once gets in, however many others knock.
 //
+// A rank that has proved itself and was welcomed is a guest until it has sealed the connection, which may take it as long as
+// it does not poll. If it ends the connection instead, nothing has been: it calls again if it wants to.
+//
 // Who listens by a rank's near name is a stranger too: if it lies, or does not prove in time to be that rank, the rank
 // is called by TCP.
 #ifndef BOUGH_TRANSPORT_TCP_DOOR_HPP
@@ -38,7 +41,7 @@ struct door_limits {
     std::uint32_t strangers = 64;
     std::uint64_t stranger_timeout_ns = 2'000'000'000;
     std::uint64_t grace_ns = 20'000'000;
-    std::uint64_t near_ns = 2'000'000'000; // for who listens by a near name, from when it is first reached
+    std::uint64_t near_ns = 2'000'000'000; // for each step of who listens by a near name, the first time that it is due
     std::uint32_t socket_bytes = 0;
 };
 
@@ -58,7 +61,8 @@ static_assert(sizeof(tcp_stranger) <= 128);
 
 // `Host`, whoever has the door:
 //   host.judge(rank) -> verdict: shall this connection of the rank be the pair's?
-//   host.attach(rank, descriptor, session, window): it is; both are the host's now; `window`: the rank's, in KiB
+//   host.attach(rank, descriptor, session, window): it is, for both sides; both are the host's now; `window`: the rank's, in
+//     KiB
 //   host.unreachable(rank) -> bool: calling on it failed; true: it need not be tried again
 template <Mac M, class Channel = plain_channel>
 class tcp_door {
@@ -82,32 +86,44 @@ public:
     status open(unique_fd listener, unique_fd near) {
         listener_ = std::move(listener);
         near_ = std::move(near);
-        if (near_ && (!both_.open() || !both_.add(listener_.get()) || !both_.add(near_.get())))
+        if (watch_.open() ? !watch_.add(listener_.get()) || (near_ && !watch_.add(near_.get())) : bool(near_))
             return {.code = errc::no_resources};
         return M::random(secret_) ? status{} : status{.code = errc::no_resources};
     }
     void close() noexcept {
-        both_ = {};
+        watch_ = {};
         listener_.reset();
         near_.reset();
         for (const stranger& s : strangers_) ::close(s.descriptor);
         strangers_.clear();
+        guests_.clear();
     }
-    // Readable when somebody knocks.
-    int listener() const noexcept { return near_ ? both_.get() : listener_.get(); }
-    bool busy() const noexcept { return !strangers_.empty() || !callers_.empty(); }
+    // Readable when somebody knocks, or a guest has something to say.
+    int listener() const noexcept { return watch_.is_open() ? watch_.get() : listener_.get(); }
+    // step() is worth calling, whatever listener() is.
+    bool busy() const noexcept {
+        if (!strangers_.empty() || !callers_.empty()) return true;
+        for (const guest& g : guests_)
+            if (!g.watched || now_ns_ - g.since_ns < limits_.grace_ns) return true;
+        return false;
+    }
     std::size_t strangers() const noexcept { return strangers_.size(); }
     std::uint64_t turned_away() const noexcept { return turned_away_; }
     // How often no socket was to be had, to call or to accept with, and no stranger's could be taken: the process, or the
     // system, is out of descriptors or of memory.
     std::uint64_t shortages() const noexcept { return shortages_; }
 
-    // First by its name on this system, if it has one.
+    // First by its name on this system, if it has one. Not while it is a guest.
     void call_on(rank_t to, const tcp_address& at, const near_name& name) {
-        if (!is_calling(to)) callers_.push_back({to, at, name});
+        if (!is_calling(to) && !is_guest(to)) callers_.push_back({to, at, name});
     }
     void stop_calling(rank_t to) {
         std::erase_if(callers_, [to](const caller& c) { return c.to == to; });
+    }
+    bool is_guest(rank_t from) const noexcept {
+        for (const guest& g : guests_)
+            if (g.from == from) return true;
+        return false;
     }
     // Has this rank a connection to `to` under way?
     bool is_calling(rank_t to) const noexcept {
@@ -130,32 +146,35 @@ public:
     // Moves on what can move; does not block.
     template <class Host>
     void step(std::uint64_t now_ns, Host& host) {
+        now_ns_ = now_ns;
         if (near_) accept(near_.get(), now_ns);
         if (listener_) accept(listener_.get(), now_ns);
-        for (std::size_t i = 0; i != strangers_.size();)
-            if (hear(strangers_[i], now_ns, host)) {
-                if (i + 1 != strangers_.size()) strangers_[i] = std::move(strangers_.back());
-                strangers_.pop_back();
-            } else {
-                ++i;
-            }
-        for (std::size_t i = 0; i != callers_.size();)
-            if (move_on(callers_[i], now_ns, host)) {
-                if (i + 1 != callers_.size()) callers_[i] = std::move(callers_.back());
-                callers_.pop_back();
-            } else {
-                ++i;
-            }
+        sift(strangers_, [&](stranger& s) { return hear(s, now_ns, host); });
+        sift(guests_, [&](guest& g) { return settle(g, host); });
+        sift(callers_, [&](caller& c) { return move_on(c, now_ns, host); });
     }
 
 private:
     using stranger = stranger_of<session_type>;
+    struct guest {
+        rank_t from;
+        std::uint32_t window_kib;
+        std::uint64_t since_ns;
+        bool watched;
+        unique_fd socket;
+        session_type session;
+        seal_message said{};
+        std::uint32_t got = 0; // bytes of `said`
+    };
+    // How far a call has come.
+    enum class stage : std::uint8_t { begun, reached, opened, greeted };
     struct caller {
         rank_t to = no_rank;
         tcp_address at;
         near_name name{};
         bool near = false;               // by that name
-        std::uint64_t near_until_ns = 0; // somebody was reached by it, and has so long; 0: nobody was
+        stage furthest = stage::begun;   // that it has come by that name
+        std::uint64_t near_until_ns = 0; // when it must have come further
         unique_fd socket{};
         session_type session{};
         bool proved = false; // the proof is sent
@@ -166,6 +185,18 @@ private:
         errc fault = errc::ok;
     };
 
+    // Those for which `is_over` go; the others may change places.
+    template <class T, class F>
+    static void sift(std::vector<T>& all, F&& is_over) {
+        for (std::size_t i = 0; i != all.size();) {
+            if (!is_over(all[i])) {
+                ++i;
+                continue;
+            }
+            if (i + 1 != all.size()) all[i] = std::move(all.back());
+            all.pop_back();
+        }
+    }
     static bool is_shortage(int error) noexcept {
         return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
     }
@@ -219,16 +250,20 @@ private:
     // True: it is no stranger any more.
     template <class Host>
     bool hear(stranger& s, std::uint64_t now_ns, Host& host) {
-        bool in = (s.greeted || greet(s)) && now_ns - s.since_ns < limits_.stranger_timeout_ns;
+        bool in = s.greeted || greet(s);
         if (s.greeted) {
             const int got = s.session.receive(std::span(s.said).subspan(s.got));
             if (got > 0) s.got += static_cast<std::uint32_t>(got);
             in &= got >= 0;
         }
+        // What has come counts, however late this rank looks at it.
+        const bool whole = s.got == s.said.size();
+        in &= whole || now_ns - s.since_ns < limits_.stranger_timeout_ns;
         // Who begins with other words is none of ours.
         for (std::size_t i = 0; i != std::min<std::size_t>(s.got, 8); ++i)
             in &= s.said[i] == static_cast<std::byte>(handshake_layout::magic[i]);
-        if (in && s.got != s.said.size()) return false;
+        if (in && !whole) return false;
+        guests_.reserve(guests_.size() + 1);
         unique_fd socket(s.descriptor);
         nonce accepting{}, connecting{};
         introduction who;
@@ -245,17 +280,46 @@ private:
             return true;
         if (said == tcp_verdict::welcome) {
             stop_calling(who.from);
-            host.attach(who.from, std::move(socket), std::move(s.session), who.window_kib);
+            dismiss(who.from); // from the connection that it has had before, and given up
+            const bool watched = watch_.is_open() && watch_.add(socket.get());
+            guests_.push_back({who.from, who.window_kib, now_ns, watched, std::move(socket), std::move(s.session)});
         }
         return true;
     }
 
+    // True: it is no guest any more.
+    template <class Host>
+    bool settle(guest& g, Host& host) {
+        const int got = g.session.receive(std::span(g.said).subspan(g.got));
+        if (got > 0) g.got += static_cast<std::uint32_t>(got);
+        if (got >= 0 && g.got != g.said.size()) return false;
+        watch_.remove(g.socket.get());
+        if (got < 0 || g.said != make_seal()) {
+            g.socket.reset();
+            return true;
+        }
+        host.attach(g.from, std::move(g.socket), std::move(g.session), g.window_kib);
+        return true;
+    }
+    void dismiss(rank_t from) {
+        for (const guest& g : guests_)
+            if (g.from == from) watch_.remove(g.socket.get());
+        std::erase_if(guests_, [from](const guest& g) { return g.from == from; });
+    }
+
+    // Its first time so far by a near name: it has time anew.
+    void come_to(caller& c, stage now_at, std::uint64_t now_ns) const noexcept {
+        if (!c.near || c.furthest >= now_at) return;
+        c.furthest = now_at;
+        c.near_until_ns = deadline_after(now_ns, limits_.near_ns);
+    }
     // True: this call is over.
     template <class Host>
     bool move_on(caller& c, std::uint64_t now_ns, Host& host) {
+        const auto late = [&] { return c.furthest != stage::begun && now_ns >= c.near_until_ns; };
         if (!c.socket) {
             if (now_ns < c.retry_ns) return false;
-            if (c.near_until_ns != 0 && now_ns >= c.near_until_ns) c.name = {};
+            if (late()) c.name = {};
             c.socket = connect_nearby(c.name, limits_.socket_bytes);
             c.near = static_cast<bool>(c.socket);
             if (!c.near) c.socket = open_socket(c.at.protocol().family());
@@ -264,7 +328,7 @@ private:
                 return fail(c, now_ns, errc::no_resources, host);
             }
             if (!c.near) set_socket_buffers(c.socket.get(), limits_.socket_bytes);
-            if (c.near && c.near_until_ns == 0) c.near_until_ns = deadline_after(now_ns, limits_.near_ns);
+            come_to(c, stage::reached, now_ns);
             c.got = 0;
             c.proved = false;
             c.session = session_type(settings_, io_, c.socket.get(), false);
@@ -272,12 +336,15 @@ private:
                 errno != EINPROGRESS && errno != EINTR)
                 return fail(c, now_ns, errc::peer_dead, host);
         }
-        if (c.near && now_ns >= c.near_until_ns) return fail(c, now_ns, errc::deadline, host);
         // Where nobody listens yet, and the port is one that the kernel gives out, a socket can connect to itself.
         if (!c.proved && !c.near && local_address(c.socket.get()) == c.at)
             return fail(c, now_ns, errc::peer_dead, host);
-        if (const errc opened = c.session.open(); opened != errc::ok)
-            return opened != errc::would_block && fail(c, now_ns, opened, host);
+        // What has come counts, however late this rank looks at it.
+        const auto wait_on = [&] { return c.near && late() && fail(c, now_ns, errc::deadline, host); };
+        const errc opened = c.session.open();
+        if (opened == errc::would_block) return wait_on();
+        if (opened != errc::ok) return fail(c, now_ns, opened, host);
+        come_to(c, stage::opened, now_ns);
         const std::size_t due = c.proved ? answer_bytes : greeting_bytes;
         const int got = c.session.receive(std::span(c.heard).first(due).subspan(c.got));
         if (got < 0) {
@@ -285,7 +352,7 @@ private:
             return fail(c, now_ns, refused ? errc::protocol_error : errc::peer_dead, host);
         }
         c.got += static_cast<std::uint32_t>(got);
-        if (c.got != due) return false;
+        if (c.got != due) return wait_on();
         introduction who = who_;
         who.from = who_.to;
         who.to = c.to;
@@ -297,8 +364,10 @@ private:
             std::copy_n(c.heard.begin(), greeting.size(), greeting.begin());
             proof_message proof{};
             if (!read_greeting(greeting, c.accepting) || !M::random(c.connecting) ||
-                !make_proof<M>(key, who, c.accepting, c.connecting, proof) || !c.session.send(proof))
+                !make_proof<M>(key, who, c.accepting, c.connecting, proof))
                 return fail(c, now_ns, errc::protocol_error, host);
+            come_to(c, stage::greeted, now_ns);
+            if (!c.session.send(proof)) return fail(c, now_ns, errc::peer_dead, host); // it was tired of waiting
             c.proved = true;
             return false;
         }
@@ -306,6 +375,7 @@ private:
         if (!check_answer<M>(key, who, c.accepting, c.connecting, c.heard, said))
             return fail(c, now_ns, errc::protocol_error, host);
         if (said.verdict == tcp_verdict::taken) return fail(c, now_ns, errc::ok, host);
+        if (!c.session.send(make_seal())) return fail(c, now_ns, errc::peer_dead, host);
         host.attach(c.to, std::move(c.socket), std::move(c.session), said.window_kib);
         return true;
     }
@@ -331,9 +401,11 @@ private:
     boost::asio::io_context& io_;
     std::array<std::byte, mac_bytes> secret_{};
     unique_fd listener_, near_;
-    tcp_watch both_; // of the two
+    tcp_watch watch_; // of these, and of guests
     std::vector<stranger> strangers_;
+    std::vector<guest> guests_;
     std::vector<caller> callers_;
+    std::uint64_t now_ns_ = 0; // of the last step
     std::uint64_t numbers_ = 0;
     std::uint64_t turned_away_ = 0;
     std::uint64_t shortages_ = 0;

@@ -5,6 +5,10 @@
 //   greeting {magic, nonce A}          ->
 //                                      <-      proof  {magic, job, size, from, to, window, nonce B, mac}
 //   answer   {magic, verdict, window, mac} ->
+//                                      <-      seal   {magic}
+//
+// The seal follows a welcome. Until it is sent, who connects may give the connection up; from then on it is the pair's. So
+// both come to the same view, whoever has waited for whom too long.
 //
 // Both macs are HMAC-SHA256 under the key of the job, over a label that names the role, the job, the size of the group, both
 // ranks, both nonces, the window of who speaks, and the answer's verdict. So a message of one role is none of the other, none of another
@@ -24,11 +28,12 @@
 
 namespace bough::detail {
 
-inline constexpr std::size_t greeting_bytes = 40, proof_bytes = 96, answer_bytes = 48;
+inline constexpr std::size_t greeting_bytes = 40, proof_bytes = 96, answer_bytes = 48, seal_bytes = 8;
 using nonce = std::array<std::byte, 32>;
 using greeting_message = std::array<std::byte, greeting_bytes>;
 using proof_message = std::array<std::byte, proof_bytes>;
 using answer_message = std::array<std::byte, answer_bytes>;
+using seal_message = std::array<std::byte, seal_bytes>;
 
 // A window: KiB of short frames that a rank takes in before it has used any up. The least that is legal.
 inline constexpr std::uint32_t least_window_kib = 256;
@@ -56,7 +61,7 @@ struct tcp_answer {
 
 namespace handshake_layout {
 
-inline constexpr char magic[] = "boughT01"; // the protocol and its version
+inline constexpr char magic[] = "boughT02"; // the protocol and its version
 inline constexpr char proof_label[] = "bough tcp: I connect";
 inline constexpr char answer_label[] = "bough tcp: I accept.";
 static_assert(sizeof magic == 9 && sizeof proof_label == 21 && sizeof answer_label == 21);
@@ -108,6 +113,12 @@ constexpr bool read_greeting(const greeting_message& m, nonce& accepting) noexce
     if (!handshake_layout::has_magic(m)) return false;
     for (std::size_t i = 0; i != accepting.size(); ++i) accepting[i] = m[8 + i];
     return true;
+}
+
+constexpr seal_message make_seal() noexcept {
+    seal_message m{};
+    handshake_layout::put_magic(m);
+    return m;
 }
 
 template <Mac M>

@@ -33,7 +33,7 @@ struct tcp_options {
                                               << 20;          // that have come and are not used up; 256 KiB at least
     std::uint64_t unexpected_bytes = std::uint64_t{64} << 20; // in all
     std::uint32_t strangers = 64;                             // sockets that may wait to prove who they are
-    std::uint64_t stranger_timeout_ns = 2'000'000'000;        // until they must have; also whoever has a near name
+    std::uint64_t stranger_timeout_ns = 2'000'000'000;        // until they must have; of a near name: for each step
     std::uint64_t linger_ns = 1'000'000'000; // how long a rank that leaves waits for what it has said to go out
     std::uint32_t socket_bytes = 0;          // the kernel's buffers per socket and direction; 0: as it sees fit
     std::uint32_t cores = 0;                 // that the ranks share; 0: ask the systems

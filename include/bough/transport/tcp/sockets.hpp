@@ -18,7 +18,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <utility> // before any header of Asio 1.74
 
 #if defined(__linux__)
 #include <linux/sockios.h>

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
-#include <utility> // before any header of Asio 1.74
+#include <utility>
 
 namespace bough::detail {
 
@@ -85,10 +85,12 @@ public:
         return result_of(error);
     }
     // What can still be read if nothing more comes; a stream that cannot tell says too much, never too little.
-    std::uint64_t coming() {
+    std::uint64_t coming() { return at_socket(socket_); }
+    // The same, of a socket. If it cannot tell: more than any message has, and little enough to be added to.
+    static std::uint64_t at_socket(const socket_type& socket) {
         boost::system::error_code error;
-        const std::size_t bytes = socket_.available(error);
-        return error ? 0 : bytes;
+        const std::size_t bytes = socket.available(error);
+        return error ? ~std::uint64_t{0} >> 1 : bytes;
     }
     // Bytes that write() took and the kernel did not: none.
     static constexpr bool holds() noexcept { return false; }

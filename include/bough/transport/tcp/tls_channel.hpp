@@ -244,11 +244,7 @@ public:
             return read(one, n);
         }
         // What can still be read if nothing more comes, at the most: in the memory of TLS, and at the socket.
-        std::uint64_t coming() {
-            boost::system::error_code error;
-            const std::size_t at_socket = socket_.available(error);
-            return wire().records().readable(error ? 0 : at_socket);
-        }
+        std::uint64_t coming() { return wire().records().readable(tcp_stream::at_socket(socket_)); }
         bool holds() const noexcept { return wire().kept() != 0; }
         void push() { (void)wire().push(); } // a broken connection is seen by reading
         std::uint64_t calls() const noexcept { return wire().calls(); }

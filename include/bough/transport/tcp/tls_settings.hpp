@@ -18,6 +18,21 @@
 
 namespace bough::detail {
 
+// Why a rank's own certificate was not verified: by the X509_V_ code, and how far above the certificate in its chain that was.
+inline status certificate_fault(int code, int depth) {
+    switch (code) {
+    case X509_V_OK:
+    case X509_V_ERR_OUT_OF_MEM:
+    case X509_V_ERR_UNSPECIFIED: return {.code = errc::no_resources}; // nothing was found out
+    case X509_V_ERR_INVALID_PURPOSE:
+        return invalid_argument(
+            depth == 0
+                ? "tls.certificate: its (extended) key usage must allow clients and servers"
+                : "tls.certificate: the (extended) key usage of who vouches for it must allow clients and servers");
+    default: return invalid_argument("tls.certificate: tls.authorities do not vouch for it now");
+    }
+}
+
 class tls_settings {
 public:
     using context_type = boost::asio::ssl::context;
@@ -56,12 +71,8 @@ public:
         c.set_verify_mode(boost::asio::ssl::verify_peer | boost::asio::ssl::verify_fail_if_no_peer_cert, error);
         SSL_CTX_set_num_tickets(c.native_handle(), 0); // no session is resumed
         SSL_CTX_set_session_cache_mode(c.native_handle(), SSL_SESS_CACHE_OFF);
-        for (const int role : {X509_PURPOSE_SSL_CLIENT, X509_PURPOSE_SSL_SERVER}) {
-            const int fault = fault_as(role);
-            if (fault == X509_V_ERR_INVALID_PURPOSE)
-                return invalid_argument("tls.certificate: its (extended) key usage must allow clients and servers");
-            if (fault != X509_V_OK) return invalid_argument("tls.certificate: tls.authorities do not vouch for it now");
-        }
+        for (const int role : {X509_PURPOSE_SSL_CLIENT, X509_PURPOSE_SSL_SERVER})
+            if (const status fault = fault_as(role)) return fault;
         // From here on of the peers: this rank's own certificate need not have the name.
         if (!options.name.empty() &&
             X509_VERIFY_PARAM_set1_host(SSL_CTX_get0_param(c.native_handle()), options.name.c_str(), 0) != 1)
@@ -73,17 +84,19 @@ private:
     static bool is_text(const std::string& given) { return given.find("-----BEGIN") != given.npos; }
 
     // Is its own certificate what it asks of the others'? If not, they would refuse it: it calls on some of them, as a
-    // client, and accepts others. An X509_V_ code.
-    int fault_as(int role) const {
+    // client, and accepts others.
+    status fault_as(int role) const {
         X509_STORE_CTX* const trial = X509_STORE_CTX_new();
-        if (trial == nullptr) return X509_V_ERR_OUT_OF_MEM;
+        if (trial == nullptr) return {.code = errc::no_resources};
         SSL_CTX* const c = context_->native_handle();
         STACK_OF(X509)* chain = nullptr;
         SSL_CTX_get0_chain_certs(c, &chain);
-        int fault = X509_V_ERR_UNSPECIFIED;
+        status fault{.code = errc::no_resources};
         if (X509_STORE_CTX_init(trial, SSL_CTX_get_cert_store(c), SSL_CTX_get0_certificate(c), chain) == 1 &&
             X509_STORE_CTX_set_purpose(trial, role) == 1)
-            fault = X509_verify_cert(trial) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(trial);
+            fault = X509_verify_cert(trial) == 1
+                        ? status{}
+                        : certificate_fault(X509_STORE_CTX_get_error(trial), X509_STORE_CTX_get_error_depth(trial));
         X509_STORE_CTX_free(trial);
         return fault;
     }
