@@ -22,8 +22,10 @@
 // call on this tree (start, poll, wait), when an older one has been looked at by those who get its result.
 // Errors: as those of other operations. A rank that dies before its part is done ends the group with peer_dead; one that dies
 // or leaves after it is not missed. A rank that the kernel stops while it combines keeps those waiting that need the result.
-// Both that and the timeout are noticed in any call on this tree that finds nothing to do, deaths 2 ms apart at least. In a
-// forked child each operation ends with forked_child, and nothing that it does is seen by its parent's group.
+// Both that and the timeout are noticed in any call on this tree that finds nothing to do, deaths 2 ms apart at least. A
+// deadline names the lowest rank that has not come, or none, where all have and one has not looked at a result whose memory
+// is waited for. In a forked child each operation ends with forked_child, and nothing that it does is seen by its parent's
+// group.
 // Source: the combining is Yew, Tzeng, Lawrie 1987; to leave at once, Wagner et al. 2003. (doc/design/012-late-children.md)
 #ifndef BOUGH_COMBINING_TREE_HPP
 #define BOUGH_COMBINING_TREE_HPP

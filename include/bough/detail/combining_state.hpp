@@ -254,11 +254,22 @@ private:
     void check_deadlines(std::uint64_t now) {
         for (const flight* f : flights_) {
             if (first_ || now < f->deadline_ns || (f->entered && words_.is_done(f->number))) continue;
-            status why{.code = errc::deadline, .operation = static_cast<std::uint32_t>(f->number)};
-            for (rank_t r = size(); r-- != 0;)
-                if (words_.left(r) <= f->number) why.peer = r; // has not come
-            break_up(why);
+            break_up({.code = errc::deadline, .peer = missing(*f), .operation = static_cast<std::uint32_t>(f->number)});
         }
+    }
+    // The lowest rank that has not come to it, or, where it waits for a bank, to the operation that has the bank. no_rank: all
+    // have come there, and one has not looked at the result; words do not tell which.
+    rank_t missing(const flight& waits) const noexcept {
+        std::uint64_t number = waits.number;
+        if (!waits.entered) {
+            for (const flight* f : flights_)
+                if (!f->entered) number = std::min(number, f->number); // the others wait behind it
+            if (number < shape_.banks) return no_rank;
+            number -= shape_.banks;
+        }
+        for (rank_t r = 0; r != size(); ++r)
+            if (words_.left(r) <= number) return r;
+        return no_rank;
     }
     // Would step() do something?
     bool news() const noexcept {
