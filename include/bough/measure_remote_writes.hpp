@@ -171,7 +171,7 @@ private:
                 return;
             }
             if constexpr (WaitableRemoteWrites<X>)
-                x_.wait(idle, began_ns_ + options_.timeout_ns, [&] { return holds(); });
+                x_.wait(idle, deadline_after(began_ns_, options_.timeout_ns), [&] { return holds(); });
         }
     }
     // Polls. True: a peer is gone, and it was not the end.

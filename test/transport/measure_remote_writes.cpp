@@ -4,6 +4,7 @@
 #include <bough/measure_remote_writes.hpp>
 #include <bough/transport/remote_in_process.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -78,6 +79,22 @@ private:
     std::atomic<bool>& is_gone_;
 };
 
+// Notes how long it may wait.
+class noting_end : public plain_end {
+public:
+    explicit noting_end(plain_end&& end) : plain_end(std::move(end)) {}
+    template <class Landed>
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns, Landed&& landed) {
+        earliest_ns = std::min(earliest_ns, deadline_ns);
+        ++waits;
+        plain_end::wait(idle, deadline_ns, landed);
+    }
+
+    std::uint64_t earliest_ns = forever;
+    int waits = 0;
+};
+static_assert(WaitableRemoteWrites<noting_end>);
+
 const remote_write_timing_options few{.bytes = {8, 256, 2048}, .rounds = 10, .parts = 2, .first_byte = 64};
 
 template <class F>
@@ -117,6 +134,24 @@ TEST_CASE("measure_remote_writes: a peer that does not come ends it") {
         other.reset();
         CHECK(measure_remote_writes(end, options).result.code == errc::peer_dead);
     }
+}
+
+TEST_CASE("measure_remote_writes: where it may take for ever, nobody is told to wait until a time that is over") {
+    in_process_regions world(2, {.region_bytes = 1u << 16});
+    std::atomic<int> waits{0};
+    std::array<status, 2> results;
+    std::array<std::uint64_t, 2> earliest{};
+    on_ranks(2, [&](rank_t r) {
+        noting_end end(world.connect(r));
+        auto options = few;
+        options.timeout_ns = forever;
+        results[r] = measure_remote_writes(end, options).result;
+        earliest[r] = end.earliest_ns;
+        waits += end.waits;
+    });
+    for (const status& s : results) CHECK(s == status{});
+    for (const std::uint64_t ns : earliest) CHECK(ns == forever);
+    CHECK(waits > 0);
 }
 
 TEST_CASE("measure_remote_writes: puts that are done later, and again over the same memory") {

@@ -50,10 +50,15 @@ public:
     remote_write_fault run() {
         std::thread writer([this] {
             for (std::uint32_t k = 1; k <= options_.rounds && !over_.load(); ++k) write(k);
+            writer_done_ = true;
         });
         for (std::uint32_t k = 1; k <= options_.rounds && !over_.load() && passed_ns() < options_.enough_ns; ++k)
             read(k);
         over_ = true;
+        while (!writer_done_.load()) { // the event of its last put may need the target's polls
+            (void)ended(1, none);
+            std::this_thread::yield();
+        }
         writer.join();
         return faults_[0] ? faults_[0] : faults_[1];
     }
@@ -88,8 +93,10 @@ private:
         const std::size_t cut = std::size_t{k} * 40 % all.size();
         put(body, all.first(cut), all.subspan(cut));
         if (k % 2 == 0 && !over_.load()) put(flag, all.first(8), {});
-        for (std::uint32_t turns = 1; seen_.load(std::memory_order_acquire) != k && !over_.load(); ++turns)
+        for (std::uint32_t turns = 1; seen_.load(std::memory_order_acquire) != k && !over_.load(); ++turns) {
+            (void)ended(0, none); // what is complete may land in the polls of who put it
             if (turns % 4096 == 0) std::this_thread::yield();
+        }
     }
     // Returns when the source is the caller's again, or the check is over.
     void put(std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second) {
@@ -123,7 +130,7 @@ private:
     clock::time_point begin_;
     std::uint64_t ids_ = 0;
     std::atomic<std::uint32_t> seen_{0};
-    std::atomic<bool> over_{false};
+    std::atomic<bool> over_{false}, writer_done_{false};
     std::array<remote_write_fault, 2> faults_{}; // of each thread
 };
 
