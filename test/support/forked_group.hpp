@@ -16,6 +16,20 @@
 
 namespace bough_test {
 
+// In a child of this process good() has to hold; then the child closes its copies of the ends, and nothing else.
+template <class End, class Good>
+void check_in_child(std::vector<End>& ends, const Good& good) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool held = good();
+        ends.clear();
+        ::_exit(held ? 0 : 1);
+    }
+    int state = -1;
+    REQUIRE(::waitpid(child, &state, 0) == child);
+    CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
+}
+
 // Pre: two ends, of which one thread drives both. `long_bytes`: of a message that stays with its sender until it is taken.
 template <class End>
 void check_forked_group(std::vector<End>& ends, std::size_t long_bytes) {
@@ -48,8 +62,7 @@ void check_forked_group(std::vector<End>& ends, std::size_t long_bytes) {
     const event announced = next_event(0, event::kind::arrived);
     REQUIRE(announced.bytes == long_bytes);
 
-    const pid_t child = ::fork();
-    if (child == 0) {
+    check_in_child(ends, [&] {
         End& end = ends[0];
         std::array<event, 2> events;
         std::vector<std::byte> into(long_bytes);
@@ -60,12 +73,8 @@ void check_forked_group(std::vector<End>& ends, std::size_t long_bytes) {
         good &= end.cancel(8) == errc::forked_child;
         end.release(held.id);
         end.release(announced.id);
-        ends.clear(); // closes its copies, and nothing else
-        ::_exit(good ? 0 : 1);
-    }
-    int state = -1;
-    REQUIRE(::waitpid(child, &state, 0) == child);
-    CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
+        return good;
+    });
 
     // Of what the child tried nobody has heard.
     CHECK_FALSE(ends[0].forked());

@@ -37,6 +37,20 @@ std::uint64_t backed(std::span<std::byte> memory) {
     return bytes;
 }
 
+// Whether memory is there only when it is reserved: since Linux 5.14.
+bool reserves() {
+#if defined(MADV_POPULATE_WRITE)
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    void* some = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (some == MAP_FAILED) return false;
+    const bool can = ::madvise(some, page, MADV_POPULATE_WRITE) == 0;
+    ::munmap(some, page);
+    return can;
+#else
+    return false;
+#endif
+}
+
 // Whether the system may give more than the page that is touched.
 bool gives_huge_pages() {
     std::ifstream setting("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
@@ -88,6 +102,10 @@ TEST_CASE("one_sided: a tree takes the memory of its edges, not of all pairs") {
         WARN("skipped: this system gives more than the page that is touched");
         return;
     }
+    if (!reserves()) {
+        WARN("skipped: on this system all memory is there from the start");
+        return;
+    }
     constexpr rank_t p = 16;
     const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const std::uint64_t region = one_sided_bytes(p), lane = region / (p - 1);
@@ -105,6 +123,25 @@ TEST_CASE("one_sided: a tree takes the memory of its edges, not of all pairs") {
     CHECK(sparse.after >= edges * (lane - 2 * page));            // reserved,
     CHECK(sparse.after <= p * page + edges * (lane + 2 * page)); // and no more than that
     CHECK(over_shared_memory(false).before >= p * region);
+}
+
+TEST_CASE("shared_memory_regions: too large a region has its name in what joining says") {
+    constexpr std::uint64_t most = std::uint64_t{1} << 46;
+    for (const std::uint64_t large : {most, most + 1}) {
+        std::vector<status> why;
+        const auto made = bough_test::joined_ends<shared_memory_regions>(
+            2,
+            [&](rank_t r, auto& wire, status& result) {
+                return shared_memory_regions::join(wire, result, {.region_bytes = r == 1 ? large : 4096});
+            },
+            &why);
+        CHECK(made.empty());
+        REQUIRE(why[1].argument != nullptr);
+        CHECK(why[1].argument == std::string(large == most ? "region_bytes: there is not so much memory"
+                                                           : "region_bytes: at most 64 TiB"));
+        CHECK(why[1].code == (large == most ? errc::no_resources : errc::invalid_argument));
+        CHECK((why[0].code == errc::peer_aborted && why[0].cause == why[1].code && why[0].peer == 1));
+    }
 }
 
 TEST_CASE("one_sided: who finds no memory for a peer has lost it, and says why") {

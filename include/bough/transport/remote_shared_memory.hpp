@@ -43,7 +43,7 @@
 namespace bough {
 
 struct shared_memory_regions_options {
-    std::uint64_t region_bytes = 1u << 20;          // of each rank; equal on all
+    std::uint64_t region_bytes = 1u << 20;          // of each rank; equal on all; at most 64 TiB
     bool sparse = true;                             // memory is there when it is reserved, or else from the start
     std::uint32_t cores = 0;                        // cores that the ranks share; 0: those that any of them may run on
     std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
@@ -58,16 +58,19 @@ public:
     explicit shared_memory_regions(W& wire, const shared_memory_regions_options& options = {})
         : shared_memory_regions(checked(wire, options)) {}
 
-    // The same without exceptions: empty, and `result` says why, as shared_memory::join does.
+    // The same without exceptions: empty, and `result` says why, as shared_memory::join does. invalid_argument also: regions
+    // that differ in size, or are too large; no_resources also: the system refuses the memory for one. Where one rank alone
+    // fails, the others end with peer_aborted and its number.
     template <WireUp W>
     static std::optional<shared_memory_regions> join(W& wire, status& result,
                                                      const shared_memory_regions_options& options = {}) {
         status refused;
-        if (options.region_bytes > std::uint64_t{1} << 46) refused = {.code = errc::no_resources};
+        if (options.region_bytes > std::uint64_t{1} << 46) refused = invalid_argument("region_bytes: at most 64 TiB");
         const std::uint64_t bytes = refused ? 64 : (options.region_bytes + 63) / 64 * 64;
         const detail::segment_layout layout{
             .ranks = wire.size(), .slots = 1, .area_bytes = 0, .heap_bytes = bytes, .sparse_heap = options.sparse};
         detail::shared_join joined(wire.rank(), layout, options.cores, false, options.join_timeout_ns);
+        joined.too_much = "region_bytes: there is not so much memory";
         result = joined.run(wire, refused);
         for (rank_t r = 0; r != wire.size() && !result; ++r)
             if (r != wire.rank() && joined.peers[r].layout.heap_bytes != bytes) {
@@ -112,7 +115,8 @@ public:
     }
 
     // Memory for `bytes` at `offset` in the region of `r`, which may be this rank, before it is first written or read there.
-    // False: it is short, and who touches that place is killed.
+    // False: the system refuses it, and kills who touches that place. Only one that keeps strict account does so
+    // (vm.overcommit_memory = 2): others, and the memory limit of a container, kill a process here when memory is short.
     bool reserve(rank_t r, std::uint64_t offset, std::uint64_t bytes) noexcept {
         if (r >= size() || offset > region_bytes_ || bytes > region_bytes_ - offset) return false;
         detail::shared_segment& of = r == rank_ ? mine_ : peers_[r].segment;

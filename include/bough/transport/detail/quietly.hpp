@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// quietly: where it is told otherwise that memory ran out, or, in destructors, to nobody.
+// quietly: drops what a function throws, where the lack of memory is told in another way, or, in destructors, cannot be.
 //
 //   ~endpoint() { detail::quietly([this] { say_goodbye(); }); }
 #ifndef BOUGH_TRANSPORT_DETAIL_QUIETLY_HPP

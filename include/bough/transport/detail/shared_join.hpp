@@ -63,6 +63,7 @@ public:
     shared_segment mine;
     unique_fd file;                 // of it
     std::vector<joined_peer> peers; // by rank; that of this one is empty
+    const char* too_much = nullptr; // what no_resources says when there is no memory for it: which option asks for less
     std::uint32_t cores() const noexcept { return cores_; }
 
     // `refused`: why this rank cannot take part; the others are told.
@@ -160,7 +161,7 @@ private:
         if (!listener_ || ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
             ::listen(listener_.get(), static_cast<int>(layout_.ranks) + 64) != 0)
             return {.code = errc::no_resources};
-        return shared_segment::make(layout_.bytes(), layout_.backed_bytes(), mine, file);
+        return shared_segment::make(layout_.bytes(), layout_.backed_bytes(), too_much, mine, file);
     }
     static socklen_t address_of(const card& c, sockaddr_un& address) noexcept {
         constexpr char prefix[] = "\0bough-";

@@ -2,6 +2,10 @@
 // A segment of memory that other processes can map: an anonymous file (memfd), sealed, so that nobody can make it shorter. Its
 // pages are there from the start, or, behind a first part, when they are reserved or touched. It has no name, and is gone when
 // the last process that maps it is.
+//
+// That memory is short is an error where more is wanted than the machine has, or where the system keeps strict account
+// (vm.overcommit_memory = 2). Otherwise it promises what it has not, and then kills a process; so it does at the memory limit of
+// a container (cgroup).
 #ifndef BOUGH_TRANSPORT_DETAIL_SHARED_SEGMENT_HPP
 #define BOUGH_TRANSPORT_DETAIL_SHARED_SEGMENT_HPP
 
@@ -39,29 +43,31 @@ public:
     std::size_t size() const noexcept { return bytes_; }
 
     // A new one, zeroed, and the descriptor to be passed on. There is memory for its first `backed` bytes; more has to be
-    // reserved (before Linux 5.14 there is all). unsupported: no memfd; no_resources: memory is short.
-    static status make(std::uint64_t bytes, std::uint64_t backed, shared_segment& made, unique_fd& fd) noexcept {
+    // reserved (before Linux 5.14 there is all). unsupported: no memfd; no_resources: no descriptor, or, and then `argument`
+    // is `too_much`, the system refuses the memory.
+    static status make(std::uint64_t bytes, std::uint64_t backed, const char* too_much, shared_segment& made,
+                       unique_fd& fd) noexcept {
         unique_fd file(::memfd_create("bough", MFD_CLOEXEC | MFD_ALLOW_SEALING));
         if (!file) return {.code = errno == ENOSYS ? errc::unsupported : errc::no_resources};
+        const status refused{.code = errc::no_resources, .argument = too_much};
         // A file above the limit would bring a signal; one above all memory, the kernel's killer instead of an error.
         rlimit limit{};
         const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
         if ((::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) ||
             (pages > 0 && page > 0 && bytes / static_cast<std::uint64_t>(page) >= static_cast<std::uint64_t>(pages)))
-            return {.code = errc::no_resources};
+            return refused;
         if (again([&] { return ::ftruncate(file.get(), static_cast<off_t>(bytes)); }) != 0 ||
             !fill(file.get(), backed) ||
-            ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-            return {.code = errc::no_resources};
-        if (const status bad = map(file.get(), bytes, backed == bytes ? MAP_POPULATE : 0, made)) return bad;
-        if (backed != bytes && made.populate(0, 1) == EINVAL && !fill(file.get(), bytes))
-            return {.code = errc::no_resources};
+            ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+            map(file.get(), bytes, backed == bytes ? MAP_POPULATE : 0, made))
+            return refused;
+        if (backed != bytes && made.populate(0, 1) == EINVAL && !fill(file.get(), bytes)) return refused;
         fd = std::move(file);
         return {};
     }
 
-    // Memory for [offset, offset + length), wherever it is not there yet. False: it is short, and who touches it is killed; or
-    // there is no such place.
+    // Memory for [offset, offset + length), wherever it is not there yet. False: the system refuses it, and kills who touches
+    // that place; or there is no such place.
     bool reserve(std::uint64_t offset, std::uint64_t length) noexcept {
         if (offset > bytes_ || length > bytes_ - offset) return false;
         const int failed =

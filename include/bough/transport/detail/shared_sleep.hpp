@@ -75,7 +75,8 @@ public:
         yields_ns_ = yields_ns;
         renew();
     }
-    // From its first yield to the end of its last sleep: how long nothing has happened. 0 if it has not slept.
+    // For how long nothing had happened when it last looked who has died (each 2 ms, and after each sleep), from when it first
+    // read the clock. 0: it has not looked yet.
     std::uint64_t idle_ns() const noexcept { return idle_since_ns_ == 0 ? 0 : looked_ns_ - idle_since_ns_; }
     // For the `idle`-th time without anything; may return early. `look()` finds out who has died, and `leaving` counts those
     // of whom the caller is to be told still. `ready()`: there is something after all.

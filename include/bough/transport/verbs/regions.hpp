@@ -24,7 +24,7 @@
 namespace bough {
 
 struct verbs_regions_options {
-    std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all
+    std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
     verbs_options device{};
 };
 
@@ -36,7 +36,8 @@ public:
         : basic_fabric_regions(joined(wire, o.device, o.region_bytes)) {}
 
     // The same without exceptions: empty, and `result` says why, as verbs::join does. invalid_argument also: regions that
-    // differ in size.
+    // differ in size, or are too large; no_resources also: there is no memory for one, or it may not be registered. Where one
+    // rank alone fails, the others end with peer_aborted and its number.
     template <WireUp W>
     static std::optional<verbs_regions> join(W& wire, const verbs_regions_options& o, status& result) {
         auto made = join_regions(wire, o.device, o.region_bytes, result);
