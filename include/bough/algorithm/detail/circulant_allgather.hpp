@@ -14,8 +14,8 @@
 
 namespace bough::detail {
 
-// Calls f(reach, count) for each port of the round that begins with `have` blocks and ends with `want`: blocks are passed
-// on over the distance `reach`, `count` of them.
+// Calls f(reach, arc) for each port of the round that begins with `have` blocks and ends with `want`: blocks are passed on
+// over the distance `reach`, `arc` of them.
 template <class F>
 constexpr void for_each_port(rank_t have, rank_t want, F&& f) {
     for (std::uint64_t reach = have; reach < want; reach += have)
@@ -38,12 +38,12 @@ struct allgather_by_skips {
         const Skips skips(at.size, ports);
         out.copy({input, rank, 1}, {output, rank, 1});
         for (std::uint32_t k = 0; k != skips.rounds; ++k) {
-            for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t count) {
-                around.send(around.behind(rank, reach), output, rank, count, out);
+            for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t arc) {
+                around.send(around.behind(rank, reach), output, rank, arc, out);
             });
-            for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t count) {
+            for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t arc) {
                 const rank_t peer = around.ahead(rank, reach);
-                around.receive(peer, output, peer, count, out);
+                around.receive(peer, output, peer, arc, out);
             });
         }
     }

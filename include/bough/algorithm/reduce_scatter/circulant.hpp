@@ -46,23 +46,22 @@ struct circulant_reduce_scatter {
         const buffer partial = bough::scratch(0);
         rank_t begun = 0; // R[0], ..., R[begun - 1] are partial results
         for (std::uint32_t k = skips.rounds; k-- != 0;) {
-            detail::for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t count) {
+            detail::for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t arc) {
                 const rank_t to = around.ahead(rank, reach);
-                const rank_t fresh = reach + count - std::clamp(begun, reach, reach + count);
+                const rank_t fresh = reach + arc - std::clamp(begun, reach, reach + arc);
                 // A part comes from one buffer, and one copy is less than a message in parts. (Where the part wraps around just
                 // there, the copy could be spared; but all ranks do alike.)
-                if (fresh != 0 && fresh != count)
-                    around.copy(input, partial, around.ahead(to, count - fresh), fresh, out);
-                around.send(to, fresh == count ? input : partial, to, count, out);
+                if (fresh != 0 && fresh != arc) around.copy(input, partial, around.ahead(to, arc - fresh), fresh, out);
+                around.send(to, fresh == arc ? input : partial, to, arc, out);
             });
-            detail::for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t count) {
+            detail::for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t arc) {
                 const rank_t from = around.behind(rank, reach);
                 const buffer landed = bough::scratch(reach / skips[k]);
                 const bool last = k == 0 && reach + 1 == skips[1];
-                around.receive(from, landed, rank, count, out);
-                around.combine(from, landed, rank, begun == 0 ? input : partial, last ? output : partial, rank, count,
+                around.receive(from, landed, rank, arc, out);
+                around.combine(from, landed, rank, begun == 0 ? input : partial, last ? output : partial, rank, arc,
                                out);
-                begun = std::max(begun, count);
+                begun = std::max(begun, arc);
             });
         }
         if (at.size == 1) out.copy({input, 0, 1}, {output, 0, 1});

@@ -9,7 +9,7 @@
 #include <boost/asio/query.hpp>
 
 #include <mutex>
-#include <utility> // before any header of Asio 1.74
+#include <utility>
 
 namespace bough::detail {
 
