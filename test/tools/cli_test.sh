@@ -301,7 +301,7 @@ prints_not "a fifth cost says otherwise"
 run 0 nic --choose --ranks 64 --elements 65535 --nic-costs 2.1us,0.42us,1.5us,9.2us,2.95us
 prints "hosts: 65535 elements are combined in the time of one; a fifth cost says otherwise"
 prints_not "NICs: 65535"
-refuses "--nic-costs: c of two elements is no less than c of one" nic --choose --ranks 64 --nic-costs 1us,1us,10us,1us,5us
+refuses "--nic-costs: c of two elements must be no less than c of one" nic --choose --ranks 64 --nic-costs 1us,1us,10us,1us,5us
 refuses "--nic-costs: needs four times: L,r,c,C" nic --choose --ranks 64 --nic-costs 1,2,3
 refuses "--choose: needs --ranks" nic --choose
 run 0 nic reduce --choose --ranks 4 --root 0
@@ -524,6 +524,9 @@ prints "22.20"
 refuses "--blocks: a block holds at least a byte" predict rdma --blocks 0
 run 0 predict rdma --ranks 512 --messages 16:4:55.0:118.1
 prints "     512       4                 123.8     99.4    19.7 %             3     265.7         160.3    172.5          39.7 %  35.1 %"
+run 0 predict rdma --ranks 512 --messages 16:4:0.001:0.001 # figures that are wider than their columns
+grep -qE '^ +512 +4 ( +[0-9.]+){2}  +-[0-9.]+ %  +3 ( +[0-9.]+){3}(  +-[0-9.]+ %){2}$' "$scratch/out" ||
+    fail "$command_line: columns run together"
 json predict rdma --ranks 1,512 --messages 16:4:55.0:118.1,2:4K:60:120 --json
 grep -q '"allreduce_benefit_worst": 0.35' "$scratch/out" || fail "$command_line: 512 ranks, 4 bytes: not 35 %"
 refuses "--messages: needs RANKS:BYTES:BROADCAST:ALLREDUCE, not '16:4'" predict rdma --messages 16:4

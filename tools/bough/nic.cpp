@@ -116,7 +116,7 @@ bough::model::lrc costs_of(const char* argument, const std::string& text, std::u
     }
     if (ns.size() != 4 && ns.size() != 5)
         throw usage_error(argument, "needs four times: L,r,c,C; a fifth is c of two elements");
-    if (ns.size() == 5 && ns[4] < ns[2]) throw usage_error(argument, "c of two elements is no less than c of one");
+    if (ns.size() == 5 && ns[4] < ns[2]) throw usage_error(argument, "c of two elements must be no less than c of one");
     const double more = ns.size() == 5 ? ns[4] - ns[2] : 0;
     return {.message_latency_ns = ns[0],
             .receive = {ns[1], 0},

@@ -8,6 +8,7 @@
 #include <bough/error.hpp>
 #include <bough/model/rdma_formula.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -144,18 +145,24 @@ json json_of(const saving& s) {
             {"allreduce_benefit_worst", s.of_worst}};
 }
 void print(const saving& s) {
-    const auto us = [](int width, double ns) { std::cout << std::setw(width) << ns / 1000; };
-    const auto percent = [](int width, double part) { std::cout << std::setw(width) << part * 100 << " %"; };
+    // Two spaces at least keep it from what stands before it.
+    const auto cell = [](int width, double value, const char* unit) {
+        std::ostringstream text;
+        text << std::fixed << std::setprecision(1) << value << unit;
+        std::cout << std::setw(std::max(width, static_cast<int>(text.str().size()) + 2)) << text.str();
+    };
+    const auto us = [&](int width, double ns) { cell(width, ns / 1000, ""); };
+    const auto percent = [&](int width, double part) { cell(width, part * 100, " %"); };
     std::cout << std::setw(8) << s.writes.ranks << std::setw(8) << size_text(s.writes.bytes);
     us(22, s.broadcast_ns);
     us(9, s.writes.broadcast_ns);
-    percent(8, s.of_broadcast);
+    percent(10, s.of_broadcast);
     std::cout << std::setw(14) << s.writes.k[1];
     us(10, s.allreduce_ns);
     us(14, s.best_ns);
     us(9, s.worst_ns);
-    percent(14, s.of_best);
-    percent(6, s.of_worst);
+    percent(16, s.of_best);
+    percent(8, s.of_worst);
     std::cout << '\n';
 }
 
