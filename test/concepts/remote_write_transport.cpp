@@ -53,6 +53,7 @@ static_assert(explain_remote_write_transport<testing::remote_write_archetype>() 
 static_assert(!RemoteWriteTransport<order_is_no_constant> && !RemoteWriteTransport<scatters_without_flush> &&
               !RemoteWriteTransport<shows_const_memory> && !RemoteWriteTransport<puts_one_piece> &&
               !RemoteWriteTransport<int>);
+static_assert(!ExposingRemoteWrites<base> && !CountedRemoteWrites<base>);
 static_assert(!WaitableRemoteWrites<base> && WaitableRemoteWrites<waits>);
 
 namespace {
@@ -68,7 +69,13 @@ enum class flaw {
     early_flush,
     lost_twice,
     never_lost,
-    puts_to_lost
+    puts_to_lost,
+    exposed_elsewhere,
+    exposes_once,
+    exposes_more,
+    never_conceals,
+    counts_early,
+    counts_others
 };
 
 // An end of simulated regions with a flaw.
@@ -106,6 +113,20 @@ struct flawed {
     posted flush(rank_t to, std::uint64_t id) requires(!keeps_byte_order) {
         return what == flaw::early_flush ? posted::complete : end.flush(to, id);
     }
+    exposure expose(std::span<std::byte> memory) {
+        if (what == flaw::exposes_once && exposures++ != 0) return {};
+        return end.expose(what == flaw::exposes_more ? std::span(memory.data(), memory.size() + 64) : memory);
+    }
+    void conceal(const exposure& e) {
+        if (what != flaw::never_conceals) end.conceal(e);
+    }
+    posted put_exposed(rank_t to, exposure at, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (what == flaw::exposed_elsewhere && ++puts > 20) bytes = bytes.first(bytes.size() / 2);
+        return end.put_exposed(to, at, bytes, id);
+    }
+    std::uint64_t landed(rank_t from) const {
+        return end.landed(what == flaw::counts_others ? 0 : from) + (what == flaw::counts_early ? 1 : 0);
+    }
     std::size_t poll(std::span<event> events) {
         std::size_t found = 0;
         for (; found != events.size() && !early.empty(); early.pop_back()) {
@@ -134,6 +155,7 @@ struct flawed {
     }
     std::vector<std::byte> held{};
     std::vector<std::uint64_t> early{}, ended{};
+    int exposures = 0;
 };
 
 template <class World>
@@ -168,6 +190,12 @@ TEMPLATE_TEST_CASE("remote writes: the rules hold, and whoever breaks one is fou
     CHECK(sentence(flaw::lost_twice) == remote_write_rule::loss);
     CHECK(sentence(flaw::never_lost) == remote_write_rule::loss);
     CHECK(sentence(flaw::puts_to_lost) == remote_write_rule::loss);
+    CHECK(sentence(flaw::exposed_elsewhere) == remote_write_rule::exposed);
+    CHECK(sentence(flaw::exposes_once) == remote_write_rule::exposed);
+    CHECK(sentence(flaw::exposes_more) == remote_write_rule::concealed);
+    CHECK(sentence(flaw::never_conceals) == remote_write_rule::concealed);
+    CHECK(sentence(flaw::counts_early) == remote_write_rule::counted);
+    CHECK(sentence(flaw::counts_others) == remote_write_rule::counted);
     if (TestType::endpoint::keeps_byte_order)
         CHECK(sentence(flaw::word_first) == remote_write_rule::word_is_last);
     else

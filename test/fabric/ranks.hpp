@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "support/joined_ends.hpp"
 #include "support/sample.hpp"
+#include "support/told.hpp"
 #include <bough/launch.hpp>
 #include <bough/transport/fabric.hpp>
 #include <bough/transport/fabric/regions.hpp>
@@ -14,8 +15,12 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace test_fabric {
@@ -76,6 +81,54 @@ std::vector<bough::event> poll_all(std::vector<End>& ends, rank_t at) {
     return seen;
 }
 
+// A device whose rank, if it joins in this thread, has a fault before the others greet it.
+struct faulty_device : bough::detail::fabric_device {
+    enum class fault { none, has_no_memory, finds_nobody, may_not_register };
+    static inline thread_local fault here = fault::none;
+
+    bough::status describe(bough::detail::fabric_card& card, rank_t ranks) {
+        if (here == fault::has_no_memory) throw std::bad_alloc();
+        return fabric_device::describe(card, ranks);
+    }
+    template <bough::WireUp W>
+    bough::status connect(W& wire, std::span<const bough::detail::fabric_card> cards, rank_t me,
+                          std::uint64_t last_ns) {
+        if (here == fault::finds_nobody) return {.code = bough::errc::unsupported};
+        return fabric_device::connect(wire, cards, me, last_ns);
+    }
+    bool register_memory(std::span<const std::byte> bytes, std::uint64_t access, memory& registered) {
+        return here != fault::may_not_register && fabric_device::register_memory(bytes, access, registered);
+    }
+};
+// Joins three ranks over each provider, of which rank 1 has each fault.
+// join(options, wire, status) -> std::unique_ptr<End>.
+template <class End, class Join>
+void check_faults_are_told(const std::string& about_memory, const Join& join) {
+    using fault = faulty_device::fault;
+    for (bough::fabric_options options : offered_here()) {
+        if (options.provider == "shm") continue; // one process
+        options.timeout_ns = options.linger_ns = 300'000'000'000;
+        for (const fault f : {fault::has_no_memory, fault::finds_nobody, fault::may_not_register}) {
+            std::vector<bough::status> why;
+            const std::uint64_t begin = bough::detail::steady_now_ns();
+            const auto ends = bough_test::joined_ends<std::unique_ptr<End>>(
+                3,
+                [&](rank_t r, auto& wire, bough::status& result) {
+                    faulty_device::here = r == 1 ? f : fault::none;
+                    auto made = join(options, wire, result);
+                    return made ? std::optional(std::move(made)) : std::nullopt;
+                },
+                &why);
+            CAPTURE(options.provider, static_cast<int>(f));
+            CHECK(bough::detail::steady_now_ns() - begin < options.timeout_ns / 3);
+            CHECK(ends.empty());
+            bough_test::check_told(why,
+                                   f == fault::finds_nobody ? bough::errc::unsupported : bough::errc::no_resources);
+            CHECK(bough_test::argument_of(why[1]) == (f == fault::may_not_register ? about_memory : ""));
+        }
+    }
+}
+
 // A job whose process dies as soon as so many exchanges are over; 0: it lives.
 struct dying_job {
     bough::job world;
@@ -88,17 +141,23 @@ struct dying_job {
         return told;
     }
 };
-// What ranks 0 and 1 of three see when rank 2 dies after so many exchanges of joining. join(wire, status) -> whether it has
-// joined.
+// Over each provider, what ranks 0 and 1 of three see when rank 2 dies after the first exchange of joining, or the last.
+// join(options, wire, status) -> whether it has joined.
 template <class Join>
-bough::launch_report death_while_joining(int exchanges, const Join& join) {
-    return bough::launch(3, [&](bough::job world) {
-        dying_job wire{std::move(world), 0};
-        if (wire.rank() == 2) wire.exchanges = exchanges;
-        bough::status why;
-        if (join(wire, why)) return 2;
-        return why.code == bough::errc::peer_dead && why.peer == 2 ? 0 : 3;
-    });
+void check_death_while_joining(const Join& join) {
+    for (bough::fabric_options options : offered_here())
+        for (const int exchanges : {1, 2}) {
+            options.timeout_ns = 300'000'000'000; // longer than a test may take
+            const bough::launch_report report = bough::launch(3, [&](bough::job world) {
+                dying_job wire{std::move(world), 0};
+                if (wire.rank() == 2) wire.exchanges = exchanges;
+                bough::status why;
+                if (join(options, wire, why)) return 2;
+                return why.code == bough::errc::peer_dead && why.peer == 2 ? 0 : 3;
+            });
+            CAPTURE(options.provider, exchanges, describe(report));
+            for (const rank_t r : {0u, 1u}) CHECK(report.ranks[r].code == 0);
+        }
 }
 
 } // namespace test_fabric

@@ -27,10 +27,12 @@ struct network {
         ticket::what kind;
         std::uint64_t at; // in the target's memory
         detail::fabric_op* op;
+        std::uint64_t word = 0; // the first eight bytes, if there are as many
     };
     std::vector<write> written; // by the end, so far
     // Whether the device has done with a write at once; or the test says when.
     std::function<bool(const write&)> goes_out = [](const write&) { return true; };
+    std::function<bool(rank_t)> refuses = [](rank_t) { return false; };
     std::function<void()> asked = [] {};  // when the device is about to be
     std::deque<detail::fabric_done> next; // what it says then
 };
@@ -50,9 +52,11 @@ struct scripted_device {
     static void* descriptor(const memory&) { return nullptr; }
     static std::uint64_t remote_address(const std::byte*) { return 0; }
     static std::uint64_t remote_key(const memory&) { return 0; }
-    detail::fabric_result write(rank_t, const detail::fabric_piece& piece, std::uint64_t at, std::uint64_t,
+    detail::fabric_result write(rank_t to, const detail::fabric_piece& piece, std::uint64_t at, std::uint64_t,
                                 std::uint32_t what) {
+        if (net.refuses(to)) return detail::fabric_result::full;
         net.written.push_back({ticket::kind_of(what), at, piece.op});
+        if (piece.bytes.size() >= 8) std::memcpy(&net.written.back().word, piece.bytes.data(), 8);
         if (net.goes_out(net.written.back())) net.next.push_back({.op = piece.op});
         return detail::fabric_result::ok;
     }
@@ -107,6 +111,8 @@ struct lone_end {
 };
 constexpr std::uint64_t long_time_ns = 20'000'000'000; // longer than anything here should take
 constexpr std::span<const std::byte> none;
+// A question, and its answer: have so many writes of a kind landed?
+constexpr std::uint64_t asked(std::uint64_t writes, std::uint32_t kind = 0) { return writes << 1 | kind; }
 
 } // namespace
 
@@ -120,7 +126,7 @@ TEST_CASE("region_end: a flush behind a put that failed does not end well, whate
     one.net.next.push_back({.op = one.net.written[0].op, .how = detail::fabric_done::way::failed});
     std::vector<event> seen = one.poll();
     REQUIRE(one.end->put(2, 0, std::span(bytes).first(900), none, 9) == posted::pending); // where that put's state was
-    one.hear(1, ticket::answer, 1);                                                       // late
+    one.hear(1, ticket::answer, asked(1));                                                // late
     for (const std::uint64_t last = detail::steady_now_ns() + long_time_ns;
          seen.size() < 3 && detail::steady_now_ns() < last;)
         for (const event& e : one.poll()) seen.push_back(e);
@@ -136,7 +142,7 @@ TEST_CASE("region_end: that a last word was heard is not lost in an answer that 
     REQUIRE(one.end->put(1, 0, std::vector<std::byte>(10), none, 1) == posted::complete);
     REQUIRE(one.end->flush(1, 2) == posted::pending); // a question
     one.net.goes_out = [&](const network::write& w) {
-        if (w.kind == ticket::bye) one.hear(1, ticket::bye_heard, 1), one.hear(1, ticket::answer, 1);
+        if (w.kind == ticket::bye) one.hear(1, ticket::bye_heard, 1), one.hear(1, ticket::answer, asked(1));
         return true;
     };
     CHECK(one.leave() < long_time_ns);
@@ -145,7 +151,7 @@ TEST_CASE("region_end: that a last word was heard is not lost in an answer that 
 TEST_CASE("region_end: an answer and the word that a last word was heard have places of their own") {
     lone_end one(2, 1'000'000);
     one.net.next.push_back({.how = detail::fabric_done::way::written, .ticket = ticket::make(ticket::data, 1)});
-    one.hear(1, ticket::question, 1);
+    one.hear(1, ticket::question, asked(1));
     one.hear(1, ticket::bye, 1);
     (void)one.poll();
     REQUIRE(one.net.written.size() == 2);
@@ -159,7 +165,7 @@ TEST_CASE("region_end: an answer is not lost in the word that lands with it, tha
     for (const std::uint64_t id : {1u, 2u})
         REQUIRE(one.end->put(1, 0, std::vector<std::byte>(10), none, id) == posted::complete);
     REQUIRE(one.end->flush(1, 3) == posted::pending); // a question
-    one.hear(1, ticket::answer, 2);
+    one.hear(1, ticket::answer, asked(2));
     one.hear(1, ticket::bye_heard, 1);
     const std::vector<event> seen = one.poll();
     REQUIRE(seen.size() == 1);
@@ -192,4 +198,100 @@ TEST_CASE("region_end: who leaves waits until what it had put is out") {
     };
     CHECK(one.leave() < long_time_ns);
     CHECK(polls >= 100);
+}
+
+TEST_CASE("region_end: a flush behind two long puts is over when both have landed, whichever goes ahead") {
+    lone_end one(2, 1'000'000, 1000);
+    const std::vector<std::byte> bytes(3500);
+    one.net.goes_out = [](const network::write& w) { return w.kind != ticket::data; };
+    REQUIRE(one.end->put(1, 0, bytes, none, 7) == posted::pending);                        // four pieces,
+    REQUIRE(one.end->put(1, 0, std::span(bytes).first(1500), none, 8) == posted::pending); // two
+    REQUIRE(one.end->flush(1, 9) == posted::pending);
+    const auto count = [&](ticket::what kind) {
+        return std::count_if(one.net.written.begin(), one.net.written.end(),
+                             [kind](const network::write& w) { return w.kind == kind; });
+    };
+    const auto goes_on = [&](std::size_t n) {
+        one.net.next.push_back({.op = one.net.written[n].op});
+        return one.poll();
+    };
+    REQUIRE(count(ticket::data) == 2);
+    CHECK(goes_on(1).empty()); // the second put is under way, the first is not
+    CHECK(count(ticket::question) == 0);
+    for (int piece = 0; piece != 3; ++piece) {
+        CHECK(count(ticket::question) == 0);
+        CHECK(goes_on(0).empty());
+    }
+    CHECK(count(ticket::data) == 6);
+    REQUIRE(count(ticket::question) == 1);
+    CHECK(one.net.written.back().word == asked(6));
+    one.hear(1, ticket::answer, asked(6));
+    const std::vector<event> seen = one.poll();
+    REQUIRE(seen.size() == 1);
+    CHECK((seen[0].id == 9 && seen[0].code == errc::ok));
+}
+
+TEST_CASE("region_end: writes that overtake others do not end a flush for them") {
+    lone_end one(2, 1'000'000);
+    const std::vector<std::byte> bytes(10);
+    const auto put = [&](std::uint64_t id) { REQUIRE(one.end->put(1, 0, bytes, none, id) == posted::complete); };
+    put(1), put(2);
+    REQUIRE(one.end->flush(1, 3) == posted::pending);
+    CHECK((one.net.written.back().kind == ticket::question && one.net.written.back().word == asked(2)));
+    put(4);
+    CHECK(one.net.written.back().kind == ticket::data_too); // is not what was asked about
+    REQUIRE(one.end->flush(1, 5) == posted::pending);       // waits for the first
+    CHECK(one.net.written.back().kind == ticket::data_too);
+    one.hear(1, ticket::answer, asked(2));
+    CHECK(one.poll().front().id == 3);
+    CHECK((one.net.written.back().kind == ticket::question && one.net.written.back().word == asked(1, 1)));
+    put(6);
+    CHECK(one.net.written.back().kind == ticket::data);
+    one.hear(1, ticket::answer, asked(1, 1));
+    CHECK(one.poll().front().id == 5);
+
+    // The other side: three writes have come, but two of them are not of the kind that was asked about.
+    const auto lands = [&](ticket::what kind) {
+        one.net.next.push_back({.how = detail::fabric_done::way::written, .ticket = ticket::make(kind, 1)});
+        one.poll();
+    };
+    one.hear(1, ticket::question, asked(2));
+    lands(ticket::data), lands(ticket::data_too), lands(ticket::data_too);
+    CHECK(one.net.written.back().kind == ticket::data);
+    lands(ticket::data);
+    CHECK((one.net.written.back().kind == ticket::answer && one.net.written.back().word == asked(2)));
+    CHECK(one.end->landed(1) == 4);
+}
+
+TEST_CASE("region_end: what a lost peer holds is missed by nobody, nor what one holds that does not poll") {
+    lone_end one(4, 1'000'000);
+    const std::vector<std::byte> bytes(10);
+    rank_t last = 0;
+    one.net.goes_out = [&](const network::write&) { return last == 2; }; // only what goes to rank 2
+    const auto put = [&](rank_t to) { return last = to, one.end->put(to, 0, bytes, none, 1); };
+    int held = 0; // by who does not poll
+    while (put(1) == posted::complete) ++held;
+    CHECK((held > 0 && held < 100));
+    for (int i = 0; i != 100; ++i) {
+        CHECK(put(2) == posted::complete);
+        one.poll();
+    }
+    one.hear(1, ticket::bye, static_cast<std::uint64_t>(0));
+    CHECK(one.poll().front().what == event::kind::lost);
+    for (int more = 0; more != 2 * held; ++more) (void)put(3);
+    for (int i = 0; i != 100; ++i) {
+        CHECK(put(2) == posted::complete);
+        one.poll();
+    }
+}
+
+TEST_CASE("region_end: that a last word was heard is said again where it was refused") {
+    lone_end one(2, 1'000'000);
+    one.net.refuses = [n = 0](rank_t) mutable { return ++n < 10; };
+    one.hear(1, ticket::bye, 0);
+    CHECK(one.poll().size() == 1);
+    CHECK(one.net.written.empty());
+    for (int i = 0; i != 20 && one.net.written.empty(); ++i) one.poll();
+    REQUIRE(one.net.written.size() == 1);
+    CHECK(one.net.written[0].kind == ticket::bye_heard);
 }

@@ -135,40 +135,26 @@ TEST_CASE("fabric_regions: who leaves does not wait for what was under way to th
 }
 
 TEST_CASE("fabric_regions: a rank that dies while the others join is named, long before the time for joining is over") {
-    for (fabric_options device : offered_here()) {
-        device.timeout_ns = 300'000'000'000; // longer than a test may take
-        const launch_report report = death_while_joining(2, [&](auto& wire, status& why) {
-            return fabric_regions::join(wire, {.region_bytes = 4096, .device = device}, why).has_value();
-        });
-        CAPTURE(device.provider, describe(report));
-        for (const rank_t r : {0u, 1u}) CHECK(report.ranks[r].code == 0);
-    }
+    check_death_while_joining([](const fabric_options& device, auto& wire, status& why) {
+        return fabric_regions::join(wire, {.region_bytes = 4096, .device = device}, why).has_value();
+    });
 }
 
 namespace {
 
-// Its second rank cannot find the others.
-struct lost_device : detail::fabric_device {
-    template <WireUp W>
-    status connect(W& wire, std::span<const detail::fabric_card> cards, rank_t me, std::uint64_t last_ns) {
-        return me == 1 ? status{.code = errc::unsupported} : fabric_device::connect(wire, cards, me, last_ns);
-    }
-};
-struct lost_regions : basic_fabric_regions<lost_device> {
+struct faulty_regions : basic_fabric_regions<faulty_device> {
     using basic_fabric_regions::join_regions;
 };
-// Rank 1 alone could not join: all are told.
-void check_told(const std::vector<status>& why, errc code, const std::string& argument) {
-    CHECK(why[1].code == code);
-    CHECK((why[1].argument == nullptr ? "" : why[1].argument) == argument);
-    for (const rank_t r : {0u, 2u}) {
-        CHECK(why[r].code == errc::peer_aborted);
-        CHECK(why[r].cause == code);
-        CHECK(why[r].peer == 1);
-    }
-}
 
 } // namespace
+
+TEST_CASE("fabric_regions: what goes wrong on one rank that joins is told to all, and nobody waits for it") {
+    check_faults_are_told<detail::fabric_region_end<faulty_device>>(
+        "region_bytes: so much memory may not be registered",
+        [](const fabric_options& device, auto& wire, status& why) {
+            return faulty_regions::join_regions(wire, device, 4096, why);
+        });
+}
 
 TEST_CASE("fabric_regions: joining says what does not fit, on every rank") {
     for (fabric_options device : offered_here()) {
@@ -188,19 +174,12 @@ TEST_CASE("fabric_regions: joining says what does not fit, on every rank") {
         options = three; // a region that is too large
         options[1].region_bytes = (std::uint64_t{1} << 46) + 1;
         CHECK(regions_of(options, &why).empty());
-        check_told(why, errc::invalid_argument, "region_bytes: at most 64 TiB");
+        bough_test::check_told(why, errc::invalid_argument);
+        CHECK(bough_test::argument_of(why[1]) == "region_bytes: at most 64 TiB");
 
         options = three; // a rank that must not write remotely
         options[1].device.remote_writes = false;
         CHECK(regions_of(options, &why).empty());
         for (const status& s : why) CHECK(s.code == errc::unsupported);
-
-        using end = std::unique_ptr<detail::fabric_region_end<lost_device>>;
-        const auto join = [&](rank_t, auto& wire, status& result) {
-            end made = lost_regions::join_regions(wire, device, 4096, result);
-            return made ? std::optional(std::move(made)) : std::nullopt;
-        };
-        CHECK(bough_test::joined_ends<end>(3, join, &why).empty());
-        check_told(why, errc::unsupported, "");
     }
 }

@@ -22,10 +22,11 @@
 
 namespace bough_test {
 
-// Many large blocks, or, of every other seed, few small ones and a heap beside them.
+// Many large blocks, or, of every other seed, few small ones and a heap beside them; of these, every other one exposes memory
+// for long messages.
 inline bough::one_sided_options blocks_of(std::uint64_t seed) {
     if (seed % 2 == 0) return {};
-    return {.blocks = 2, .block_bytes = 300, .piece_bytes = 512, .static_bytes = 200};
+    return {.blocks = 2, .block_bytes = 300, .piece_bytes = 512, .static_bytes = 200, .expose_bytes = seed % 4 / 2};
 }
 inline std::uint64_t region_bytes_of(bough::rank_t ranks, std::uint64_t seed) {
     return bough::one_sided_bytes(ranks, blocks_of(seed)) + (seed % 2) * 40'000;

@@ -29,7 +29,7 @@ auto ends_of(rank_t ranks, const one_sided_options& options, Options of_world, s
 }
 
 const one_sided_options shapes[] = {{.blocks = 1, .block_bytes = 24, .piece_bytes = 64},
-                                    {.blocks = 2, .block_bytes = 16, .piece_bytes = 16},
+                                    {.blocks = 2, .block_bytes = 16, .piece_bytes = 16, .expose_bytes = 0},
                                     {.blocks = 8, .block_bytes = 2048, .piece_bytes = 4096},
                                     {.blocks = 64, .block_bytes = 200'000, .static_bytes = 100},
                                     {}};

@@ -179,7 +179,7 @@ TEST_CASE("shared_memory_regions: sizes that differ are refused on every rank") 
     for (const status& s : why) CHECK(s.code == errc::invalid_argument);
 }
 
-TEST_CASE("one_sided: the blocks of a region take at most 4 MiB, unless they are chosen") {
+TEST_CASE("one_sided: the payloads of a region's blocks take at most 4 MiB, unless they are chosen") {
     for (const std::uint32_t blocks : {1u, 16u, 64u})
         for (const rank_t ranks : {2u, 16u, 17u, 100u, 1024u, 2048u}) {
             const detail::one_sided_layout layout(ranks, {.blocks = blocks});
@@ -195,6 +195,20 @@ TEST_CASE("one_sided: the blocks of a region take at most 4 MiB, unless they are
                 CHECK(layout.block_bytes == detail::one_sided_layout(1024, {.blocks = blocks}).block_bytes);
             }
         }
+}
+
+TEST_CASE("one_sided: what a flush of long ago has made sure of stays so") {
+    detail::one_sided_lane<std::uint32_t, false> l;
+    const std::uint64_t early = l.later_fence();
+    for (const std::uint64_t many : {1ull << 31, 1ull << 32, 1ull << 40}) {
+        l.fence_begun = l.fence_over = many + 5;
+        CHECK((l.fenced(0) && l.fenced(early)));
+        CHECK_FALSE(l.fenced(l.later_fence()));
+        l.ask(early);
+        CHECK_FALSE(l.fence_due);
+    }
+    l.ask(l.later_fence());
+    CHECK(l.fence_due);
 }
 
 TEST_CASE("one_sided: a short message is one cache line") {
@@ -217,9 +231,11 @@ TEST_CASE("one_sided: a short message is one cache line") {
 
 TEMPLATE_TEST_CASE("one_sided: a long message lands where it is wanted", "", simulated_regions, scattered_regions) {
     for (std::uint64_t seed = 1; seed != 20; ++seed) {
-        pair_of_ends<TestType> two({.blocks = 4, .block_bytes = 64, .piece_bytes = 128}, seed);
+        const std::uint64_t expose_bytes = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 1 : 3001;
+        pair_of_ends<TestType> two({.blocks = 4, .block_bytes = 64, .piece_bytes = 128, .expose_bytes = expose_bytes},
+                                   seed);
         const auto bytes = pattern(3000);
-        for (const bool in_region : {true, false, true, true}) {
+        for (const bool in_region : {true, false, true, false}) {
             CHECK(two.ends[0].post_send(1, {.segment = 1}, bytes, 7) == posted::pending);
             CHECK(two.ends[0].post_send(1, {.segment = 2}, std::span(bytes).first(9), 8) != posted::failed);
             const auto first = two.next(1);
@@ -233,7 +249,9 @@ TEMPLATE_TEST_CASE("one_sided: a long message lands where it is wanted", "", sim
             const auto into = in_region ? two.ends[1].allocate(3000) : std::span<std::byte>(own);
             REQUIRE(into.size() == 3000);
             CHECK(two.ends[1].take(first->id, into, 99) == posted::pending);
+            CHECK(two.world.exposed(1) == (!in_region && expose_bytes == 1 ? 1u : 0u));
             const auto taken = two.next(1);
+            CHECK(two.world.exposed(1) == 0);
             REQUIRE((taken && taken->what == event::kind::complete && taken->id == 99 && taken->code == errc::ok));
             CHECK(std::equal(bytes.begin(), bytes.end(), into.begin()));
             if (in_region) two.ends[1].deallocate(into);
@@ -246,12 +264,79 @@ TEMPLATE_TEST_CASE("one_sided: a long message lands where it is wanted", "", sim
             }
         }
         CHECK(two.world.violations() == 0);
+        CHECK(two.world.strays() == 0);
     }
+}
+
+TEMPLATE_TEST_CASE("one_sided: what is exposed for longer is landed in, and nothing is exposed for a call", "",
+                   simulated_regions, scattered_regions) {
+    pair_of_ends<TestType> two({.blocks = 4, .block_bytes = 64});
+    const auto bytes = pattern(3000);
+    std::vector<std::byte> own(5000);
+    REQUIRE(two.ends[1].expose(own));
+    CHECK(two.world.exposed(1) == 1);
+    CHECK_FALSE(two.ends[1].expose({}));
+    for (const std::size_t from : {0u, 1u, 1999u, 2000u}) {
+        std::fill(own.begin(), own.end(), std::byte{0x77});
+        CHECK(two.ends[0].post_send(1, {}, bytes, 7) == posted::pending);
+        const auto arrived = two.next(1);
+        REQUIRE((arrived && arrived->bytes == 3000));
+        const std::span<std::byte> into = std::span(own).subspan(from, 3000);
+        CHECK(two.ends[1].take(arrived->id, into, 99) == posted::pending);
+        CHECK(two.world.exposed(1) == 1);
+        const auto taken = two.next(1);
+        REQUIRE((taken && taken->id == 99 && taken->code == errc::ok));
+        CHECK(std::equal(bytes.begin(), bytes.end(), into.begin()));
+        CHECK(std::count(own.begin(), own.end(), std::byte{0x77}) >= 2000); // beside it nothing changes
+        CHECK(std::all_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(from),
+                          [](std::byte b) { return b == std::byte{0x77}; }));
+        REQUIRE(two.next(0));
+    }
+    two.ends[1].conceal(own);
+    CHECK(two.world.exposed(1) == 0);
+}
+
+TEMPLATE_TEST_CASE("one_sided: a take ends, and its memory is concealed, when its sender dies", "", simulated_regions,
+                   scattered_regions) {
+    std::size_t torn = 0;
+    for (std::uint64_t seed = 1; seed != 60; ++seed) {
+        pair_of_ends<TestType> two({.blocks = 4, .block_bytes = 64}, seed);
+        const auto bytes = pattern(3000);
+        CHECK(two.ends[0].post_send(1, {}, bytes, 7) == posted::pending);
+        const auto arrived = two.next(1);
+        REQUIRE((arrived && arrived->bytes == 3000));
+        std::vector<std::byte> own(3000);
+        CHECK(two.ends[1].take(arrived->id, own, 99) == posted::pending);
+        CHECK(two.world.exposed(1) == 1);
+        for (std::uint64_t k = 0; k != bough_test::mixed(seed) % 300; ++k)
+            for (auto& end : two.ends) end.poll({});
+        two.world.crash(0);
+        bool lost = false, ended = false;
+        event e;
+        for (int i = 0; i != 20'000 && !(lost && ended); ++i) {
+            if (two.ends[1].poll(std::span(&e, 1)) == 0) continue;
+            lost |= e.what == event::kind::lost;
+            if (e.what != event::kind::complete) continue;
+            ended = true;
+            CHECK(two.world.exposed(1) == 0);
+            CHECK((e.code == errc::ok || e.code == errc::peer_dead));
+            CHECK((e.code != errc::ok || own == bytes));
+            torn += e.code != errc::ok && own != std::vector<std::byte>(3000);
+            std::fill(own.begin(), own.end(), std::byte{0x77});
+        }
+        CHECK((lost && ended));
+        for (int i = 0; i != 500; ++i) two.ends[1].poll({});
+        CHECK(std::count(own.begin(), own.end(), std::byte{0x77}) == 3000);
+        CHECK(two.world.strays() == 0);
+    }
+    CHECK(torn > 0); // some died amid it
 }
 
 TEMPLATE_TEST_CASE("one_sided: a take that is given up is touched no more", "", simulated_regions, scattered_regions) {
     for (std::uint64_t seed = 1; seed != 60; ++seed) {
-        pair_of_ends<TestType> two({.blocks = 2, .block_bytes = 64, .piece_bytes = 64}, seed);
+        const std::uint64_t expose_bytes = seed % 2;
+        pair_of_ends<TestType> two({.blocks = 2, .block_bytes = 64, .piece_bytes = 64, .expose_bytes = expose_bytes},
+                                   seed);
         const auto bytes = pattern(3000);
         for (int turn = 0; turn != 4; ++turn) {
             CHECK(two.ends[0].post_send(1, {}, bytes, 7) == posted::pending);
@@ -266,6 +351,7 @@ TEMPLATE_TEST_CASE("one_sided: a take that is given up is touched no more", "", 
             CHECK(two.ends[1].cancel(99) == errc::ok);
             const auto ended = two.next(1);
             REQUIRE((ended && ended->what == event::kind::complete && ended->id == 99));
+            CHECK(two.world.exposed(1) == 0);
             CHECK((ended->code == errc::ok || ended->code == errc::cancelled));
             const bool whole = std::equal(bytes.begin(), bytes.end(), into.begin());
             CHECK((ended->code != errc::ok || whole));
@@ -277,6 +363,7 @@ TEMPLATE_TEST_CASE("one_sided: a take that is given up is touched no more", "", 
             two.ends[1].deallocate(lent);
         }
         CHECK(two.world.violations() == 0);
+        CHECK(two.world.strays() == 0);
     }
 }
 
@@ -363,20 +450,26 @@ TEST_CASE("one_sided: a peer that writes nonsense is lost, and does no harm") {
         CHECK(h.victim.post_send(1, {}, x, 1) == posted::would_block);
         CHECK(h.polled() == errc::protocol_error);
     }
-    SECTION("a want without a digest, of no kind, or among the lanes") {
+    SECTION("a want without a digest, of no kind, or where nothing may be put") {
         const std::span<const std::byte> x(zeros, 100);
         CHECK(h.victim.post_send(1, {}, x, 1) == posted::pending);
         const std::uint64_t at = h.lane + detail::one_sided_layout::want_at(0);
-        const auto want = [&](std::uint64_t place, std::uint32_t kind, bool with_digest) {
+        const auto want = [&](exposure to, std::uint32_t kind, bool with_digest) {
             const std::uint64_t said = detail::make_word(1, kind); // tickets begin with 1
-            h.word(at, place);
-            h.word(at + 8, with_digest ? detail::digest_of(place, said) : 0);
-            h.word(at + 16, said);
+            h.word(at, to.place);
+            h.word(at + 8, to.key);
+            h.word(at + 16, with_digest ? detail::digest_of(to, said) : 0);
+            h.word(at + 24, said);
         };
-        SECTION("digest") { want(0, detail::want_kind::pieces, false); }
-        SECTION("kind") { want(0, 77, true); }
-        SECTION("lanes") { want(64, detail::want_kind::direct, true); }
-        SECTION("beyond") { want(h.region.size() - 99, detail::want_kind::direct, true); }
+        SECTION("digest") { want({}, detail::want_kind::pieces, false); }
+        SECTION("kind") { want({}, 77, true); }
+        SECTION("lanes") { want({64, 0}, detail::want_kind::direct, true); }
+        SECTION("beyond") { want({h.region.size() - 99, 0}, detail::want_kind::direct, true); }
+        SECTION("of no key") { want({64, 77}, detail::want_kind::direct, true); }
+        SECTION("beyond what is exposed") {
+            std::vector<std::byte> less(99);
+            want(h.other.expose(less), detail::want_kind::direct, true);
+        }
         CHECK(h.polled() == errc::protocol_error);
     }
     SECTION("a piece of nothing, or of more than was announced") {

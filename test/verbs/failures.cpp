@@ -31,7 +31,7 @@ std::vector<detail::verbs_device> connected(rank_t ranks, const verbs_options& o
             std::vector<detail::fabric_card> cards(ranks);
             const std::uint64_t limit_ns = 10'000'000'000;
             results[r] = devices[r].open(options);
-            if (!results[r]) results[r] = devices[r].describe(mine);
+            if (!results[r]) results[r] = devices[r].describe(mine, ranks);
             const status met =
                 wire.exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(cards)), limit_ns);
             if (!results[r]) results[r] = met;

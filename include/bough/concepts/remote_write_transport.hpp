@@ -60,6 +60,30 @@ concept RemoteWriteTransport = requires(X& t, const X& c, rank_t to, std::uint64
     { c.now_ns() } -> std::same_as<std::uint64_t>;
 };
 
+// Memory of a rank, beside its region, that its peers may put into. For those who are told: no secret, but hard to hit by chance.
+struct exposure {
+    std::uint64_t place = 0; // of its first byte; the one behind it is at place + 1
+    std::uint64_t key = 0;   // 0: none
+
+    constexpr explicit operator bool() const noexcept { return key != 0; }
+    friend constexpr bool operator==(const exposure&, const exposure&) noexcept = default;
+};
+
+template <class X>
+concept ExposingRemoteWrites = RemoteWriteTransport<X> &&
+    requires(X& t, std::span<std::byte> memory, const exposure& e, rank_t to, std::span<const std::byte> bytes,
+             std::uint64_t id) {
+    { t.expose(memory) } -> std::same_as<exposure>;
+    t.conceal(e);
+    { t.put_exposed(to, e, bytes, id) } -> std::same_as<posted>;
+};
+
+// Has a counter, at the target, of what has landed.
+template <class X>
+concept CountedRemoteWrites = RemoteWriteTransport<X> && requires(const X& c, rank_t from) {
+    { c.landed(from) } -> std::same_as<std::uint64_t>;
+};
+
 // Knows how to wait: called after the n-th poll in a row that found nothing (n from 1), by somebody who has looked at the
 // region, too. May spin, yield or sleep, the latter until something may have landed or `deadline_ns` of now_ns() has
 // passed; 0: no deadline is known, so not for long. After it has let the peers know that it sleeps it asks `landed()` a

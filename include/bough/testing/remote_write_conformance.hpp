@@ -34,6 +34,9 @@ enum class remote_write_rule : std::uint8_t {
     flush,        // W6: after a flush all has landed
     poll_returns, // W7: fills in no more than there is room for
     loss,         // W10
+    exposed,      // W11: puts go where something is exposed, as into a region
+    concealed,    // W12: and nowhere else, nor any more when it is concealed
+    counted,      // W13: landed() is how many have landed
 };
 
 struct remote_write_fault {
@@ -70,6 +73,12 @@ public:
         if (!fault_) puts();
         if (!fault_) order();
         if (!fault_) departure();
+        if constexpr (ExposingRemoteWrites<end>) {
+            if (!fault_) exposed();
+            if (!fault_) concealed();
+        }
+        if constexpr (CountedRemoteWrites<end>)
+            if (!fault_) counted();
         return fault_;
     }
 
@@ -101,6 +110,7 @@ private:
             for (std::size_t i = 0; i != found; ++i) {
                 const event& e = events[i];
                 if (e.what == event::kind::lost) {
+                    if (may_fail_) continue;
                     if (e.peer != leaving_) return fail(rule::loss, r, "a peer is reported as lost, but is there");
                     for (const open_post& p : open_)
                         if (p.owner == r && p.id >> 32 == e.peer)
@@ -112,7 +122,7 @@ private:
                                             [&](const open_post& q) { return q.owner == r && q.id == e.id; });
                 if (e.what != event::kind::complete || p == open_.end())
                     return fail(rule::one_event, r, "an event of no pending post");
-                if (e.code != errc::ok && e.peer != leaving_)
+                if (e.code != errc::ok && e.peer != leaving_ && !may_fail_)
                     return fail(rule::one_event, r, "a post to a rank that is there ends with an error");
                 open_.erase(p);
             }
@@ -273,11 +283,97 @@ private:
         leaving_ = no_rank;
     }
 
+    // Puts into memory of rank 1 that is exposed, between guards; behind each, for who keeps the order of bytes, a word into its
+    // region.
+    void exposed() {
+        group ends = make_(options_.ranks);
+        std::vector<std::byte> memory(3 * span_bytes), expected(memory);
+        const std::span<std::byte> open = std::span(memory).subspan(span_bytes, span_bytes);
+        std::array<exposure, 2> at{};
+        for (std::uint64_t k = 1; k <= options_.rounds && !fault_; ++k) {
+            exposure& here = at[(k - 1) / 16 % 2]; // two at a time, of which the older one is concealed
+            if (k % 16 == 1) {
+                if (here) ends[1].conceal(here);
+                here = ends[1].expose(open);
+                if (!here) return void(fail(rule::exposed, 1, "memory cannot be exposed again and again"));
+            }
+            const std::uint64_t from = draw(open.size()),
+                                length = draw(std::min<std::uint64_t>(open.size() - from, 700) + 1);
+            std::vector<std::byte> source(static_cast<std::size_t>(length));
+            for (std::byte& b : source) b = static_cast<std::byte>(1 + draw(255));
+            std::copy(source.begin(), source.end(), expected.begin() + static_cast<std::ptrdiff_t>(span_bytes + from));
+            to_ = 1;
+            const auto put = [&](std::uint64_t id) {
+                return ends[0].put_exposed(1, {here.place + from, here.key}, source, id);
+            };
+            if (persist(ends, 0, put) == posted::failed && !fault_)
+                return void(fail(rule::exposed, 0, "a put into memory that is exposed fails"));
+            bool over = false;
+            if constexpr (end::keeps_byte_order) {
+                persist(ends, 0,
+                        [&](std::uint64_t id) { return ends[0].put(1, 0, std::as_bytes(std::span(&k, 1)), {}, id); });
+                over = until(ends, [&] { return remote_words::read(ends[1].region().data()) == k; });
+            } else {
+                persist(ends, 0, [&](std::uint64_t id) { return ends[0].flush(1, id); });
+                over = until(ends, [&] { return open_.empty(); });
+            }
+            if (over && memory != expected)
+                return void(fail(rule::exposed, 1,
+                                 "a put into exposed memory is elsewhere, or not there with what came behind it"));
+            if (!over || !until(ends, [&] { return open_.empty(); }))
+                return void(fail(rule::one_event, 0, "a put never lands, or never has its event"));
+        }
+    }
+    // Nothing is written by the key of what is concealed, nor beyond the end of what is not. A group each, for who tries may
+    // be lost.
+    void concealed() {
+        for (const std::uint64_t beyond : {0u, 1u, 64u, 1000u}) {
+            group ends = make_(options_.ranks);
+            std::vector<std::byte> memory(1024 + 64);
+            const std::span<std::byte> open = std::span(memory).first(1024);
+            const std::vector<std::byte> source(64, std::byte{0x5a});
+            exposure at = ends[1].expose(open);
+            if (!at) return void(fail(rule::exposed, 1, "memory cannot be exposed"));
+            if (beyond == 0)
+                ends[1].conceal(at);
+            else
+                at.place += 1024 - 64 + beyond;
+            may_fail_ = true;
+            to_ = 1;
+            persist(ends, 0, [&](std::uint64_t id) { return ends[0].put_exposed(1, at, source, id); });
+            until(ends, [n = 0]() mutable { return ++n == 500; });
+            may_fail_ = false;
+            open_.clear();
+            for (const std::byte b : memory)
+                if (b != std::byte{0})
+                    return void(
+                        fail(rule::concealed, 1, "a put writes to what is not exposed, or not exposed any more"));
+            if (fault_) return;
+        }
+    }
+    void counted() {
+        group ends = make_(options_.ranks);
+        const std::array<std::byte, 40> x{};
+        for (std::uint64_t k = 1; k <= 50 && !fault_; ++k) {
+            to_ = 1;
+            if (ends[1].landed(0) >= k) return void(fail(rule::counted, 1, "a put is counted before it is made"));
+            const std::span<const std::byte> bytes = std::span(x).first(1 + k % 40);
+            persist(ends, 0, [&](std::uint64_t id) { return ends[0].put(1, 8 * k, bytes, {}, id); });
+            if (!until(ends, [&] { return ends[1].landed(0) >= k; }))
+                return void(fail(rule::counted, 1, "a put that has landed is not counted"));
+        }
+        if (!until(ends, [&] { return open_.empty(); })) fail(rule::one_event, 0, "a pending put never has an event");
+        for (rank_t r = 0; r != count(ends) && !fault_; ++r)
+            if (r != 1 && ends[1].landed(r) != (r == 0 ? 50 : 0))
+                fail(rule::counted, 1, "a put is counted twice, or for another rank");
+    }
+
     Make& make_;
     remote_write_check options_;
     std::uint64_t random_;
     std::uint64_t ids_ = 0;
     rank_t to_ = 0, leaving_ = no_rank;
+    bool may_fail_ = false; // it is no fault of a post that it ends with an error, nor of a rank that it is lost
     std::vector<open_post> open_;
     std::vector<std::uint32_t> lost_ = std::vector<std::uint32_t>(64, 0);
     remote_write_fault fault_{};

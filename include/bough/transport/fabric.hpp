@@ -38,7 +38,8 @@ public:
 
     // The same without exceptions: empty, and `result` says why. unsupported: libfabric has no such provider here;
     // deadline: a rank did not come, `peer` if it is known; invalid_argument: options that break a rule, or providers that
-    // differ; peer_aborted: another rank has an error, its code is `cause`; no_resources; peer_dead: the wire-up's.
+    // differ; no_resources: also memory that may not be registered; peer_aborted: another rank has an error, its code is
+    // `cause`; peer_dead: the wire-up's, or of a process of this machine.
     template <WireUp W>
     static std::optional<fabric> join(W& wire, const fabric_options& options, status& result) {
         auto made = detail::join_fabric<detail::fabric_device>(wire, options, result);

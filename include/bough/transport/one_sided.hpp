@@ -21,8 +21,10 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/one_sided_receiving.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -69,14 +71,7 @@ public:
     one_sided& operator=(one_sided&&) = delete;
     // Leaves the group. Messages whose bytes are still here are taken back, if their receivers can be told at once.
     ~one_sided() {
-        if (this->lanes_.empty() || forked()) return;
-        for (lane* l : this->busy_)
-            for (std::uint64_t open = l->gone ? 0 : l->open; open != 0; open &= open - 1) {
-                outgoing& n = l->outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
-                if (n.now == outgoing::phase::open || n.now == outgoing::phase::pieces)
-                    this->revoke(*l, n, errc::cancelled);
-                if (n.puts == 0) this->step(*l, static_cast<std::uint32_t>(std::countr_zero(open)));
-            }
+        if (!this->lanes_.empty() && !forked()) detail::quietly([this] { take_all_back(); });
     }
 
     rank_t rank() const noexcept { return this->rank_; }
@@ -116,6 +111,31 @@ public:
     }
     // Pre: from allocate(), whole, and no message to it is under way.
     void deallocate(std::span<std::byte> piece) { this->heap_.deallocate(piece); }
+
+    // Exposes memory of the caller's for as long as he likes, so that long messages that are taken into it land without a copy,
+    // as if it were allocate()'s, and it is not exposed anew at each call. False: the transport cannot, or has no room.
+    // Pre: the memory stays until it is concealed. O(pieces exposed) then for each long message.
+    bool expose(std::span<std::byte> memory) {
+        if constexpr (ExposingRemoteWrites<X>) {
+            if (forked() || memory.empty()) return false;
+            this->lent_.reserve(this->lent_.size() + 1);
+            const exposure at = this->x_.expose(memory);
+            if (at) this->lent_.push_back({memory, at});
+            return at.key != 0;
+        }
+        return false;
+    }
+    // Pre: exposed, and no message to it is under way. From now on nobody writes there.
+    void conceal(std::span<std::byte> memory) {
+        if constexpr (ExposingRemoteWrites<X>) {
+            const auto it = std::find_if(this->lent_.begin(), this->lent_.end(), [&](const auto& m) {
+                return m.memory.data() == memory.data() && m.memory.size() == memory.size();
+            });
+            BOUGH_EXPECTS(it != this->lent_.end(), "memory: is not exposed");
+            if (!forked()) this->x_.conceal(it->at);
+            this->lent_.erase(it);
+        }
+    }
 
     // Holds memory that a post has not given back, as long as this lives: for callers who cannot wait for its event.
     void keep(std::vector<std::byte> memory) { this->kept_.push_back(std::move(memory)); }
@@ -168,12 +188,12 @@ public:
             return posted::complete;
         }
         if (l.gone || this->state_of(l, i) == detail::lent_state::taken_back) return posted::failed;
-        const bool lands = this->heap_.contains(into);
+        exposure to;
+        const bool lands = this->find_place(n, into, to);
         n.now = lands ? incoming::phase::direct : incoming::phase::pieces;
         n.into = into.data();
         n.id = id;
-        this->want(l, i, lands ? detail::want_kind::direct : detail::want_kind::pieces,
-                   lands ? this->place_of(into) : 0);
+        this->want(l, i, lands ? detail::want_kind::direct : detail::want_kind::pieces, to);
         return posted::pending;
     }
     // False for a long message: it can only be taken.
@@ -188,7 +208,7 @@ public:
         if (n.now == incoming::phase::short_ || l.gone) return this->give_back(l, i);
         n.now = incoming::phase::unread;
         n.told = true; // there is no event
-        this->want(l, i, detail::want_kind::unread, 0);
+        this->want(l, i, detail::want_kind::unread);
     }
     errc cancel(std::uint64_t id) {
         if (forked()) return errc::forked_child;
@@ -196,9 +216,7 @@ public:
             for (std::uint64_t open = l->open; open != 0; open &= open - 1) {
                 outgoing& n = l->outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
                 if (n.id != id) continue;
-                // What is put already cannot be called back: it ends as it will.
-                if (n.now <= outgoing::phase::direct && n.now != outgoing::phase::flying)
-                    this->revoke(*l, n, errc::cancelled);
+                if (can_be_revoked(n)) this->revoke(*l, n, errc::cancelled);
                 return errc::ok;
             }
             for (std::uint64_t used = l->using_; used != 0; used &= used - 1) {
@@ -220,6 +238,19 @@ public:
     }
 
 private:
+    void take_all_back() {
+        for (lane* l : this->busy_)
+            for (std::uint64_t open = l->gone ? 0 : l->open; open != 0; open &= open - 1) {
+                const auto i = static_cast<std::uint32_t>(std::countr_zero(open));
+                outgoing& n = l->outgoing[i];
+                if (can_be_revoked(n)) this->revoke(*l, n, errc::cancelled);
+                if (n.puts == 0) this->step(*l, i);
+            }
+    }
+    // What is put already cannot be called back: it ends as it will.
+    static bool can_be_revoked(const outgoing& n) noexcept {
+        return n.now <= outgoing::phase::direct && n.now != outgoing::phase::flying;
+    }
     void hear_writes() {
         for (std::size_t found = this->ended_.size(); found == this->ended_.size();) {
             found = this->x_.poll(this->ended_);
@@ -245,6 +276,8 @@ private:
             --l.outgoing[this->piece_of_[l.peer][i]].puts;
             break;
         case detail::put_kind::direct:
+            if (e.code != errc::ok && !l.gone) this->broken(l); // there is no such place
+            [[fallthrough]];
         case detail::put_kind::state: l.outgoing[i].puts = 0; break;
         case detail::put_kind::want: l.want_flying &= ~bit; break;
         case detail::put_kind::stop: l.stop_flying &= ~bit; break;

@@ -40,7 +40,7 @@ protected:
 
     one_sided_core(X writes, const one_sided_options& options)
         : lanes_(writes.size()), x_(std::move(writes)), region_(x_.region()), layout_(x_.size(), options),
-          rank_(x_.rank()), piece_of_(x_.size()) {
+          rank_(x_.rank()), expose_bytes_(options.expose_bytes), piece_of_(x_.size()) {
         BOUGH_EXPECTS(options.blocks >= 1 && options.blocks <= 64 && std::has_single_bit(options.blocks),
                       "blocks: must be a power of two, 1 to 64");
         BOUGH_EXPECTS(layout_.block_bytes >= 16 && layout_.block_bytes <= layout_.most_block_bytes &&
@@ -83,6 +83,10 @@ protected:
     one_sided_core(one_sided_core&&) = default;
 
     static constexpr std::uint32_t long_mark = 0xffff'ffffu;
+    struct lent_memory { // that the caller has exposed for longer
+        std::span<std::byte> memory;
+        exposure at;
+    };
 
     lane& of(std::uint64_t handle) noexcept { return lanes_[static_cast<std::size_t>(handle >> 6)]; }
     const lane& of(std::uint64_t handle) const noexcept { return lanes_[static_cast<std::size_t>(handle >> 6)]; }
@@ -213,6 +217,8 @@ protected:
     std::uint32_t leaving_ = 0; // peers that are gone, and not yet reported
     std::vector<lane*> in_;     // peers that send to me
     std::vector<lane*> busy_;
+    std::uint64_t expose_bytes_;
+    std::vector<lent_memory> lent_;
     std::vector<std::array<std::uint32_t, one_sided_layout::pieces>> piece_of_; // whose bytes are in a piece that flies
     shared_heap heap_;
 };

@@ -38,7 +38,7 @@ struct blocks_out {
     Counter sequence = 1;                             // of the next
     std::uint64_t flying = 0;                         // blocks whose put is not complete: their tails are in use
     std::unique_ptr<one_sided_tail<Ordered>[]> tails; // when I have said hello
-    std::unique_ptr<std::uint32_t[]> fences;          // before a block is used again; none where bytes land in order
+    std::unique_ptr<std::uint64_t[]> fences;          // before a block is used again; none where bytes land in order
 
     // False: memory is short.
     bool open() noexcept { return make_array(tails, mask + 1) && (Ordered || make_array(fences, mask + 1)); }
@@ -100,11 +100,12 @@ struct one_sided_outgoing {
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0;
     one_sided_announcement announced{};
-    std::uint64_t staged = 0, place = 0;
+    std::uint64_t staged = 0;
+    exposure place{};
     one_sided_said state{};
     std::uint32_t ticket = 0;
     std::uint32_t puts = 0;  // of its bytes that are not complete
-    std::uint32_t fence = 0; // that must be over before it goes on
+    std::uint64_t fence = 0; // that must be over before it goes on
 };
 
 // A message of the peer's that has not been used up.
@@ -125,6 +126,7 @@ struct one_sided_incoming {
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0, got = 0, id = 0;
     std::byte* into = nullptr;
+    exposure exposed{}; // for this message
     std::uint32_t ticket = 0;
     one_sided_want want{};
     one_sided_said stop{};
@@ -163,19 +165,17 @@ struct alignas(64) one_sided_lane {
     std::unique_ptr<one_sided_incoming[]> incoming; // when the peer has
 
     // Flushes, where bytes do not land in order: number n is over when all that was put before it began has landed.
-    std::uint32_t fence_begun = 0, fence_over = 0, credit_fence = 0;
+    std::uint64_t fence_begun = 0, fence_over = 0, credit_fence = 0;
     bool fence_due = false, fence_flying = false;
 
-    std::uint32_t next_fence() noexcept {
+    std::uint64_t next_fence() noexcept {
         fence_due = true;
         return later_fence();
     }
     // Of a flush that nobody has asked for yet: ask() for it before waiting.
-    std::uint32_t later_fence() const noexcept { return fence_begun + 1; }
-    void ask(std::uint32_t number) noexcept { fence_due |= static_cast<std::int32_t>(number - fence_begun) > 0; }
-    bool fenced(std::uint32_t number) const noexcept {
-        return Ordered || static_cast<std::int32_t>(fence_over - number) >= 0;
-    }
+    std::uint64_t later_fence() const noexcept { return fence_begun + 1; }
+    void ask(std::uint64_t number) noexcept { fence_due |= number > fence_begun; }
+    bool fenced(std::uint64_t number) const noexcept { return Ordered || fence_over >= number; }
     bool idle() const noexcept {
         return open == 0 && using_ == 0 && !credit_due && !credit_flying && (want_due | stop_due) == 0 && !fence_due &&
                !fence_flying;

@@ -12,7 +12,7 @@
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
 
-#include <bough/concepts/transport.hpp>
+#include <bough/concepts/remote_write_transport.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -25,12 +25,15 @@ namespace bough {
 
 struct one_sided_options {
     std::uint32_t blocks = 16; // for messages from one rank to another; a power of two, 1 to 64
-    // Payload that a block can hold, at most 16 MiB. 0: 16 KiB; with more than 16 ranks less, so that the blocks of a region take
-    // at most 4 MiB up to 1024 ranks.
+    // Payload that a block can hold, at most 16 MiB. 0: 16 KiB; with more than 16 ranks less, so that the payloads of
+    // all blocks of a region take at most 4 MiB up to 1024 ranks; tails and whole cache lines come on top.
     std::uint32_t block_bytes = 0;
     std::uint32_t piece_bytes = 0; // of the two blocks that longer messages come through; 0: as block_bytes
     // Longer payloads wait until their receiver says where they go; at most block_bytes, 0: that. May differ between ranks.
     std::uint32_t static_bytes = 0;
+    // Memory that payloads of so many bytes and more are taken into is exposed for the time, if the transport can, so that they
+    // land in it; shorter ones come in pieces. 0: never. May differ between ranks.
+    std::uint64_t expose_bytes = 1;
 };
 
 namespace detail {
@@ -55,15 +58,15 @@ struct one_sided_announcement {
 };
 // Where a receiver wants it.
 struct one_sided_want {
-    std::uint64_t place = 0; // in its region
+    exposure to{}; // without a key: in its region
     std::uint64_t digest = 0;
     std::uint64_t word = 0; // ticket, want_kind
 };
-static_assert(sizeof(one_sided_want) == 24);
+static_assert(sizeof(one_sided_want) == 32);
 namespace want_kind {
 inline constexpr std::uint32_t unread = 1; // the message is not needed
 inline constexpr std::uint32_t pieces = 2; // through the two blocks
-inline constexpr std::uint32_t direct = 3; // to `place`
+inline constexpr std::uint32_t direct = 3; // there
 } // namespace want_kind
 namespace lent_state {
 inline constexpr std::uint32_t landed = 1;     // all of it lies where it was wanted
@@ -113,6 +116,9 @@ inline std::uint64_t digest_of(std::span<const std::byte> bytes, const envelope&
 }
 constexpr std::uint64_t digest_of(std::uint64_t place, std::uint64_t word) noexcept {
     return mixed_in(mixed_in(0x1319'8a2e'0370'7344u, place), word);
+}
+constexpr std::uint64_t digest_of(const exposure& to, std::uint64_t word) noexcept {
+    return mixed_in(digest_of(to.place, word), to.key);
 }
 
 constexpr one_sided_said said(std::uint64_t word) noexcept { return {word, digest_of(0, word)}; }
@@ -165,7 +171,7 @@ struct one_sided_layout {
     constexpr std::uint64_t bytes() const noexcept { return lines(greeting_of(ranks)) + lane_bytes() * (ranks - 1); }
     // Not 0, and equal for ranks that understand each other.
     constexpr std::uint64_t greeting(std::uint32_t protocol) const noexcept {
-        std::uint64_t h = mixed_in(0x626f'7567'6831'0002u, make_word(protocol, ranks));
+        std::uint64_t h = mixed_in(0x626f'7567'6831'0003u, make_word(protocol, ranks));
         h = mixed_in(h, make_word(blocks, block_bytes));
         return mixed_in(h, piece_bytes) | 1;
     }

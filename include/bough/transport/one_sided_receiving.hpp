@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace bough::detail {
 
@@ -61,16 +62,36 @@ protected:
         n.ticket = announced.ticket;
         l.incoming[i] = n;
     }
-    BOUGH_COLD void want(lane& l, std::uint32_t i, std::uint32_t kind, std::uint64_t place) {
+    BOUGH_COLD void want(lane& l, std::uint32_t i, std::uint32_t kind, const exposure& to = {}) {
         incoming& n = l.incoming[i];
-        n.want.place = place;
+        n.want.to = to;
         n.want.word = make_word(n.ticket, kind);
-        n.want.digest = digest_of(place, n.want.word);
+        n.want.digest = digest_of(to, n.want.word);
         n.stop = said(make_word(n.ticket, 0));
         l.want_due |= std::uint64_t{1} << i;
         l.using_ |= std::uint64_t{1} << i;
         this->make_busy(l);
         put_answers(l);
+    }
+    // Where a long message can land in `into` itself, which is exposed for it if it has to be. False: it comes in pieces.
+    bool find_place(incoming& n, std::span<std::byte> into, exposure& to) {
+        if (this->heap_.contains(into)) return to = {this->place_of(into), 0}, true;
+        if constexpr (ExposingRemoteWrites<X>) {
+            for (const auto& m : this->lent_) {
+                if (m.memory.data() > into.data() || into.data() + into.size() > m.memory.data() + m.memory.size())
+                    continue;
+                to = {m.at.place + static_cast<std::uint64_t>(into.data() - m.memory.data()), m.at.key};
+                return true;
+            }
+            if (this->expose_bytes_ == 0 || into.size() < this->expose_bytes_) return false;
+            to = n.exposed = this->x_.expose(into);
+        }
+        return to.key != 0;
+    }
+    // Before anybody is told that his memory is his again.
+    void conceal(incoming& n) {
+        if constexpr (ExposingRemoteWrites<X>)
+            if (n.exposed) this->x_.conceal(std::exchange(n.exposed, {}));
     }
     // The block may have another message.
     void give_back(lane& l, std::uint32_t i) {
@@ -150,6 +171,7 @@ protected:
             const bool all = n.now == incoming::phase::pieces ? n.got == n.bytes : state == lent_state::landed;
             end |= all || state == lent_state::taken_back;
             if (end && !n.over && !n.told) {
+                conceal(n);
                 n.over = true;
                 n.code = all           ? errc::ok
                          : l.reported  ? errc::peer_dead

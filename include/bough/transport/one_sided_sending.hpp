@@ -77,8 +77,7 @@ protected:
         }
         if (n.now == phase::pieces) put_pieces(l, i);
         if (n.now == phase::direct) {
-            const posted result = this->x_.put(l.peer, n.place, {n.data, static_cast<std::size_t>(n.bytes)}, {},
-                                               put_id(put_kind::direct, l.peer, i));
+            const posted result = put_direct(l, n, put_id(put_kind::direct, l.peer, i));
             if (result == posted::complete || result == posted::pending) {
                 n.puts = result == posted::pending ? 1 : 0;
                 n.now = phase::landing;
@@ -107,9 +106,9 @@ protected:
         one_sided_want w;
         w.word = remote_words::read(at + offsetof(one_sided_want, word));
         if (upper(w.word) != n.ticket) return;
-        std::memcpy(&w.place, at, sizeof w.place);
+        std::memcpy(&w.to, at, sizeof w.to);
         std::memcpy(&w.digest, at + offsetof(one_sided_want, digest), sizeof w.digest);
-        if (w.digest != digest_of(w.place, w.word)) {
+        if (w.digest != digest_of(w.to, w.word)) {
             if constexpr (ordered) this->broken(l);
             return; // not yet
         }
@@ -117,12 +116,19 @@ protected:
         case want_kind::unread: n.now = outgoing::phase::done; break;
         case want_kind::pieces: n.now = outgoing::phase::pieces; break;
         case want_kind::direct:
-            if (w.place < this->layout_.bytes()) return this->broken(l); // where the lanes are
+            if (w.to.key == 0 ? w.to.place < this->layout_.bytes() : !ExposingRemoteWrites<X>)
+                return this->broken(l); // where the lanes are; nothing can be there
             n.now = outgoing::phase::direct;
-            n.place = w.place;
+            n.place = w.to;
             break;
         default: this->broken(l);
         }
+    }
+    posted put_direct(lane& l, const outgoing& n, std::uint64_t id) {
+        const std::span bytes(n.data, static_cast<std::size_t>(n.bytes));
+        if constexpr (ExposingRemoteWrites<X>)
+            if (n.place) return this->x_.put_exposed(l.peer, n.place, bytes, id);
+        return this->x_.put(l.peer, n.place.place, bytes, {}, id);
     }
     void put_pieces(lane& l, std::uint32_t i) {
         outgoing& n = l.outgoing[i];

@@ -11,6 +11,7 @@
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/remote_words.hpp>
+#include <bough/transport/detail/exposed.hpp>
 #include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/slots.hpp>
 
@@ -19,6 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <thread>
 #include <utility>
@@ -50,6 +53,8 @@ private:
     struct alignas(64) rank_state {
         std::unique_ptr<line[]> region;
         std::atomic<bool> gone{false}, taken{false};
+        std::shared_mutex door; // of what is exposed: shared by who puts there
+        detail::exposed_memory exposed;
     };
     struct world {
         world(rank_t n, const in_process_regions_options& o) : options(o), ranks(n) {
@@ -72,6 +77,10 @@ public:
     endpoint& operator=(endpoint&&) = delete;
     ~endpoint() {
         if (!world_) return;
+        {
+            const std::unique_lock lock(mine().door);
+            mine().exposed.conceal_all();
+        }
         world_->ranks[rank_].gone.store(true, std::memory_order_release);
         world_->departures.fetch_add(1, std::memory_order_release);
     }
@@ -88,6 +97,25 @@ public:
             first.size() > region_bytes_ - offset || second.size() > region_bytes_ - offset - first.size())
             return posted::failed;
         remote_words::land(at(to) + offset, first, second);
+        return posted::complete;
+    }
+
+    exposure expose(std::span<std::byte> memory) {
+        const std::unique_lock lock(mine().door);
+        return mine().exposed.expose(memory);
+    }
+    // Waits for copies that are being made there.
+    void conceal(const exposure& e) {
+        const std::unique_lock lock(mine().door);
+        mine().exposed.conceal(e);
+    }
+    posted put_exposed(rank_t to, const exposure& at, std::span<const std::byte> bytes, std::uint64_t) {
+        if (to >= size() || to == rank_ || reported_[to] != 0) return posted::failed;
+        rank_state& owner = world_->ranks[to];
+        const std::shared_lock lock(owner.door);
+        std::byte* const place = owner.exposed.find(at, bytes.size());
+        if (place == nullptr) return posted::failed;
+        remote_words::land(place, bytes, {});
         return posted::complete;
     }
 
@@ -125,6 +153,7 @@ private:
     endpoint(std::shared_ptr<world> shared, rank_t rank)
         : world_(std::move(shared)), rank_(rank), region_bytes_((world_->options.region_bytes + 63) / 64 * 64),
           reported_(world_->ranks.size(), 0) {}
+    rank_state& mine() const noexcept { return world_->ranks[rank_]; }
     std::byte* at(rank_t r) const noexcept { return reinterpret_cast<std::byte*>(world_->ranks[r].region.get()); }
 
     std::shared_ptr<world> world_;
@@ -135,7 +164,7 @@ private:
     std::vector<unsigned char> reported_;
 };
 
-static_assert(WaitableRemoteWrites<in_process_regions::endpoint>);
+static_assert(WaitableRemoteWrites<in_process_regions::endpoint> && ExposingRemoteWrites<in_process_regions::endpoint>);
 
 inline in_process_regions::endpoint in_process_regions::connect(rank_t rank) {
     BOUGH_EXPECTS(rank < size(), "rank: not a rank of this group");

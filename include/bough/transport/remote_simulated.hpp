@@ -14,6 +14,7 @@
 
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/transport/detail/exposed.hpp>
 #include <bough/transport/detail/simulated_traffic.hpp>
 
 #include <algorithm>
@@ -58,6 +59,11 @@ public:
     std::uint64_t now() const noexcept { return now_; }
     bool alive(rank_t r) const noexcept { return !ranks_[r].gone; }
     std::uint64_t violations() const noexcept { return violations_; }
+    std::uint64_t strays() const noexcept { return strays_; }
+    std::size_t exposed(rank_t r) const noexcept { return ranks_[r].exposed.size(); }
+    std::uint64_t landed(rank_t from, rank_t to) const noexcept {
+        return edges_[std::size_t{from} * size() + to].landed;
+    }
     std::span<std::byte> region(rank_t r) noexcept {
         return {reinterpret_cast<std::byte*>(ranks_[r].memory.get()), static_cast<std::size_t>(options_.region_bytes)};
     }
@@ -79,11 +85,23 @@ public:
         }
     }
 
+    exposure expose(rank_t r, std::span<std::byte> memory) noexcept {
+        return alive(r) ? ranks_[r].exposed.expose(memory) : exposure{};
+    }
+    void conceal(rank_t r, const exposure& e) noexcept { ranks_[r].exposed.conceal(e); }
+
     posted put(rank_t from, rank_t to, std::uint64_t offset, std::span<const std::byte> first,
                std::span<const std::byte> second, std::uint64_t id) {
         const std::uint64_t bytes = first.size() + second.size(), room = options_.region_bytes;
-        if (to >= size() || to == from || !alive(from) || ranks_[from].told[to] != 0 || offset > room ||
-            bytes > room - offset)
+        if (offset > room || bytes > room - offset) return posted::failed;
+        return put(from, to, exposure{offset, 0}, first, second, id);
+    }
+    // Into the region, if `place` has no key; then it fits there.
+    posted put(rank_t from, rank_t to, const exposure& place, std::span<const std::byte> first,
+               std::span<const std::byte> second, std::uint64_t id) {
+        const std::uint64_t bytes = first.size() + second.size(), offset = place.place;
+        if (to >= size() || to == from || !alive(from) || ranks_[from].told[to] != 0 ||
+            (place && alive(to) && ranks_[to].exposed.find(place, static_cast<std::size_t>(bytes)) == nullptr))
             return posted::failed;
         edge& e = at(from, to);
         if (e.under_way == options_.depth || random_.chance(options_.refuse)) return posted::would_block;
@@ -91,12 +109,13 @@ public:
         write& w = pool_[index];
         w.from = from;
         w.to = to;
-        w.offset = offset;
+        w.place = place;
         w.id = id;
         w.source[0] = first;
         w.source[1] = second;
         w.copy.clear();
-        w.lands = true;
+        w.bytes = bytes;
+        w.lands = w.whole = true;
         w.pending = random_.chance(options_.late);
         w.pieces = 0;
         w.digest = digest_of(w);
@@ -156,8 +175,9 @@ private:
     };
     struct write {
         rank_t from = no_rank, to = no_rank;
-        bool pending = false, lands = true;
-        std::uint64_t offset = 0, id = 0, digest = 0;
+        bool pending = false, lands = true, whole = true; // `whole`: no piece has gone astray
+        exposure place{};                                 // with no key: in the region
+        std::uint64_t id = 0, digest = 0, bytes = 0;
         std::span<const std::byte> source[2]; // while it is pending
         std::vector<std::byte> copy;
         std::uint32_t pieces = 0;     // that have not landed
@@ -170,12 +190,14 @@ private:
     struct edge {
         std::uint32_t under_way = 0;
         std::uint64_t last_landing = 0, lands_until = ~std::uint64_t{0};
+        std::uint64_t landed = 0; // puts
     };
     struct line {
         alignas(64) std::byte bytes[64]{};
     };
     struct rank_state {
         std::unique_ptr<line[]> memory;
+        exposed_memory exposed;
         bool gone = false;
         std::vector<event> ready;
         std::vector<unsigned char> told; // which peers it knows to be lost
@@ -230,9 +252,17 @@ private:
         case what::lost: lost(static_cast<rank_t>(d.b), d.a); break;
         }
     }
+    // nullptr: it is exposed no more.
+    std::byte* target(const write& w) noexcept {
+        if (w.place.key != 0) return ranks_[w.to].exposed.find(w.place, static_cast<std::size_t>(w.bytes));
+        return region(w.to).data() + w.place.place;
+    }
     void land(std::uint32_t index, std::uint64_t begin, std::uint64_t end) {
         write& w = pool_[index];
-        if (w.lands && alive(w.to) && now_ <= at(w.from, w.to).lands_until)
+        edge& on = at(w.from, w.to);
+        const bool lands = w.lands && alive(w.to) && now_ <= on.lands_until;
+        std::byte* const to = lands ? target(w) : nullptr;
+        if (to != nullptr)
             for (std::uint64_t i = begin; i != end;) { // from the sender's memory, or what was kept of it
                 const std::uint64_t cut = w.source[0].size();
                 const std::byte* from = w.copy.data() + i;
@@ -241,11 +271,15 @@ private:
                     length = (i < cut ? std::min(end, cut) : end) - i;
                     from = i < cut ? w.source[0].data() + i : w.source[1].data() + (i - cut);
                 }
-                std::memcpy(region(w.to).data() + w.offset + i, from, static_cast<std::size_t>(length));
+                std::memcpy(to + i, from, static_cast<std::size_t>(length));
                 i += length;
             }
+        else if (lands)
+            ++strays_;
+        w.whole &= to != nullptr;
         if (--w.pieces != 0) return;
-        --at(w.from, w.to).under_way;
+        --on.under_way;
+        if (w.whole && w.bytes != 0) ++on.landed;
         if (!w.pending) free_.push_back(index);
     }
     void complete(write& w, errc code) {
@@ -279,6 +313,7 @@ private:
             if (w.pieces == 0) free_.push_back(static_cast<std::uint32_t>(&w - pool_.data()));
             w.lands = !torn || ordered_ || random_.chance(500);
         }
+        ranks_[r].exposed.conceal_all();
         ranks_[r].gone = true;
     }
     void lost(rank_t told, rank_t gone) {
@@ -294,7 +329,7 @@ private:
     simulated_regions_options options_;
     bool ordered_;
     split_mix random_;
-    std::uint64_t now_ = 0, order_ = 0, violations_ = 0;
+    std::uint64_t now_ = 0, order_ = 0, violations_ = 0, strays_ = 0;
     std::vector<rank_state> ranks_;
     std::vector<edge> edges_;
     std::vector<write> pool_;
@@ -329,6 +364,10 @@ public:
     void set_refuse(std::uint32_t in_1000) noexcept { world_->set_refuse(in_1000); }
     // How often the bytes of a pending put were changed (W3).
     std::uint64_t violations() const noexcept { return world_->violations(); }
+    // How many pieces of puts came to memory that was exposed no more (W12): nothing is written then.
+    std::uint64_t strays() const noexcept { return world_->strays(); }
+    // How many pieces of memory that rank has exposed.
+    std::size_t exposed(rank_t r) const noexcept { return world_->exposed(r); }
     // Another rank's memory, for tests that write nonsense.
     std::span<std::byte> region(rank_t r) noexcept { return world_->region(r); }
 
@@ -357,6 +396,12 @@ public:
                std::uint64_t id) {
         return world_->put(rank_, to, offset, first, second, id);
     }
+    exposure expose(std::span<std::byte> memory) { return world_->expose(rank_, memory); }
+    void conceal(const exposure& e) { world_->conceal(rank_, e); }
+    posted put_exposed(rank_t to, const exposure& at, std::span<const std::byte> bytes, std::uint64_t id) {
+        return at ? world_->put(rank_, to, at, bytes, {}, id) : posted::failed;
+    }
+    std::uint64_t landed(rank_t from) const noexcept { return world_->landed(from, rank_); }
     posted flush(rank_t to, std::uint64_t id) requires(!KeepsByteOrder) { return world_->flush(rank_, to, id); }
     std::size_t poll(std::span<event> events) { return world_->poll(rank_, events); }
     std::uint64_t now_ns() const noexcept { return world_->now(); }
@@ -375,6 +420,7 @@ private:
 };
 
 static_assert(WaitableRemoteWrites<simulated_regions::endpoint> && WaitableRemoteWrites<scattered_regions::endpoint>);
+static_assert(ExposingRemoteWrites<simulated_regions::endpoint> && CountedRemoteWrites<simulated_regions::endpoint>);
 
 } // namespace bough
 

@@ -9,7 +9,6 @@
 #include <bough/error.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/fabric/join.hpp>
 #include <bough/transport/fabric/region_end.hpp>
 #include <bough/transport/fabric/region_parts.hpp>
@@ -52,6 +51,12 @@ public:
                std::uint64_t id) {
         return end_->put(to, offset, first, second, id);
     }
+    // Registers memory: that takes microseconds, and more for more pages.
+    exposure expose(std::span<std::byte> memory) { return end_->expose(memory); }
+    void conceal(const exposure& e) noexcept { end_->conceal(e); }
+    posted put_exposed(rank_t to, const exposure& at, std::span<const std::byte> bytes, std::uint64_t id) {
+        return end_->put_exposed(to, at, bytes, id);
+    }
     posted flush(rank_t to, std::uint64_t id) { return end_->flush(to, id); }
     std::size_t poll(std::span<event> events) { return end_->poll(events); }
 
@@ -79,27 +84,16 @@ protected:
         if (!outcome && !met.group.writes) // the same on all ranks
             outcome = {.code = errc::unsupported, .argument = "provider: cannot write remotely"};
         if (outcome) return nullptr;
-        // What goes wrong on this rank alone goes into its card, so that nobody waits for it.
-        detail::fabric_region_card mine;
         std::unique_ptr<end_type> end;
-        status ready = met.connect(wire);
-        if (!ready && region_bytes > std::uint64_t{1} << 46) ready = invalid_argument("region_bytes: at most 64 TiB");
-        if (!ready) {
-            ready.code = errc::no_resources; // unless there is memory for the end itself
-            detail::quietly([&] {
-                end = std::make_unique<end_type>(std::move(met.device), met.options, met.group, region_bytes);
-                ready = end->prepare(mine);
-            });
-        }
-        mine.failure = static_cast<std::uint32_t>(ready.code);
-        outcome = wire.exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
-                                time_left(detail::steady_now_ns(), met.last_ns));
+        outcome = met.settle(wire, all, [&](detail::fabric_region_card& mine) {
+            if (region_bytes > std::uint64_t{1} << 46) return invalid_argument("region_bytes: at most 64 TiB");
+            end = std::make_unique<end_type>(std::move(met.device), met.options, met.group, region_bytes);
+            met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
+            return end->prepare(mine);
+        });
         if (!outcome) outcome = detail::agree_on_regions(all);
-        if (ready) outcome = ready;
-        if (outcome) return nullptr;
-        met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
-        outcome = end->greet(all, met.last_ns);
-        if (outcome) return nullptr;
+        if (!outcome) outcome = detail::attempted([&] { return end->greet(all, met.last_ns); });
+        if (outcome) end.reset();
         return end;
     }
     // Throws what joining says.

@@ -36,6 +36,10 @@ public:
     void abandon() noexcept {
         for (auto& b : blocks_) (void)b.release();
     }
+    // How many there may be; more of them while some are held by what will never end.
+    std::size_t most() const noexcept { return most_; }
+    void raise_limit(std::size_t by) noexcept { most_ += by; }
+    void lower_limit(std::size_t by) noexcept { most_ -= by; }
     std::size_t in_use() const noexcept { return blocks_.size() * per_block - spare_.size(); }
 
 private:

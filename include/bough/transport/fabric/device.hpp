@@ -8,7 +8,6 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/transport/detail/measured_costs.hpp>
-#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/fabric/frame.hpp>
 #include <bough/transport/fabric/op.hpp>
 #include <bough/transport/fabric/options.hpp>
@@ -45,17 +44,14 @@ template <class F>
 using unique_fid = std::unique_ptr<F, fid_close>;
 using unique_info = std::unique_ptr<fi_info, info_free>;
 
-// Which code tells best what libfabric says.
+// Which code tells best why libfabric does not start.
 inline errc errc_of_fabric(ssize_t result) noexcept {
     switch (-result) {
     case 0: return errc::ok;
     case FI_ENODATA:
     case FI_ENOSYS:
     case FI_EOPNOTSUPP: return errc::unsupported;
-    case FI_ENOMEM:
-    case FI_EMFILE:
-    case FI_ENOSPC: return errc::no_resources;
-    default: return errc::peer_dead;
+    default: return errc::no_resources;
     }
 }
 
@@ -101,7 +97,7 @@ public:
     std::size_t most_receives() const noexcept { return info_->rx_attr->size; }
     std::size_t most_injected() const noexcept { return info_->tx_attr->inject_size; }
 
-    status describe(fabric_card& card) const {
+    status describe(fabric_card& card, rank_t) const {
         std::size_t length = 0;
         if (const status bad = address(card.address, length)) return bad;
         card.address_bytes = static_cast<std::uint32_t>(length);
@@ -110,8 +106,7 @@ public:
     }
     template <WireUp W>
     status connect(W&, std::span<const fabric_card> cards, rank_t, std::uint64_t) {
-        quietly([&] { peers_.assign(cards.size(), FI_ADDR_UNSPEC); });
-        if (peers_.size() != cards.size()) return {.code = errc::no_resources};
+        peers_.assign(cards.size(), FI_ADDR_UNSPEC);
         for (std::size_t r = 0; r != cards.size(); ++r)
             if (const status bad = insert(cards[r].address.data(), peers_[r])) return bad;
         return {};
@@ -244,7 +239,6 @@ private:
         fid_domain* domain = nullptr;
         fid_av* addresses = nullptr;
         fid_cq* completions = nullptr;
-        fid_ep* endpoint = nullptr;
         const auto failed = [](int result) { return status{.code = errc_of_fabric(result)}; };
         int result = 0;
         if ((result = fi_fabric(info_->fabric_attr, &fabric, nullptr)) != 0) return failed(result);
@@ -261,13 +255,19 @@ private:
         of_completions.size = std::max<std::size_t>(4096, info_->rx_attr->size + info_->tx_attr->size);
         if ((result = fi_cq_open(domain, &of_completions, &completions, nullptr)) != 0) return failed(result);
         completions_.reset(completions);
-        if ((result = fi_endpoint(domain, info_.get(), &endpoint, nullptr)) != 0) return failed(result);
+        // The provider shm calls a file as it calls the endpoint. A killed process that had this one's number may have left
+        // one of that name: another endpoint has another.
+        result = -FI_EBUSY;
+        for (int tries = 0; result == -FI_EBUSY && tries != 64; ++tries) result = start_endpoint();
+        return failed(result);
+    }
+    int start_endpoint() {
+        fid_ep* endpoint = nullptr;
+        if (const int bad = fi_endpoint(domain_.get(), info_.get(), &endpoint, nullptr)) return bad;
         endpoint_.reset(endpoint);
-        if ((result = fi_ep_bind(endpoint, &addresses->fid, 0)) != 0 ||
-            (result = fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV)) != 0 ||
-            (result = fi_enable(endpoint)) != 0)
-            return failed(result);
-        return {};
+        if (const int bad = fi_ep_bind(endpoint, &addresses_->fid, 0)) return bad;
+        if (const int bad = fi_ep_bind(endpoint, &completions_->fid, FI_TRANSMIT | FI_RECV)) return bad;
+        return fi_enable(endpoint);
     }
 
     std::uint64_t next_key() noexcept {

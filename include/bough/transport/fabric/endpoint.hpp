@@ -62,13 +62,17 @@ public:
 
     // --- Joining ---
 
+    // What is needed to greet the others, and may fail here alone.
+    status prepare() {
+        if (lines_.prepare()) return {};
+        return {.code = errc::no_resources, .argument = "eager_bytes, window: so much memory may not be registered"};
+    }
     void watch(rank_t r, std::uint64_t process) {
         if (!watch_.add(r, process)) suspect(r, errc::peer_dead);
     }
     // Says hello to all and waits until all have. The rank that has not, if any; peer_dead: and never will.
     status meet(std::uint64_t last_ns) {
         lines_.set_meeting(true);
-        lines_.refill();
         for (rank_t r = 0; r != group_.size; ++r)
             if (r != group_.rank) lines_.say(r, fabric_frame::hello);
         const auto turn = [this] {
@@ -79,7 +83,8 @@ public:
         const status met = await_greetings(
             group_, last_ns, turn, [this] { return lines_.missing(); }, [this] { return lines_.all_sent(); },
             [this](rank_t late) { return died_early(late); });
-        if (!met) lines_.set_meeting(false);
+        joined_ = !met;
+        lines_.set_meeting(!joined_);
         return met;
     }
 
@@ -445,7 +450,7 @@ private:
 
     // Says goodbye. What cannot be taken back ends first; both take no longer than `linger_ns`.
     void leave() {
-        if (closed_) return;
+        if (closed_ || !joined_) return;
         const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
         for (std::size_t i = 0; i != pushes_.size(); ++i) pushes_[i].over |= pushes_[i].stage == transfer::waiting;
         const auto wait_for = [&](const auto& done) {
@@ -458,7 +463,7 @@ private:
         };
         wait_for(
             [this] { return pulls_.empty() && pushes_.find([](const transfer& t) { return !t.over; }) == nullptr; });
-        if (closed_ || lines_.meeting()) return;
+        if (closed_) return;
         say_bye();
         wait_for([this] { return lines_.all_sent() && lines_.all_waved(); });
     }
@@ -475,6 +480,7 @@ private:
     fabric_watch watch_;
     std::uint32_t tickets_ = 0, idle_ = 0, suspects_ = 0;
     std::uint64_t strangers_ = 0, probed_ns_ = 0, looked_ns_ = 0; // at what is not seen by polling
+    bool joined_ = false;                                         // has met all others
     // A push waits for the device; bye has been said, and it will be closed; it is.
     bool stalled_ = false, resigning_ = false, closed_ = false;
 };

@@ -67,7 +67,6 @@ public:
 
     // Frames may fail before all ranks are there: then `hello` is said again.
     void set_meeting(bool on) noexcept { meeting_ = on; }
-    bool meeting() const noexcept { return meeting_; }
     bool met(rank_t r) const noexcept { return lines_[r].met; }
     // The first rank that has not said hello; the group's size: there is none.
     rank_t missing() const noexcept {
@@ -159,14 +158,23 @@ public:
 
     // --- In ---
 
-    // Keeps as many buffers posted as frames may come at once.
-    void refill() {
+    // Buffers for what may come at once, one for what is said, and room for a word to each. False: there is no memory for
+    // them, or it may not be registered.
+    bool prepare() {
+        queue_.reserve(group_.size);
+        fabric_buffer* out = out_.get();
+        if (out != nullptr) out_.put(*out);
+        return out != nullptr && refill() && posted_ != 0;
+    }
+    // Keeps as many buffers posted as frames may come at once, and the device takes. False: there were no more.
+    bool refill() {
         while (posted_ < receives_ && !closed_) {
             fabric_buffer* b = in_.get();
-            if (b == nullptr) return;
-            if (!device_->receive(*b, longest_)) return in_.put(*b); // later
+            if (b == nullptr) return false;
+            if (!device_->receive(*b, longest_)) return in_.put(*b), true; // later
             ++posted_;
         }
+        return true;
     }
     void received(std::uint32_t buffer, std::size_t length) {
         fabric_buffer& b = in_[buffer];

@@ -8,8 +8,9 @@
 //   D::sends, D::receives, D::writes_from, D::is_written    what memory is registered for
 //   D::written_uses_receive                 a write with a ticket uses up a receive of its target
 //   D::tags                                 there may be a device without remote writes, and tagged messages in their stead
-//   d.open(options), d.describe(card)       -> status
-//   d.connect(wire, cards, me, last_ns)     -> status; collective. From here on ranks are reached by number
+//   d.open(options), d.describe(card, ranks)    -> status. Here is found what memory the exchanges of connect() need
+//   d.connect(wire, cards, me, last_ns)     -> status; collective, may fail on one rank alone. From here on ranks are
+//                                           reached by number, when all are ready
 //   d.register_memory(bytes, use, memory)   -> bool; descriptor(memory): what own transfers have to say of it
 //   d.receive(buffer, longest), d.send(rank, buffer), d.inject(rank, bytes), d.write(rank, piece, place, ticket)
 //   d.poll(done)                            -> how many operations have ended

@@ -3,7 +3,7 @@
 //
 // Every write brings a ticket along: its kind and its sender. So the target knows, of each peer, how many writes have landed,
 // whatever order the network keeps; and a flush is a question, "have as many as I have begun?", which is answered when they
-// have. Greetings, questions, answers and the last word of a rank that leaves are writes too: each pair of ranks has a line for them in
+// have (region_flushes.hpp). Greetings, questions, answers and the last word of a rank that leaves are writes too: each pair of ranks has a line for them in
 // front of the region, and never more than one of a kind under way.
 //
 // Up to staged_bytes a put is copied into registered memory and is complete at once. A longer one of one span is written from
@@ -11,7 +11,7 @@
 #ifndef BOUGH_TRANSPORT_FABRIC_REGION_END_HPP
 #define BOUGH_TRANSPORT_FABRIC_REGION_END_HPP
 
-#include <bough/concepts/transport.hpp>
+#include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/os/clock.hpp>
@@ -22,6 +22,7 @@
 #include <bough/transport/fabric/greetings.hpp>
 #include <bough/transport/fabric/lines.hpp>
 #include <bough/transport/fabric/op.hpp>
+#include <bough/transport/fabric/region_exposures.hpp>
 #include <bough/transport/fabric/region_parts.hpp>
 
 #include <algorithm>
@@ -57,6 +58,7 @@ public:
             staged_.abandon();
             received_.abandon();
             (void)registered_.release();
+            exposed_.abandon();
             (void)memory_.release(); // the device may have marked all of these as its parent's alone
             device_->abandon();
             return;
@@ -121,33 +123,31 @@ public:
         return {memory_[0].bytes + std::size_t{64} * group_.size, static_cast<std::size_t>(bytes_)};
     }
     // Puts of that peer that have landed here.
-    std::uint64_t landed(rank_t from) const noexcept { return peers_[from].landed; }
+    std::uint64_t landed(rank_t from) const noexcept { return peers_[from].landed.all(); }
 
     posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
                std::uint64_t id) {
-        if (to >= group_.size || to == group_.rank || forked() || peers_[to].reported || offset > bytes_ ||
-            first.size() > bytes_ - offset || second.size() > bytes_ - offset - first.size())
+        if (to >= group_.size || offset > bytes_ || first.size() > bytes_ - offset ||
+            second.size() > bytes_ - offset - first.size())
             return posted::failed;
-        peer& p = peers_[to];
-        if (p.suspected_ns != 0 || p.left) return posted::would_block; // it will be told
-        const std::size_t bytes = first.size() + second.size();
-        if (bytes == 0) return posted::complete;
-        if (bytes > options_.eager_bytes) return put_long(to, offset, first, second, id);
-        fabric_buffer* b = staged_.get();
-        if (b == nullptr) return posted::would_block;
-        if (!first.empty()) std::memcpy(b->memory, first.data(), first.size());
-        if (!second.empty()) std::memcpy(b->memory + first.size(), second.data(), second.size());
-        b->length = bytes;
-        if (!write(*b, to, lines_bytes() + offset, ticket::data)) return posted::would_block;
-        ++p.begun;
-        return posted::complete;
+        return put(to, place_of(to, lines_bytes() + offset), first, second, id);
+    }
+    exposure expose(std::span<std::byte> memory) {
+        return forked() || memory.empty() ? exposure{} : exposed_.expose(*device_, memory);
+    }
+    void conceal(const exposure& e) noexcept {
+        if (!forked()) exposed_.conceal(e);
+    }
+    posted put_exposed(rank_t to, const exposure& at, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= group_.size || !at) return posted::failed;
+        return put(to, exposures::place_of(at), bytes, {}, id);
     }
     posted flush(rank_t to, std::uint64_t id) {
         if (to >= group_.size || to == group_.rank || forked() || peers_[to].reported) return posted::failed;
         peer& p = peers_[to];
         if (p.suspected_ns != 0 || p.left) return posted::would_block;
-        if (p.begun == p.known_landed && p.waiting == 0) return posted::complete;
-        flushes_.push_back({to, id, p.begun, p.waiting != 0 ? last_transfer_to(to) : nullptr});
+        if (p.begun.all() == p.known_landed && p.waiting == 0) return posted::complete;
+        flushes_.add({to, id, p.begun.all(), p.waiting != 0 ? long_puts_ : 0});
         ask(to);
         return posted::pending;
     }
@@ -166,32 +166,53 @@ public:
     }
 
 private:
+    using exposures = fabric_exposures<Device>;
     struct line {
         alignas(64) std::byte bytes[64];
     };
     using ticket = fabric_ticket;
     using peer = fabric_region_peer;
     using transfer = fabric_region_transfer<typename Device::memory>;
-    struct open_flush {
-        rank_t to;
-        std::uint64_t id, upto;
-        const transfer* behind; // that has to be under way first
-    };
+    using open_flush = fabric_flushes::open;
 
     std::uint64_t lines_bytes() const noexcept { return std::uint64_t{64} * group_.size; }
+    // What one peer, which may not poll, can take of something that all need.
+    std::size_t share_of(std::size_t all) const noexcept {
+        return group_.size > 2 ? std::max<std::size_t>(all / 2, 1) : all;
+    }
+    fabric_target place_of(rank_t to, std::uint64_t at) const noexcept {
+        return {peers_[to].place.address + at, peers_[to].place.key};
+    }
     std::byte* line_of(rank_t r) noexcept { return memory_[r].bytes; }
 
-    // False: not now, or never; the buffer is free again.
-    bool write(fabric_buffer& b, rank_t to, std::uint64_t at, ticket::what kind) {
-        b.op.peer = to;
-        if (transmit(to, {{b.memory, b.length}, b.descriptor, &b.op}, at, kind)) return true;
-        staged_.put(b);
-        return false;
+    posted put(rank_t to, const fabric_target& at, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t id) {
+        peer& p = peers_[to];
+        if (to == group_.rank || forked() || p.reported) return posted::failed;
+        if (p.suspected_ns != 0 || p.left) return posted::would_block; // it will be told
+        const std::size_t bytes = first.size() + second.size();
+        if (bytes == 0) return posted::complete;
+        if (bytes > options_.eager_bytes) return put_long(to, at, first, second, id);
+        fabric_buffer* b = p.staged < share_of(staged_.most()) ? staged_.get() : nullptr;
+        if (b == nullptr) return posted::would_block;
+        if (!first.empty()) std::memcpy(b->memory, first.data(), first.size());
+        if (!second.empty()) std::memcpy(b->memory + first.size(), second.data(), second.size());
+        b->length = bytes;
+        if (!write(*b, to, at, ticket::data_of(p.kind))) return posted::would_block;
+        ++p.begun.of[p.kind];
+        return posted::complete;
     }
-    bool transmit(rank_t to, const fabric_piece& piece, std::uint64_t at, ticket::what kind) {
-        const fabric_region_card& place = peers_[to].place;
-        const fabric_result result =
-            device_->write(to, piece, place.address + at, place.key, ticket::make(kind, group_.rank));
+    // False: not now, or never; the buffer is free again.
+    bool write(fabric_buffer& b, rank_t to, const fabric_target& at, ticket::what kind) {
+        b.op.peer = to;
+        const bool taken = transmit(to, {{b.memory, b.length}, b.descriptor, &b.op}, at, kind);
+        if (!taken) return staged_.put(b), false;
+        ++peers_[to].staged;
+        if (peers_[to].left) staged_.raise_limit(1);
+        return true;
+    }
+    bool transmit(rank_t to, const fabric_piece& piece, const fabric_target& at, ticket::what kind) {
+        const fabric_result result = device_->write(to, piece, at.address, at.key, ticket::make(kind, group_.rank));
         if (result == fabric_result::broken && !meeting_) suspect(to);
         if (result == fabric_result::ok) ++peers_[to].flying;
         return result == fabric_result::ok;
@@ -201,7 +222,7 @@ private:
         fabric_buffer* b = staged_.get(true);
         if (b == nullptr) return false;
         std::memcpy(b->memory, &word, b->length = sizeof word);
-        return write(*b, to, std::uint64_t{64} * group_.rank + 8 * (kind - ticket::hello), kind);
+        return write(*b, to, place_of(to, std::uint64_t{64} * group_.rank + 8 * (kind - ticket::hello)), kind);
     }
     std::uint64_t word_of(rank_t from, ticket::what kind) noexcept {
         std::uint64_t word = 0;
@@ -211,24 +232,17 @@ private:
 
     // --- Long puts ---
 
-    BOUGH_COLD posted put_long(rank_t to, std::uint64_t offset, std::span<const std::byte> first,
+    BOUGH_COLD posted put_long(rank_t to, const fabric_target& at, std::span<const std::byte> first,
                                std::span<const std::byte> second, std::uint64_t id) {
-        if (transfers_.size() == most_transfers) return posted::would_block;
-        auto t = std::make_unique<transfer>();
-        t->op.kind = fabric_op::what::push;
-        t->op.peer = to;
-        t->id = id;
-        t->offset = offset;
-        t->from = first.empty() ? second : first;
-        t->owned = !first.empty() && !second.empty();
-        if (t->owned) {
-            t->whole.assign(first.begin(), first.end());
-            t->whole.insert(t->whole.end(), second.begin(), second.end());
-            t->from = t->whole;
-        }
+        std::size_t all = 0, to_it = 0;
+        for (const auto& t : transfers_)
+            if (!t->over) ++all, to_it += t->op.peer == to;
+        if (all >= most_transfers || to_it >= share_of(most_transfers)) return posted::would_block;
+        auto t = std::make_unique<transfer>(to, at, first, second, id, long_puts_);
         if (!device_->register_memory(t->from, Device::writes_from, t->memory)) return posted::would_block;
         const posted result = t->owned ? posted::complete : posted::pending;
         transfers_.push_back(std::move(t));
+        ++long_puts_;
         ++peers_[to].waiting;
         push(*transfers_.back());
         return result;
@@ -238,15 +252,13 @@ private:
         peer& p = peers_[t.op.peer];
         t.piece = std::min<std::uint64_t>(t.from.size() - t.moved, device_->most_bytes());
         const fabric_piece piece{t.from.subspan(t.moved, t.piece), Device::descriptor(t.memory), &t.op};
-        t.flying = transmit(t.op.peer, piece, lines_bytes() + t.offset + t.moved, ticket::data);
+        t.flying = transmit(t.op.peer, piece, {t.to.address + t.moved, t.to.key}, ticket::data_of(p.kind));
         if (!t.flying) return void(stalled_ = true);
-        ++p.begun;
-        if (t.moved + t.piece == t.from.size()) {
-            --p.waiting;
-            for (open_flush& f : flushes_)
-                if (f.behind == &t) f.behind = nullptr, f.upto = p.begun;
-            ask(t.op.peer);
-        }
+        ++p.begun.of[p.kind];
+        if (!t.is_under_way()) return;
+        --p.waiting;
+        flushes_.count(t.op.peer, p.begun.all(), [this](const open_flush& f) { return is_waiting(f); });
+        ask(t.op.peer);
     }
     void pushed(transfer& t, bool well) {
         t.flying = false;
@@ -255,7 +267,8 @@ private:
         end(t, well ? errc::ok : errc::peer_dead);
         if (t.moved != t.from.size()) { // nothing of it will be under way, so no flush may wait for that
             --peers_[t.op.peer].waiting;
-            end_flushes(errc::peer_dead, [&](const open_flush& f) { return f.behind == &t; });
+            flushes_.end(errc::peer_dead, ready_,
+                         [&](const open_flush& f) { return f.to == t.op.peer && f.before > t.number; });
         }
         std::erase_if(transfers_, [&](const auto& x) { return x.get() == &t; });
     }
@@ -263,20 +276,10 @@ private:
         if (std::exchange(t.over, true) || t.owned) return;
         ready_.push_back({.what = event::kind::complete, .code = code, .peer = t.op.peer, .id = t.id});
     }
-    const transfer* last_transfer_to(rank_t to) const noexcept {
-        const transfer* last = nullptr;
-        for (const auto& t : transfers_)
-            if (t->op.peer == to && t->moved + (t->flying ? t->piece : 0) != t->from.size()) last = t.get();
-        return last;
-    }
-
-    // Of those of which f says true.
-    template <class F>
-    void end_flushes(errc code, const F& f) {
-        std::erase_if(flushes_, [&](const open_flush& o) {
-            const bool over = f(o);
-            if (over) ready_.push_back({.what = event::kind::complete, .code = code, .peer = o.to, .id = o.id});
-            return over;
+    // For a long put that was made before it, and of which more is to be handed to the device.
+    bool is_waiting(const open_flush& f) const noexcept {
+        return std::any_of(transfers_.begin(), transfers_.end(), [&f](const auto& t) {
+            return t->op.peer == f.to && f.before > t->number && !t->is_under_way();
         });
     }
 
@@ -285,19 +288,17 @@ private:
     // Puts the next question, if a flush needs one.
     void ask(rank_t to) {
         peer& p = peers_[to];
-        std::uint64_t upto = 0;
-        for (const open_flush& f : flushes_)
-            if (f.to == to && f.behind == nullptr && f.upto > p.known_landed) upto = f.upto;
-        if (upto == 0 || p.asked != 0) return;
-        p.asks = !say(to, ticket::question, upto);
-        if (p.asks)
-            stalled_ = true;
-        else
-            p.asked = upto;
+        if (p.asked != 0 || !flushes_.asks(to, p.known_landed)) return;
+        const std::uint64_t word = p.begun.question(p.kind);
+        p.asks = !say(to, ticket::question, word);
+        if (p.asks) return void(stalled_ = true);
+        p.asked = word;
+        p.asked_begun = p.begun.all();
+        p.kind ^= 1;
     }
     void answer(rank_t to) {
         peer& p = peers_[to];
-        if (p.question == 0 || p.landed < p.question) return;
+        if (p.question == 0 || !p.landed.answers(p.question)) return;
         p.answers = !say(to, ticket::answer, p.question);
         if (p.answers)
             stalled_ = true;
@@ -306,11 +307,10 @@ private:
     }
     void answered(rank_t from) {
         peer& p = peers_[from];
-        p.known_landed = std::max(p.known_landed, std::min(word_of(from, ticket::answer), p.begun));
+        if (p.asked == 0 || word_of(from, ticket::answer) != p.asked) return; // nonsense
+        p.known_landed = p.asked_begun;
         p.asked = 0;
-        end_flushes(errc::ok, [&](const open_flush& f) {
-            return f.to == from && f.behind == nullptr && f.upto <= p.known_landed;
-        });
+        flushes_.landed(from, p.known_landed, ready_);
         ask(from);
     }
     // Whatever the device did not take.
@@ -318,6 +318,7 @@ private:
         stalled_ = false;
         for (rank_t r = 0; r != group_.size; ++r) {
             peer& p = peers_[r];
+            if (p.suspected_ns == 0 && p.says_heard) stalled_ |= p.says_heard = !say(r, ticket::bye_heard, 1);
             if (p.left || p.suspected_ns != 0) continue;
             if (p.asks) ask(r);
             if (p.answers) answer(r);
@@ -345,11 +346,16 @@ private:
     }
     void ended(fabric_op& op, bool well) {
         if (op.kind == fabric_op::what::receive) return received_.put(received_[op.index]), void(refill());
-        if (!well && meeting_ && op.peer < group_.size) peers_[op.peer].greets = true; // again
+        if (!well && meeting_ && op.peer < group_.size) peers_[op.peer].greets = !peers_[op.peer].left; // again
         if (!well && !meeting_ && op.peer < group_.size) suspect(op.peer);
         if (op.kind == fabric_op::what::injected) return; // a probe
-        --peers_[op.peer].flying;
-        if (op.kind == fabric_op::what::frame) return staged_.put(staged_[op.index]);
+        peer& p = peers_[op.peer];
+        --p.flying;
+        if (op.kind == fabric_op::what::frame) {
+            --p.staged;
+            if (p.left) staged_.lower_limit(1);
+            return staged_.put(staged_[op.index]);
+        }
         pushed(reinterpret_cast<transfer&>(op), well);
     }
     void written(const fabric_done& e) {
@@ -360,9 +366,10 @@ private:
         p.quiet = 0;
         switch (ticket::kind_of(e.ticket)) {
         case ticket::data:
-            ++p.landed;
+        case ticket::data_too:
+            ++p.landed.of[ticket::kind_of(e.ticket) == ticket::data ? 0 : 1];
             if (p.question != 0) answer(from);
-            if (p.leaves && p.landed >= p.last) lose(from);
+            if (p.leaves && p.landed.all() >= p.last) lose(from);
             return;
         case ticket::hello: p.met = true; return;
         case ticket::question: p.question = word_of(from, ticket::question); return answer(from);
@@ -371,8 +378,9 @@ private:
         case ticket::bye:
             p.last = word_of(from, ticket::bye);
             p.leaves = true;
-            (void)say(from, ticket::bye_heard, 1); // at best
-            if (p.landed >= p.last) lose(from);
+            p.says_heard = !say(from, ticket::bye_heard, 1);
+            stalled_ |= p.says_heard;
+            if (p.landed.all() >= p.last) lose(from);
         }
     }
     // Receives that writes use up, where they do.
@@ -431,19 +439,20 @@ private:
     BOUGH_COLD void lose(rank_t r) {
         peer& p = peers_[r];
         if (std::exchange(p.left, true)) return;
+        staged_.raise_limit(p.staged); // they may never end, and the living need some
         p.left_ns = steady_now_ns();
         if (p.suspected_ns != 0) --suspects_;
         p.asks = p.answers = p.says_bye = false;
         for (auto& t : transfers_)
             if (t->op.peer == r) end(*t, errc::peer_dead);
         std::erase_if(transfers_, [r](const auto& t) { return t->op.peer == r && !t->flying; });
-        end_flushes(errc::peer_dead, [r](const open_flush& f) { return f.to == r; });
+        flushes_.end(errc::peer_dead, ready_, [r](const open_flush& f) { return f.to == r; });
         ready_.push_back({.what = event::kind::lost, .code = errc::peer_dead, .peer = r});
     }
 
     void say_bye(rank_t r) {
         peer& p = peers_[r];
-        p.says_bye = p.waiting != 0 || !say(r, ticket::bye, p.begun);
+        p.says_bye = p.waiting != 0 || !say(r, ticket::bye, p.begun.all());
         stalled_ |= p.says_bye;
     }
     // What was put goes out, then everybody is told; both take no longer than `linger_ns`.
@@ -452,16 +461,9 @@ private:
         const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
         for (rank_t r = 0; r != group_.size; ++r)
             if (r != group_.rank && !peers_[r].left) say_bye(r);
-        // Nobody waits for what is under way to the dead: some providers never say that it failed. One that has left waits
-        // for the word that it was heard, but not for long.
-        const auto is_done = [](const peer& p, std::uint64_t now) {
-            if (p.left && (p.suspected_ns != 0 || now - p.left_ns > grace_ns)) return true;
-            return (p.left || p.heard || p.leaves) && !p.says_bye && p.flying == 0;
-        };
-        const auto all_done = [&](std::uint64_t now) {
-            rank_t r = 0;
-            while (r != group_.size && (r == group_.rank || is_done(peers_[r], now))) ++r;
-            return r == group_.size;
+        peers_[group_.rank].left = true; // waits for nobody
+        const auto all_done = [this](std::uint64_t now) {
+            return std::all_of(peers_.begin(), peers_.end(), [&](const peer& p) { return p.is_done(now, grace_ns); });
         };
         std::array<event, 8> events;
         for (std::uint64_t now = steady_now_ns(); !all_done(now) && now < last; now = steady_now_ns())
@@ -477,13 +479,15 @@ private:
     std::unique_ptr<line[]> memory_; // a line for each peer, then the region
     std::unique_ptr<Device> device_;
     typename Device::memory registered_;
+    exposures exposed_;
     fabric_buffers<Device> staged_, received_;
     std::vector<std::unique_ptr<transfer>> transfers_; // their places stay: the device points to them
-    std::vector<open_flush> flushes_;
+    fabric_flushes flushes_;
     std::vector<peer> peers_;
     std::vector<event> ready_; // that are not handed over yet
     fabric_watch watch_;
     std::uint64_t bytes_;
+    std::uint64_t long_puts_ = 1; // the number of the next
     std::uint64_t looked_ns_ = 0, probed_ns_ = 0;
     std::uint32_t idle_ = 0, suspects_ = 0;
     bool stalled_ = false; // something waits for the device

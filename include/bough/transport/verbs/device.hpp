@@ -71,7 +71,11 @@ public:
     std::size_t most_receives() const noexcept { return most_receives_; }
     std::size_t most_injected() const noexcept { return most_inlined_; }
 
-    status describe(fabric_card& card) {
+    status describe(fabric_card& card, rank_t ranks) {
+        peers_ = std::vector<peer>(ranks);
+        const std::size_t count = std::min<std::size_t>(ranks, most_wire_up_bytes / sizeof(std::uint32_t));
+        numbers_ = {std::vector<std::uint32_t>(count), std::vector<std::uint32_t>(count * ranks),
+                    std::vector<std::uint32_t>(ranks)};
         std::random_device random;
         port_.address.first_packet = random() & 0xff'ffff;
         static_assert(sizeof(verbs_address) <= fabric_card::most_address_bytes);
@@ -79,36 +83,27 @@ public:
         return {};
     }
 
-    // A connection to every rank. Its numbers go round first; last of all, that each rank is ready to be talked to.
+    // A connection to every rank, whose numbers go round. A rank that fails takes part all the same.
     template <WireUp W>
     status connect(W& wire, std::span<const fabric_card> cards, rank_t me, std::uint64_t last_ns) {
-        const auto exchange = [&](std::span<const std::uint32_t> mine, std::span<std::uint32_t> all) {
-            return wire.exchange(std::as_bytes(mine), std::as_writable_bytes(all), time_left(steady_now_ns(), last_ns));
-        };
         const std::size_t size = cards.size();
         status mine = make_queues(size, me);
-        if (!mine) mine = try_memory(size);
-        std::vector<std::uint32_t> theirs(size); // the numbers of the others' ends
-        constexpr std::size_t at_once = most_wire_up_bytes / sizeof(std::uint32_t);
-        for (std::size_t first = 0; first < size; first += at_once) {
-            const std::size_t count = std::min(at_once, size - first);
-            std::vector<std::uint32_t> numbers(count), all(count * size);
+        auto [some, all, theirs] = std::exchange(numbers_, {});
+        for (std::size_t first = 0; first < size; first += some.size()) {
+            const std::size_t count = std::min(some.size(), size - first);
             for (std::size_t i = 0; i != count; ++i)
-                if (peers_[first + i].queue) numbers[i] = peers_[first + i].queue->qp_num;
-            if (const status bad = exchange(numbers, all)) return bad;
+                some[i] = peers_[first + i].queue ? peers_[first + i].queue->qp_num : 0;
+            if (const status bad = wire.exchange(std::as_bytes(std::span(some).first(count)),
+                                                 std::as_writable_bytes(std::span(all).first(count * size)),
+                                                 time_left(steady_now_ns(), last_ns)))
+                return bad;
             if (me < first || me >= first + count) continue;
             for (std::size_t r = 0; r != size; ++r) theirs[r] = all[r * count + (me - first)];
         }
-        for (std::size_t r = 0; r != size && !mine; ++r) // a number is 0: that rank says why below
+        for (std::size_t r = 0; r != size && !mine; ++r) // a number is 0: that rank says why, when all say how it went
             if (r != me && theirs[r] != 0 && (mine = connect_queue(*peers_[r].queue, cards[r], theirs[r])))
                 mine.peer = static_cast<rank_t>(r);
-        std::vector<std::uint32_t> codes(size);
-        const auto code = static_cast<std::uint32_t>(mine.code);
-        if (const status bad = exchange(std::span(&code, 1), codes)) return bad;
-        if (mine) return mine;
-        for (rank_t r = 0; r != size; ++r)
-            if (codes[r] != 0) return {.code = errc::peer_aborted, .cause = static_cast<errc>(codes[r]), .peer = r};
-        return {};
+        return mine;
     }
 
     bool register_memory(std::span<const std::byte> bytes, std::uint64_t use, memory& registered) {
@@ -193,6 +188,11 @@ private:
         std::uint32_t under_way = 0; // sends whose end the card has not told
         fabric_op injected{};        // of all that have no operation of their own
     };
+    struct numbers {                       // of connections, while they go round
+        std::vector<std::uint32_t> some;   // of this rank's ends
+        std::vector<std::uint32_t> all;    // of every rank's, as many
+        std::vector<std::uint32_t> theirs; // of the ends that this rank's are connected to
+    };
 
     static std::uint32_t to_network(std::uint32_t x) noexcept {
         if constexpr (std::endian::native == std::endian::big) return x;
@@ -239,7 +239,6 @@ private:
     }
 
     status make_queues(std::size_t size, rank_t me) {
-        peers_ = std::vector<peer>(size);
         const auto others = static_cast<std::uint32_t>(size - 1);
         const std::uint32_t room = most_completions_ > most_receives_ ? most_completions_ - most_receives_ : 0;
         deep_ =
@@ -255,13 +254,6 @@ private:
             if (const status bad = make_queue(peers_[r].queue)) return bad;
         }
         return {};
-    }
-    // Whether as much can be registered as this group's receives take: often that is limited (ulimit -l).
-    status try_memory(std::size_t size) {
-        const std::size_t most = std::min<std::size_t>(most_receives_, (size - 1) * (options_.window + 4));
-        std::vector<std::byte> bytes(most * (options_.eager_bytes + 64));
-        if (memory tried; bytes.empty() || register_memory(bytes, receives, tried)) return {};
-        return {.code = errc::no_resources, .argument = "eager_bytes, window: so much memory may not be registered"};
     }
     status make_queue(unique_ibv<ibv_qp>& queue) {
         ibv_qp_init_attr made{};
@@ -324,6 +316,7 @@ private:
     unique_ibv<ibv_cq> completions_;
     unique_ibv<ibv_srq> receives_;
     std::vector<peer> peers_;
+    numbers numbers_;
 };
 
 } // namespace bough::detail
