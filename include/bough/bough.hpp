@@ -77,6 +77,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/fold.hpp>
 #include <bough/core/freeze.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/remote_words.hpp>
@@ -107,6 +108,7 @@
 #include <bough/gather.hpp>
 #include <bough/group.hpp>
 #include <bough/linger.hpp>
+#include <bough/low_latency.hpp>
 #include <bough/measure.hpp>
 #include <bough/measure_heterogeneous.hpp>
 #include <bough/measure_remote_writes.hpp>

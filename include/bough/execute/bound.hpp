@@ -8,6 +8,7 @@
 #ifndef BOUGH_EXECUTE_BOUND_HPP
 #define BOUGH_EXECUTE_BOUND_HPP
 
+#include <bough/core/fold.hpp>
 #include <bough/execute/bound_view.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/plan.hpp>
@@ -39,10 +40,6 @@ struct bound_schedule {
 };
 
 namespace detail {
-
-constexpr std::uint16_t fold16(std::uint64_t h) noexcept {
-    return static_cast<std::uint16_t>(h ^ (h >> 16) ^ (h >> 32) ^ (h >> 48));
-}
 
 // A hash of steps: the same on every rank that was given the same ones.
 constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> steps) noexcept {

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSL-1.0
+// Short messages by remote writes, one a call from each rank to each other, whose flag lies in the line of the data: what
+// bough::low_latency is made of.
+//
+// A region: a word of each peer that says that it has given up | two slots of each peer, for even and odd calls. A slot is filled from
+// the bottom: | ... | payload | gap | word |; the word is the number of the call and what sort of call it is.
+// There are no credits. A rank begins call n only when it has read all that it was sent in call n - 1, and every form sends what
+// a rank has to wait for only after its own call n - 1 has ended: so who is at call n knows that the slots of call n - 2 are read.
+#ifndef BOUGH_DETAIL_FLAGGED_LINES_HPP
+#define BOUGH_DETAIL_FLAGGED_LINES_HPP
+
+#include <bough/concepts/explain_remote_write_transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/remote_words.hpp>
+#include <bough/core/status.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+struct flagged_layout {
+    rank_t ranks = 1;
+    std::uint32_t most_bytes = 0;
+
+    static constexpr std::uint64_t longest_gap = 56;
+    static constexpr std::uint64_t lines(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
+    static constexpr std::uint64_t given_up(rank_t by) noexcept { return 8 * std::uint64_t{by}; }
+    constexpr std::uint64_t slot_bytes() const noexcept { return lines(most_bytes + 8); }
+    // Behind the slot of a sender for calls of a parity.
+    constexpr std::uint64_t end(rank_t sender, std::uint32_t parity) const noexcept {
+        return lines(given_up(ranks)) + slot_bytes() * (2 * std::uint64_t{sender} + parity + 1);
+    }
+    constexpr std::uint64_t bytes() const noexcept { return end(ranks - 1, 1); }
+};
+
+// What sort of call it is, in half a word: count, op, type.
+struct flagged_call {
+    static constexpr std::uint32_t most_count = (1u << 14) - 1;
+
+    static constexpr std::uint32_t make(std::uint64_t count, std::uint32_t op, std::uint32_t type) noexcept {
+        return static_cast<std::uint32_t>(count) << 18 | (op & 0x3ff) << 8 | (type & 0xff);
+    }
+    static constexpr status difference(std::uint32_t mine, std::uint32_t theirs) noexcept {
+        status s{.code = errc::call_mismatch};
+        const auto differs = [&](mismatch what, std::uint32_t from, std::uint32_t bits) {
+            s.mine = mine >> from & ((1u << bits) - 1);
+            s.theirs = theirs >> from & ((1u << bits) - 1);
+            s.mismatch = what;
+            return s.mine != s.theirs;
+        };
+        if (!differs(mismatch::type, 0, 8) && !differs(mismatch::op, 8, 10)) differs(mismatch::count, 18, 14);
+        return s;
+    }
+};
+
+template <RemoteWriteTransport X>
+class flagged_lines {
+    static_assert(explain_remote_write_transport<X>());
+    static_assert(X::keeps_byte_order,
+                  "bough: a flag in the line of the data needs remote writes that keep the order of "
+                  "bytes (keeps_byte_order); over others take bough::one_sided");
+
+public:
+    flagged_lines(X writes, std::uint32_t most_bytes, std::uint64_t timeout_ns)
+        : x_(std::move(writes)), layout_{x_.size(), most_bytes}, timeout_ns_(timeout_ns), rank_(x_.rank()),
+          region_(x_.region()), gone_(x_.size(), 0) {
+        if constexpr (requires { x_.cores(); }) spins_ = x_.cores() < x_.size() ? 1 : most_spins;
+        if (region_.size() < layout_.bytes()) // so on all ranks
+            bad_ = invalid_argument("region: needs low_latency_bytes(size, options) bytes");
+        else if (!reserve(rank_, 0, layout_.bytes()))
+            fail({.code = errc::no_resources});
+    }
+    flagged_lines(flagged_lines&&) = default;
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return layout_.ranks; }
+    std::uint32_t most_bytes() const noexcept { return layout_.most_bytes; }
+    const X& writes() const noexcept { return x_; }
+    // Makes sure that there is memory for what goes to a peer.
+    void connect(rank_t to) {
+        if (bad_.code != errc::ok) return;
+        const std::uint64_t slots = layout_.end(rank_, 0) - layout_.slot_bytes();
+        if (!reserve(to, layout_.given_up(rank_), 8) || !reserve(to, slots, 2 * layout_.slot_bytes()))
+            fail({.code = errc::no_resources, .peer = to});
+    }
+
+    // The next call; how it cannot begin, if so.
+    BOUGH_ALWAYS_INLINE const status* begin(std::uint32_t call) {
+        if (bad_.code != errc::ok || forked()) [[unlikely]]
+            return refusal();
+        ++number_;
+        word_ = (number_ & 0xffff'ffffu) << 32 | call;
+        last_ns_ = 0;
+        return nullptr;
+    }
+    // The bytes may be changed when settle() has said so. False: the call has failed.
+    template <std::size_t Gap>
+    BOUGH_ALWAYS_INLINE bool post(rank_t to, std::span<const std::byte> bytes) {
+        auto& tail = own_->tails[number_ & 1];
+        tail.back() = word_;
+        const std::span<const std::byte> end = std::as_bytes(std::span(tail)).template last<Gap + 8>();
+        const std::uint64_t at = layout_.end(rank_, number_ & 1) - end.size() - bytes.size();
+        const posted p = x_.put(to, at, bytes, end, data_id);
+        return p == posted::complete || post_again(p, to, at, bytes, end);
+    }
+    // Where the bytes of a peer end, once they are there; the gap lies behind them. Null: the call has failed.
+    template <std::size_t Gap>
+    BOUGH_ALWAYS_INLINE const std::byte* await(rank_t from) {
+        const std::byte* const word = region_.data() + layout_.end(from, number_ & 1) - 8;
+        for (std::uint32_t k = 0; k != spins_; ++k)
+            if (remote_words::read(word) == word_) return word - Gap;
+        return await_long(from, word) ? word - Gap : nullptr;
+    }
+    // What was posted is not read any more.
+    BOUGH_ALWAYS_INLINE bool settle() { return pending_ == 0 || settle_long(); }
+
+    const status& failure() const noexcept { return bad_; }
+    // Ends the call, and all after it, here and, at the latest when they wait for this rank, on all others.
+    BOUGH_COLD void fail(const status& why) {
+        if (bad_.code != errc::ok) return;
+        bad_ = why;
+        bad_.operation = static_cast<std::uint32_t>(number_);
+        if (forked()) return;
+        own_->given_up = 1u << 8 | static_cast<unsigned>(why.cause == errc::ok ? why.code : why.cause);
+        for (rank_t r = 0; r != size(); ++r)
+            if (r != rank_ && gone_[r] == 0 && reserve(r, layout_.given_up(rank_), 8))
+                (void)x_.put(r, layout_.given_up(rank_), std::as_bytes(std::span(&own_->given_up, 1)), {}, data_id);
+    }
+
+private:
+    static constexpr std::uint64_t data_id = 1;
+    static constexpr std::uint32_t most_spins = 2000;
+
+    bool forked() const noexcept {
+        if constexpr (requires(const X& x) { x.forked(); })
+            return x_.forked();
+        else
+            return false;
+    }
+    bool reserve([[maybe_unused]] rank_t r, [[maybe_unused]] std::uint64_t at, [[maybe_unused]] std::uint64_t bytes) {
+        if constexpr (requires { x_.reserve(r, at, bytes); })
+            return x_.reserve(r, at, bytes);
+        else
+            return true;
+    }
+    BOUGH_COLD const status* refusal() {
+        if (forked())
+            refusal_ = {.code = errc::forked_child};
+        else if (number_ == 0) // as the group was made
+            refusal_ = bad_;
+        else
+            refusal_ = {.code = errc::group_poisoned,
+                        .cause = bad_.cause == errc::ok ? bad_.code : bad_.cause,
+                        .peer = bad_.peer,
+                        .operation = bad_.operation};
+        return &refusal_;
+    }
+    BOUGH_COLD bool post_again(posted p, rank_t to, std::uint64_t at, std::span<const std::byte> bytes,
+                               std::span<const std::byte> tail) {
+        for (std::uint32_t idle = 1; p == posted::would_block; ++idle) {
+            if (!look(idle)) return false;
+            p = x_.put(to, at, bytes, tail, data_id);
+        }
+        if (p == posted::failed) {
+            if (!aborted()) fail({.code = errc::peer_dead, .peer = to});
+            return false;
+        }
+        if (p == posted::pending) ++pending_;
+        return true;
+    }
+    BOUGH_COLD bool await_long(rank_t from, const std::byte* word) {
+        bool gone = false;
+        for (std::uint32_t idle = 1;; ++idle) {
+            const std::uint64_t now = remote_words::read(word);
+            if (now == word_) return true;
+            if (now >> 32 == word_ >> 32) {
+                status differs =
+                    flagged_call::difference(static_cast<std::uint32_t>(word_), static_cast<std::uint32_t>(now));
+                differs.peer = from;
+                return fail(differs), false;
+            }
+            if (gone) {
+                if (!aborted()) fail({.code = errc::peer_dead, .peer = from});
+                return false;
+            }
+            gone = gone_[from] != 0; // what it had put has landed: one more look
+            if (!look(idle)) return false;
+            if constexpr (WaitableRemoteWrites<X>)
+                x_.wait(idle, last_ns_,
+                        [&] { return remote_words::read(word) >> 32 == word_ >> 32 || who_gave_up() != no_rank; });
+        }
+    }
+    BOUGH_COLD bool settle_long() {
+        for (std::uint32_t idle = 1; pending_ != 0; ++idle)
+            if (!look(idle)) return false;
+        return true;
+    }
+    // What else may have happened. False: the call has failed.
+    bool look(std::uint32_t idle) {
+        std::array<event, 4> events;
+        const std::size_t found = x_.poll(events);
+        for (std::size_t i = 0; i != found; ++i) {
+            const event& e = events[i];
+            if (e.what == event::kind::lost) gone_[e.peer] = 1;
+            if (e.what == event::kind::complete) --pending_;
+        }
+        if (idle % 16 != 1) return true;
+        if (aborted()) return false;
+        const std::uint64_t now = x_.now_ns();
+        if (last_ns_ == 0) last_ns_ = deadline_after(now, timeout_ns_);
+        if (now < last_ns_) return true;
+        fail({.code = errc::deadline});
+        return false;
+    }
+    // A peer has given up, and so has this rank.
+    bool aborted() {
+        const rank_t r = who_gave_up();
+        if (r == no_rank) return false;
+        const std::uint64_t why = remote_words::read(region_.data() + layout_.given_up(r));
+        fail({.code = errc::peer_aborted, .cause = static_cast<errc>(why & 0xff), .peer = r});
+        return true;
+    }
+    rank_t who_gave_up() const noexcept {
+        rank_t r = 0;
+        while (r != size() && remote_words::read(region_.data() + layout_.given_up(r)) == 0) ++r;
+        return r == size() ? no_rank : r;
+    }
+
+    struct own_words {                                       // that puts under way read
+        std::array<std::array<std::uint64_t, 8>, 2> tails{}; // of even and odd calls
+        std::uint64_t given_up = 0;
+    };
+    std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // goes after x_
+    X x_;
+    flagged_layout layout_;
+    std::uint64_t number_ = 0, word_ = 0; // of the call
+    std::uint64_t timeout_ns_, last_ns_ = 0;
+    std::uint32_t spins_ = most_spins;
+    std::uint32_t pending_ = 0;
+    rank_t rank_;
+    std::span<std::byte> region_;
+    std::vector<unsigned char> gone_; // by rank
+    status bad_{}, refusal_{};
+};
+
+} // namespace bough::detail
+
+#endif

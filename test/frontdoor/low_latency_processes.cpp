@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// low_latency between processes: sums in every form, and who is killed is missed by all.
+#if defined(__linux__)
+#include "support/catch.hpp"
+#include "transport/shared_memory_world.hpp"
+#include <bough/low_latency.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/transport/remote_shared_memory.hpp>
+
+#include <csignal>
+#include <cstdint>
+#include <span>
+
+using namespace bough;
+using bough_test::processes;
+using bough_test::report;
+
+namespace {
+
+template <class W>
+low_latency<shared_memory_regions> group_of(W& wire, low_latency_form form) {
+    const low_latency_options options{.form = form, .k = 2};
+    return low_latency{shared_memory_regions{wire, {.region_bytes = low_latency_bytes(wire.size(), options)}}, options};
+}
+
+} // namespace
+
+TEST_CASE("low_latency: sums over processes, and a death in the middle") {
+    for (const low_latency_form form : {low_latency_form::flat, low_latency_form::doubling, low_latency_form::tree}) {
+        processes ranks(5, [&](auto& wire, report& told) {
+            auto group = group_of(wire, form);
+            const std::uint64_t me = group.rank();
+            for (std::uint64_t k = 0; k != 300; ++k) {
+                std::uint64_t x[2] = {k * 8 + me, me == 3 ? k : 0};
+                allreduce(group, std::span(x), plus{});
+                told.check(x[0] == 5 * 8 * k + 10 && x[1] == k);
+                if (k % 7 == 0) barrier(group);
+            }
+            if (me == 2) ::raise(SIGKILL);
+            status why;
+            for (int k = 0; k != 3 && !why; ++k) barrier(group, why);
+            told.result = why;
+            told.check((why.code == errc::peer_aborted ? why.cause : why.code) == errc::peer_dead);
+        });
+        ranks.wait();
+        CAPTURE(static_cast<int>(form));
+        for (const rank_t r : {0u, 1u, 3u, 4u}) CHECK((ranks.exit_code(r) == 0 && ranks.of(r).wrong == 0));
+        CHECK(ranks.exit_code(2) == 256 + SIGKILL);
+    }
+}
+
+TEST_CASE("low_latency: a forked child has no group") {
+    processes ranks(2, [](auto& wire, report& told) {
+        auto group = group_of(wire, low_latency_form::automatic);
+        barrier(group);
+        if (const pid_t child = ::fork(); child == 0) {
+            status why;
+            barrier(group, why);
+            ::_exit(why.code == errc::forked_child ? 0 : 1);
+        } else {
+            int result = 1;
+            ::waitpid(child, &result, 0);
+            told.check(result == 0);
+        }
+        barrier(group); // and its parent's is whole
+    });
+    ranks.wait();
+    for (const rank_t r : {0u, 1u}) CHECK((ranks.exit_code(r) == 0 && ranks.of(r).wrong == 0));
+}
+#endif
