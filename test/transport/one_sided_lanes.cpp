@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/joined_ends.hpp"
 #include "support/sample.hpp"
+#include "transport/pair_of_ends.hpp"
 #include <bough/core/deadline.hpp>
 #include <bough/testing/remote_write_conformance.hpp>
 #include <bough/testing/remote_write_threads.hpp>
@@ -21,47 +22,8 @@
 #include <vector>
 
 using namespace bough;
-
-namespace {
-
-template <class World>
-struct pair_of_ends {
-    using link = one_sided<typename World::endpoint>;
-    one_sided_options options;
-    World world;
-    std::vector<link> ends;
-    pair_of_ends(const one_sided_options& o, std::uint64_t seed = 1, std::uint64_t heap = 1 << 16)
-        : options(o), world(2, of_world(one_sided_bytes(2, o) + heap, seed)) {
-        for (rank_t r = 0; r != 2; ++r) ends.emplace_back(world.connect(r), o);
-    }
-    static auto of_world(std::uint64_t bytes, std::uint64_t seed) {
-        if constexpr (std::is_same_v<World, in_process_regions>)
-            return in_process_regions_options{.region_bytes = bytes};
-        else
-            return simulated_regions_options{.seed = seed, .region_bytes = bytes};
-    }
-    // The next event of an end, while the other polls too; none after a while.
-    std::optional<event> next(rank_t r) {
-        event e;
-        for (int i = 0; i != 20'000; ++i) {
-            if (kept[1 - r].has_value())
-                ends[1 - r].poll({}); // goes on with what it has to do
-            else if (ends[1 - r].poll(std::span(&e, 1)) == 1)
-                kept[1 - r] = e;
-            if (kept[r].has_value()) return std::exchange(kept[r], std::nullopt);
-            if (ends[r].poll(std::span(&e, 1)) == 1) return e;
-        }
-        return {};
-    }
-    std::optional<event> kept[2];
-};
-std::vector<std::byte> pattern(std::size_t bytes, unsigned seed = 1) {
-    std::vector<std::byte> p(bytes);
-    for (std::size_t i = 0; i != bytes; ++i) p[i] = static_cast<std::byte>(bough_test::mixed(seed * 1000 + i));
-    return p;
-}
-
-} // namespace
+using bough_test::pair_of_ends;
+using bough_test::pattern;
 
 TEST_CASE("remote writes: in_process_regions and shared_memory_regions keep the rules") {
     const auto in_process = [](rank_t n) {
@@ -266,70 +228,6 @@ TEMPLATE_TEST_CASE("one_sided: a long message lands where it is wanted", "", sim
         CHECK(two.world.violations() == 0);
         CHECK(two.world.strays() == 0);
     }
-}
-
-TEMPLATE_TEST_CASE("one_sided: what is exposed for longer is landed in, and nothing is exposed for a call", "",
-                   simulated_regions, scattered_regions) {
-    pair_of_ends<TestType> two({.blocks = 4, .block_bytes = 64});
-    const auto bytes = pattern(3000);
-    std::vector<std::byte> own(5000);
-    REQUIRE(two.ends[1].expose(own));
-    CHECK(two.world.exposed(1) == 1);
-    CHECK_FALSE(two.ends[1].expose({}));
-    for (const std::size_t from : {0u, 1u, 1999u, 2000u}) {
-        std::fill(own.begin(), own.end(), std::byte{0x77});
-        CHECK(two.ends[0].post_send(1, {}, bytes, 7) == posted::pending);
-        const auto arrived = two.next(1);
-        REQUIRE((arrived && arrived->bytes == 3000));
-        const std::span<std::byte> into = std::span(own).subspan(from, 3000);
-        CHECK(two.ends[1].take(arrived->id, into, 99) == posted::pending);
-        CHECK(two.world.exposed(1) == 1);
-        const auto taken = two.next(1);
-        REQUIRE((taken && taken->id == 99 && taken->code == errc::ok));
-        CHECK(std::equal(bytes.begin(), bytes.end(), into.begin()));
-        CHECK(std::count(own.begin(), own.end(), std::byte{0x77}) >= 2000); // beside it nothing changes
-        CHECK(std::all_of(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(from),
-                          [](std::byte b) { return b == std::byte{0x77}; }));
-        REQUIRE(two.next(0));
-    }
-    two.ends[1].conceal(own);
-    CHECK(two.world.exposed(1) == 0);
-}
-
-TEMPLATE_TEST_CASE("one_sided: a take ends, and its memory is concealed, when its sender dies", "", simulated_regions,
-                   scattered_regions) {
-    std::size_t torn = 0;
-    for (std::uint64_t seed = 1; seed != 60; ++seed) {
-        pair_of_ends<TestType> two({.blocks = 4, .block_bytes = 64}, seed);
-        const auto bytes = pattern(3000);
-        CHECK(two.ends[0].post_send(1, {}, bytes, 7) == posted::pending);
-        const auto arrived = two.next(1);
-        REQUIRE((arrived && arrived->bytes == 3000));
-        std::vector<std::byte> own(3000);
-        CHECK(two.ends[1].take(arrived->id, own, 99) == posted::pending);
-        CHECK(two.world.exposed(1) == 1);
-        for (std::uint64_t k = 0; k != bough_test::mixed(seed) % 300; ++k)
-            for (auto& end : two.ends) end.poll({});
-        two.world.crash(0);
-        bool lost = false, ended = false;
-        event e;
-        for (int i = 0; i != 20'000 && !(lost && ended); ++i) {
-            if (two.ends[1].poll(std::span(&e, 1)) == 0) continue;
-            lost |= e.what == event::kind::lost;
-            if (e.what != event::kind::complete) continue;
-            ended = true;
-            CHECK(two.world.exposed(1) == 0);
-            CHECK((e.code == errc::ok || e.code == errc::peer_dead));
-            CHECK((e.code != errc::ok || own == bytes));
-            torn += e.code != errc::ok && own != std::vector<std::byte>(3000);
-            std::fill(own.begin(), own.end(), std::byte{0x77});
-        }
-        CHECK((lost && ended));
-        for (int i = 0; i != 500; ++i) two.ends[1].poll({});
-        CHECK(std::count(own.begin(), own.end(), std::byte{0x77}) == 3000);
-        CHECK(two.world.strays() == 0);
-    }
-    CHECK(torn > 0); // some died amid it
 }
 
 TEMPLATE_TEST_CASE("one_sided: a take that is given up is touched no more", "", simulated_regions, scattered_regions) {

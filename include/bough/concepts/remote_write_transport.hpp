@@ -60,7 +60,7 @@ concept RemoteWriteTransport = requires(X& t, const X& c, rank_t to, std::uint64
     { c.now_ns() } -> std::same_as<std::uint64_t>;
 };
 
-// Memory of a rank, beside its region, that its peers may put into. For those who are told: no secret, but hard to hit by chance.
+// Memory of a rank, beside its region, that its peers may put into. For those who are told; a key is no secret.
 struct exposure {
     std::uint64_t place = 0; // of its first byte; the one behind it is at place + 1
     std::uint64_t key = 0;   // 0: none

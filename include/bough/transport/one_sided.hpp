@@ -110,7 +110,10 @@ public:
         return {};
     }
     // Pre: from allocate(), whole, and no message to it is under way.
-    void deallocate(std::span<std::byte> piece) { this->heap_.deallocate(piece); }
+    void deallocate(std::span<std::byte> piece) {
+        if (!this->may_be_written(piece)) return this->heap_.deallocate(piece);
+        this->kept_pieces_.push_back(piece); // until its silent sender says something, or is lost
+    }
 
     // Exposes memory of the caller's for as long as he likes, so that long messages that are taken into it land without a copy,
     // as if it were allocate()'s, and it is not exposed anew at each call. False: the transport cannot, or has no room.
@@ -269,14 +272,15 @@ private:
         case detail::put_kind::block:
             l.out.flying &= ~bit;
             if (outgoing& n = l.outgoing[i]; (l.open & bit) != 0 && n.now == outgoing::phase::flying)
-                n.now = outgoing::phase::done, n.code = e.code;
+                n.now = outgoing::phase::done, n.code = n.code == errc::ok ? e.code : n.code;
             break;
         case detail::put_kind::piece:
             l.pieces_out.flying &= ~bit;
             --l.outgoing[this->piece_of_[l.peer][i]].puts;
             break;
         case detail::put_kind::direct:
-            if (e.code != errc::ok && !l.gone) this->broken(l); // there is no such place
+            // The loss of a peer ends what is under way to it before it is told itself.
+            if (e.code != errc::ok && e.code != errc::peer_dead) this->judge_refused(l, i);
             [[fallthrough]];
         case detail::put_kind::state: l.outgoing[i].puts = 0; break;
         case detail::put_kind::want: l.want_flying &= ~bit; break;
@@ -333,8 +337,11 @@ private:
             }
             for (std::uint64_t open = l.open; open != 0; open &= open - 1) {
                 const auto i = static_cast<std::uint32_t>(std::countr_zero(open));
-                if (!l.gone) this->step(l, i);
                 outgoing& n = l.outgoing[i];
+                if (!l.gone)
+                    this->step(l, i);
+                else if (l.reported && !this->is_read(l, i))
+                    n.now = outgoing::phase::done;
                 if (n.now != outgoing::phase::done || found == events.size()) continue;
                 l.open &= ~(std::uint64_t{1} << i);
                 end(events[found++], l.peer, n.id, n.code);
@@ -377,10 +384,9 @@ private:
             std::erase(this->in_, &l);
             l.credit_due = l.credit_flying = l.fence_due = l.fence_flying = false;
             l.want_due = l.want_flying = l.stop_due = l.stop_flying = 0;
-            for (std::uint64_t open = l.open; open != 0; open &= open - 1) {
+            for (std::uint64_t open = l.open; open != 0; open &= open - 1) { // work() ends them when nobody reads them
                 outgoing& n = l.outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
                 if (n.now != outgoing::phase::done) n.code = n.code == errc::ok ? errc::peer_dead : n.code;
-                n.now = outgoing::phase::done;
             }
             if (l.open != 0 || l.using_ != 0) this->make_busy(l);
             events[found] = {};

@@ -100,6 +100,11 @@ protected:
         else
             return true;
     }
+    static bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) noexcept {
+        const auto from = reinterpret_cast<std::uintptr_t>(part.data()),
+                   begin = reinterpret_cast<std::uintptr_t>(whole.data());
+        return from >= begin && from - begin <= whole.size() && part.size() <= whole.size() - (from - begin);
+    }
     std::uint64_t place_of(std::span<const std::byte> bytes) const noexcept {
         return static_cast<std::uint64_t>(bytes.data() - region_.data());
     }
@@ -219,6 +224,7 @@ protected:
     std::vector<lane*> busy_;
     std::uint64_t expose_bytes_;
     std::vector<lent_memory> lent_;
+    std::vector<std::span<std::byte>> kept_pieces_; // given back, but a silent peer may still write there
     std::vector<std::array<std::uint32_t, one_sided_layout::pieces>> piece_of_; // whose bytes are in a piece that flies
     shared_heap heap_;
 };

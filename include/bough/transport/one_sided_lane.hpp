@@ -104,8 +104,9 @@ struct one_sided_outgoing {
     exposure place{};
     one_sided_said state{};
     std::uint32_t ticket = 0;
-    std::uint32_t puts = 0;  // of its bytes that are not complete
-    std::uint64_t fence = 0; // that must be over before it goes on
+    std::uint32_t refused = 0; // how often the place where it is wanted was
+    std::uint32_t puts = 0;    // of its bytes that are not complete
+    std::uint64_t fence = 0;   // that must be over before it goes on
 };
 
 // A message of the peer's that has not been used up.
@@ -120,13 +121,15 @@ struct one_sided_incoming {
     };
     phase now = phase::none;
     bool over = false;      // its event is due, and has this code:
-    bool cancelled = false; // its taker does not want it any more
+    bool cancelled = false; // its taker does not want it any more,
+    bool given_up = false;  // and has been told, though its sender has said nothing
     bool told = false;      // there was an event
     errc code = errc::ok;
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0, got = 0, id = 0;
     std::byte* into = nullptr;
-    exposure exposed{}; // for this message
+    exposure exposed{};            // for this message
+    std::uint64_t patience_ns = 0; // of one that is cancelled: until when its sender is waited for
     std::uint32_t ticket = 0;
     one_sided_want want{};
     one_sided_said stop{};

@@ -3,6 +3,7 @@
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
 
+#include <bough/core/deadline.hpp>
 #include <bough/transport/one_sided_sending.hpp>
 
 #include <bit>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace bough::detail {
 
@@ -21,6 +23,8 @@ protected:
     using sending::ordered, sending::long_mark;
     using sending::sending;
     using typename sending::counter, typename sending::incoming, typename sending::lane;
+
+    static constexpr std::uint64_t silence_ns = 100'000'000;
 
     std::uint32_t state_of(const lane& l, std::uint32_t i) const noexcept {
         std::uint64_t word = 0;
@@ -77,12 +81,11 @@ protected:
     bool find_place(incoming& n, std::span<std::byte> into, exposure& to) {
         if (this->heap_.contains(into)) return to = {this->place_of(into), 0}, true;
         if constexpr (ExposingRemoteWrites<X>) {
-            for (const auto& m : this->lent_) {
-                if (m.memory.data() > into.data() || into.data() + into.size() > m.memory.data() + m.memory.size())
-                    continue;
-                to = {m.at.place + static_cast<std::uint64_t>(into.data() - m.memory.data()), m.at.key};
-                return true;
-            }
+            for (const auto& m : this->lent_)
+                if (this->lies_in(into, m.memory)) {
+                    to = {m.at.place + static_cast<std::uint64_t>(into.data() - m.memory.data()), m.at.key};
+                    return true;
+                }
             if (this->expose_bytes_ == 0 || into.size() < this->expose_bytes_) return false;
             to = n.exposed = this->x_.expose(into);
         }
@@ -93,9 +96,34 @@ protected:
         if constexpr (ExposingRemoteWrites<X>)
             if (n.exposed) this->x_.conceal(std::exchange(n.exposed, {}));
     }
+    // Who has cancelled what lands directly waits until its sender says that it will not write there any more. But a sender may
+    // say nothing for ever: then it is not waited for any longer. Memory that was exposed for the message is concealed; other
+    // memory is kept from being used for something else (deallocate).
+    bool is_silent(incoming& n) noexcept {
+        const std::uint64_t now = this->x_.now_ns();
+        if (n.patience_ns == 0) n.patience_ns = deadline_after(now, silence_ns);
+        return now >= n.patience_ns;
+    }
+    // Whether a sender that was not waited for any longer may still write there.
+    bool may_be_written(std::span<const std::byte> piece) const noexcept {
+        for (const lane* l : this->busy_)
+            for (std::uint64_t used = l->using_; used != 0; used &= used - 1) {
+                const incoming& n = l->incoming[static_cast<std::uint32_t>(std::countr_zero(used))];
+                if (n.given_up && n.now == incoming::phase::direct && sending::lies_in({n.into, 1}, piece)) return true;
+            }
+        return false;
+    }
+    void free_kept_pieces() {
+        std::erase_if(this->kept_pieces_, [this](std::span<std::byte> piece) {
+            const bool free = !may_be_written(piece);
+            if (free) this->heap_.deallocate(piece);
+            return free;
+        });
+    }
     // The block may have another message.
     void give_back(lane& l, std::uint32_t i) {
         l.incoming[i].now = incoming::phase::none;
+        if (std::exchange(l.incoming[i].given_up, false)) this->free_kept_pieces();
         const std::uint32_t due = l.in.order.release(i, l.in.mask) - l.in.credited;
         if (due >= this->batch_ || (Protocol::in_need && due != 0 && l.in.seen - l.in.credited > l.in.mask)) credit(l);
     }
@@ -170,8 +198,10 @@ protected:
             if (state == lent_state::taken_back) take_pieces(l); // those before it
             const bool all = n.now == incoming::phase::pieces ? n.got == n.bytes : state == lent_state::landed;
             end |= all || state == lent_state::taken_back;
-            if (end && !n.over && !n.told) {
+            const bool silent = !end && n.cancelled && n.now == incoming::phase::direct && !n.told && is_silent(n);
+            if ((end || silent) && !n.over && !n.told) {
                 conceal(n);
+                n.given_up = silent;
                 n.over = true;
                 n.code = all           ? errc::ok
                          : l.reported  ? errc::peer_dead

@@ -82,8 +82,8 @@ protected:
                 n.puts = result == posted::pending ? 1 : 0;
                 n.now = phase::landing;
                 if constexpr (!ordered) n.fence = l.next_fence();
-            } else if (result == posted::failed && !l.gone) {
-                return this->broken(l); // there is no such place
+            } else if (result == posted::failed && n.refused++ != 0) { // and since then nobody was lost
+                return judge_refused(l, i);
             }
         }
         if (n.now == phase::landing && n.puts == 0 && l.fenced(n.fence)) tell(n, lent_state::landed);
@@ -99,6 +99,17 @@ protected:
         }
         // The block may have another message only when this one's state has landed.
         if (n.now == phase::settling && n.puts == 0 && l.fenced(n.fence)) n.now = phase::done;
+    }
+    // A put was refused for ever: its receiver has given up, or there never was such a place.
+    BOUGH_COLD void judge_refused(lane& l, std::uint32_t i) {
+        if (l.gone) return;
+        if (!this->says(l.here + this->layout_.stop_at(i), l.outgoing[i].ticket)) return this->broken(l);
+        revoke(l, l.outgoing[i], errc::ok);
+    }
+    // Whether something that is under way reads the message.
+    static bool is_read(const lane& l, std::uint32_t i) noexcept {
+        const outgoing& n = l.outgoing[i];
+        return n.puts != 0 || (n.now == outgoing::phase::flying && (l.out.flying >> i & 1) != 0);
     }
     void read_want(lane& l, std::uint32_t i) {
         outgoing& n = l.outgoing[i];

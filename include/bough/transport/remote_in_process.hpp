@@ -19,9 +19,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <thread>
 #include <utility>
@@ -53,8 +53,9 @@ private:
     struct alignas(64) rank_state {
         std::unique_ptr<line[]> region;
         std::atomic<bool> gone{false}, taken{false};
-        std::shared_mutex door; // of what is exposed: shared by who puts there
+        std::mutex door; // of what is exposed
         detail::exposed_memory exposed;
+        std::deque<std::atomic<std::uint32_t>> copies; // that are being made into it, by index
     };
     struct world {
         world(rank_t n, const in_process_regions_options& o) : options(o), ranks(n) {
@@ -72,17 +73,15 @@ private:
 class in_process_regions::endpoint {
 public:
     static constexpr bool keeps_byte_order = true;
+    static constexpr bool completes_at_once = true;
 
     endpoint(endpoint&&) = default;
     endpoint& operator=(endpoint&&) = delete;
     ~endpoint() {
-        if (!world_) return;
-        {
-            const std::unique_lock lock(mine().door);
-            mine().exposed.conceal_all();
-        }
-        world_->ranks[rank_].gone.store(true, std::memory_order_release);
+        if (!world_ || forked()) return;
+        mine().gone.store(true, std::memory_order_release); // a put that fails for what comes now finds that
         world_->departures.fetch_add(1, std::memory_order_release);
+        for (std::uint32_t i = 0; i != mine().exposed.entries(); ++i) conceal(mine().exposed.at(i));
     }
 
     rank_t rank() const noexcept { return rank_; }
@@ -101,21 +100,39 @@ public:
     }
 
     exposure expose(std::span<std::byte> memory) {
-        const std::unique_lock lock(mine().door);
-        return mine().exposed.expose(memory);
+        if (forked()) return {};
+        const std::lock_guard lock(mine().door);
+        const exposure made = mine().exposed.expose(memory);
+        while (made && mine().copies.size() <= mine().exposed.index_of(made)) mine().copies.emplace_back(0u);
+        return made;
     }
     // Waits for copies that are being made there.
     void conceal(const exposure& e) {
-        const std::unique_lock lock(mine().door);
-        mine().exposed.conceal(e);
+        if (forked()) return;
+        std::atomic<std::uint32_t>* copies = nullptr;
+        {
+            const std::lock_guard lock(mine().door);
+            if (!mine().exposed.hide(e)) return;
+            copies = &mine().copies[mine().exposed.index_of(e)];
+        }
+        while (copies->load(std::memory_order_acquire) != 0) std::this_thread::yield();
+        const std::lock_guard lock(mine().door);
+        mine().exposed.forget(e);
     }
     posted put_exposed(rank_t to, const exposure& at, std::span<const std::byte> bytes, std::uint64_t) {
-        if (to >= size() || to == rank_ || reported_[to] != 0) return posted::failed;
+        if (to >= size() || to == rank_ || reported_[to] != 0 || forked()) return posted::failed;
         rank_state& owner = world_->ranks[to];
-        const std::shared_lock lock(owner.door);
-        std::byte* const place = owner.exposed.find(at, bytes.size());
-        if (place == nullptr) return posted::failed;
+        std::byte* place = nullptr;
+        std::atomic<std::uint32_t>* copies = nullptr;
+        {
+            const std::lock_guard lock(owner.door);
+            place = owner.exposed.find(at, bytes.size());
+            if (place == nullptr) return posted::failed;
+            copies = &owner.copies[owner.exposed.index_of(at)];
+            copies->fetch_add(1, std::memory_order_relaxed);
+        }
         remote_words::land(place, bytes, {});
+        copies->fetch_sub(1, std::memory_order_release);
         return posted::complete;
     }
 

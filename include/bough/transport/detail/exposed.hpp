@@ -28,11 +28,18 @@ public:
     }
     // Of what is not exposed: nothing.
     void conceal(const exposure& e) noexcept {
-        if (find(e.key) == nullptr) return;
-        const auto i = static_cast<std::uint32_t>(e.key);
-        entries_[i].memory = {};
-        free_.push_back(i); // there is room: grow()
+        if (hide(e)) forget(e);
     }
+    // In two steps, for who has to wait between them: its key finds nothing any more; its entry may be had by another. False:
+    // it is not exposed.
+    bool hide(const exposure& e) noexcept {
+        if (find(e.key) == nullptr) return false;
+        entries_[index_of(e)].memory = {};
+        return true;
+    }
+    void forget(const exposure& e) noexcept { free_.push_back(index_of(e)); } // there is room: grow()
+    // Of all that are exposed no two have the same.
+    static constexpr std::uint32_t index_of(const exposure& e) noexcept { return static_cast<std::uint32_t>(e.key); }
     // Where `bytes` that are put there go; nullptr: they do not lie wholly in what is exposed.
     std::byte* find(const exposure& at, std::size_t bytes) const noexcept {
         const entry* e = find(at.key);
@@ -41,8 +48,14 @@ public:
         if (offset > e->memory.size() || bytes > e->memory.size() - offset) return nullptr;
         return e->memory.data() + offset;
     }
+    // Of which entry, if it is exposed.
+    exposure at(std::uint32_t index) const noexcept {
+        return entries_[index].memory.empty() ? exposure{}
+                                              : exposure{address_of(entries_[index].memory), key_of(index)};
+    }
+    std::uint32_t entries() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
     void conceal_all() noexcept {
-        for (std::uint32_t i = 0; i != entries_.size(); ++i) conceal({0, key_of(i)});
+        for (std::uint32_t i = 0; i != entries_.size(); ++i) conceal(at(i));
     }
     // How many are exposed.
     std::size_t size() const noexcept { return entries_.size() - free_.size(); }
