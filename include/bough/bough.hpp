@@ -79,6 +79,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/fold.hpp>
 #include <bough/core/freeze.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/slice.hpp>

@@ -60,16 +60,10 @@ public:
     // Pre: options equal on all ranks; the region has low_latency_bytes(size, options) bytes, and nobody else uses it. What is
     // wrong with them is the result of every call.
     explicit low_latency(X writes, const low_latency_options& options = {})
-        : lines_(std::move(writes), options.most_bytes, options.timeout_ns), k_(options.k),
+        : lines_(std::move(writes), options.most_bytes, options.timeout_ns, refused(options)), k_(options.k),
           form_(options.form == low_latency_form::automatic ? best_form(lines_.writes(), lines_.size())
                                                             : options.form) {
-        if (options.most_bytes < 8 || options.most_bytes > 8192)
-            lines_.fail(invalid_argument("most_bytes: must be 8 to 8192"));
-        else if (options.k < 1)
-            lines_.fail(invalid_argument("k: must be at least 1"));
-        scratch_.resize(lines_.most_bytes() / sizeof(block) + 1);
-        for (rank_t r = 0; r != size(); ++r)
-            if (r != rank()) lines_.connect(r);
+        if (!lines_.failure()) scratch_.resize(lines_.most_bytes() / sizeof(block) + 1);
     }
 
     rank_t rank() const noexcept { return lines_.rank(); }
@@ -87,18 +81,17 @@ public:
         static_assert(travels_as_bytes_v<T> && alignof(T) <= 64,
                       "bough: low_latency works on elements that travel as bytes, without a wire form");
         constexpr std::size_t gap = alignof(T) > 8 ? alignof(T) - 8 : 0; // so that a payload lies as its elements must
+        const call_signature s = detail::signature_of<T, O>(in.size(), 0);
+        if (const status* refused = lines_.begin(detail::flagged_call::make(in.size(), s.op, s.type))) return *refused;
         status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T));
-        if (!bad && (in.size_bytes() > most_bytes() - std::min<std::size_t>(gap, most_bytes()) ||
-                     in.size() > detail::flagged_call::most_count)) {
+        if (!bad && in.size_bytes() > most_bytes() - std::min<std::size_t>(gap, most_bytes())) {
             bad = invalid_argument("data: longer than the group's most_bytes");
             bad.code = errc::size_overflow;
         }
         if (bad) { // what the others wait for will not come
             lines_.fail(bad);
-            return bad;
+            return lines_.failure();
         }
-        const call_signature s = detail::signature_of<T, O>(in.size(), 0);
-        if (const status* refused = lines_.begin(detail::flagged_call::make(in.size(), s.op, s.type))) return *refused;
         if (size() == 1) {
             std::copy(in.begin(), in.end(), out.begin());
             return {};
@@ -120,6 +113,11 @@ private:
         std::byte bytes[64];
     };
 
+    static status refused(const low_latency_options& options) noexcept {
+        if (options.most_bytes < 8 || options.most_bytes > 8192)
+            return invalid_argument("most_bytes: must be 8 to 8192");
+        return options.k < 1 ? invalid_argument("k: must be at least 1") : status{};
+    }
     static low_latency_form best_form(const X& x, rank_t p) noexcept {
         std::uint32_t rounds = 0;
         while (p >> (rounds + 1) != 0) ++rounds;
@@ -150,8 +148,9 @@ private:
     BOUGH_ALWAYS_INLINE bool run_flat(std::span<const T> in, T* out, const O& op) {
         const rank_t me = rank(), p = size();
         const std::size_t n = in.size();
+        const std::span<const std::byte> mine = lines_.hold(std::as_bytes(in));
         for (rank_t r = me + 1; r != me + p; ++r)
-            if (!lines_.template post<Gap>(r < p ? r : r - p, std::as_bytes(in))) return false;
+            if (!lines_.template post<Gap>(r < p ? r : r - p, mine)) return false;
         const auto find = [&](rank_t r, const T*& value) {
             if (r == me) return value = in.data(), true;
             const std::byte* const end = lines_.template await<Gap>(r);
@@ -207,7 +206,7 @@ private:
     }
     template <std::size_t Gap, class T>
     bool send(rank_t to, std::span<T> x) {
-        return lines_.template post<Gap>(to, std::as_bytes(x));
+        return lines_.template post<Gap>(to, lines_.hold(std::as_bytes(x)));
     }
 
     // At each level the first of k + 1 subtrees, as its root knows them, takes in the others, which follow it.
@@ -226,9 +225,10 @@ private:
             const auto parent = static_cast<rank_t>(me - me % (step * wide));
             if (!send<Gap>(parent, x) || !receive<Gap>(parent, x)) return false;
         }
+        const std::span<const std::byte> sum = lines_.hold(std::as_bytes(x));
         while (step != 1) { // those with the largest subtrees first
             step /= wide;
-            if (!for_each_child([&](rank_t child) { return send<Gap>(child, x); })) return false;
+            if (!for_each_child([&](rank_t child) { return lines_.template post<Gap>(child, sum); })) return false;
         }
         return lines_.settle();
     }

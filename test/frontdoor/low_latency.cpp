@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -51,6 +50,7 @@ using plain = in_process_regions::endpoint;
 
 // Refuses every third put; of the others every second one is pending: its bytes are read later, when this end polls.
 struct tardy : plain {
+    static constexpr bool completes_at_once = false;
     struct put_later {
         rank_t to;
         std::uint64_t offset, id;
@@ -255,13 +255,16 @@ TEST_CASE("low_latency: what goes wrong on one rank ends the call of all, and th
     };
     for (const low_latency_form form : forms) {
         CAPTURE(static_cast<int>(form));
-        // A rank that does not come.
+        // A rank that does not come before the others have given up.
         std::vector<status> again(2);
+        std::atomic<bool> given_up{false};
         auto all =
             results(2, {.form = form, .timeout_ns = 50'000'000}, [&](low_latency<plain>& group, rank_t r, status& s) {
                 int x = 1;
-                if (r == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                if (r == 1) given_up.wait(false);
                 allreduce(group, std::span(&x, 1), plus{}, s);
+                given_up = true;
+                given_up.notify_one();
                 barrier(group, again[r]);
             });
         CHECK(all[0].code == errc::deadline);
@@ -296,6 +299,8 @@ TEST_CASE("low_latency: options and regions that do not do are named by every ca
         return std::string(s.argument == nullptr ? "" : s.argument);
     };
     CHECK(refused({.most_bytes = 7}, 4096) == "most_bytes: must be 8 to 8192");
+    CHECK(refused({.most_bytes = 0xffff'ffff}, 4096) == "most_bytes: must be 8 to 8192");
+    CHECK(low_latency_bytes(1, {.most_bytes = 0xffff'ffff}) > 2ull * 0xffff'ffff);
     CHECK(refused({.most_bytes = 8193}, 1 << 20) == "most_bytes: must be 8 to 8192");
     CHECK(refused({.k = 0}, 4096) == "k: must be at least 1");
     CHECK(refused({}, 64) == "region: needs low_latency_bytes(size, options) bytes");

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// low_latency between processes: sums in every form, and who is killed is missed by all.
+// low_latency between processes: sums in every form, and who is killed is missed by all; and what it takes a process to see.
 #if defined(__linux__)
 #include "support/catch.hpp"
+#include "support/last_words.hpp"
 #include "transport/shared_memory_world.hpp"
 #include <bough/low_latency.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/transport/remote_in_process.hpp>
 #include <bough/transport/remote_shared_memory.hpp>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <span>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <utility>
 
 using namespace bough;
 using bough_test::processes;
@@ -66,5 +74,42 @@ TEST_CASE("low_latency: a forked child has no group") {
     });
     ranks.wait();
     for (const rank_t r : {0u, 1u}) CHECK((ranks.exit_code(r) == 0 && ranks.of(r).wrong == 0));
+}
+
+TEST_CASE("low_latency: a group with options that do not do takes no memory for them") {
+    const bough_test::last_words said = bough_test::last_words_of([] {
+        rlim_t pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        const rlim_t most = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t{1} << 28);
+        const rlimit limit{most, most};
+        if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(1);
+        in_process_regions world(1, {.region_bytes = 4096});
+        low_latency group(world.connect(0), {.most_bytes = 0xffff'ffff});
+        status why;
+        barrier(group, why);
+        std::fprintf(stderr, "refused: %s", why.argument);
+    });
+    CHECK(said.text == "refused: most_bytes: must be 8 to 8192");
+}
+
+namespace {
+
+struct pending_after_all : in_process_regions::endpoint {
+    explicit pending_after_all(endpoint&& base) : endpoint(std::move(base)) {}
+    posted put(rank_t, std::uint64_t, std::span<const std::byte>, std::span<const std::byte>, std::uint64_t) {
+        return posted::pending;
+    }
+};
+
+} // namespace
+
+TEST_CASE("low_latency: a transport whose puts are pending, although it says that they never are, is told so") {
+    const bough_test::last_words said = bough_test::last_words_of([] {
+        in_process_regions world(2, {.region_bytes = low_latency_bytes(2)});
+        low_latency group(pending_after_all(world.connect(0)));
+        status why;
+        barrier(group, why);
+    });
+    CHECK((said.aborted && said.has("put: pending, although the transport says completes_at_once")));
 }
 #endif

@@ -4,22 +4,26 @@
 //
 // A region: a word of each peer that says that it has given up | two slots of each peer, for even and odd calls. A slot is filled from
 // the bottom: | ... | payload | gap | word |; the word is the number of the call and what sort of call it is.
-// There are no credits. A rank begins call n only when it has read all that it was sent in call n - 1, and every form sends what
-// a rank has to wait for only after its own call n - 1 has ended: so who is at call n knows that the slots of call n - 2 are read.
+// There are no credits. In every form whoever writes to a rank also waits for a word of that rank, in each call. So who is in call n
+// has a word that its peer wrote in call n - 1, after the peer had read all that was written to it in call n - 2.
 #ifndef BOUGH_DETAIL_FLAGGED_LINES_HPP
 #define BOUGH_DETAIL_FLAGGED_LINES_HPP
 
 #include <bough/concepts/explain_remote_write_transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/status.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,7 +36,7 @@ struct flagged_layout {
     static constexpr std::uint64_t longest_gap = 56;
     static constexpr std::uint64_t lines(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
     static constexpr std::uint64_t given_up(rank_t by) noexcept { return 8 * std::uint64_t{by}; }
-    constexpr std::uint64_t slot_bytes() const noexcept { return lines(most_bytes + 8); }
+    constexpr std::uint64_t slot_bytes() const noexcept { return lines(std::uint64_t{most_bytes} + 8); }
     // Behind the slot of a sender for calls of a parity.
     constexpr std::uint64_t end(rank_t sender, std::uint32_t parity) const noexcept {
         return lines(given_up(ranks)) + slot_bytes() * (2 * std::uint64_t{sender} + parity + 1);
@@ -40,10 +44,8 @@ struct flagged_layout {
     constexpr std::uint64_t bytes() const noexcept { return end(ranks - 1, 1); }
 };
 
-// What sort of call it is, in half a word: count, op, type.
+// What sort of call it is, in half a word: count (14 bits, for 8192 bytes are at most 8192 elements), op (10), type (8).
 struct flagged_call {
-    static constexpr std::uint32_t most_count = (1u << 14) - 1;
-
     static constexpr std::uint32_t make(std::uint64_t count, std::uint32_t op, std::uint32_t type) noexcept {
         return static_cast<std::uint32_t>(count) << 18 | (op & 0x3ff) << 8 | (type & 0xff);
     }
@@ -68,14 +70,20 @@ class flagged_lines {
                   "bytes (keeps_byte_order); over others take bough::one_sided");
 
 public:
-    flagged_lines(X writes, std::uint32_t most_bytes, std::uint64_t timeout_ns)
+    // `refused`: what is wrong with the group from the start, if so; as a region that is too small, it ends every call.
+    flagged_lines(X writes, std::uint32_t most_bytes, std::uint64_t timeout_ns, const status& refused)
         : x_(std::move(writes)), layout_{x_.size(), most_bytes}, timeout_ns_(timeout_ns), rank_(x_.rank()),
           region_(x_.region()), gone_(x_.size(), 0) {
         if constexpr (requires { x_.cores(); }) spins_ = x_.cores() < x_.size() ? 1 : most_spins;
-        if (region_.size() < layout_.bytes()) // so on all ranks
+        if (refused)
+            fail(refused);
+        else if (region_.size() < layout_.bytes()) // so on all ranks
             bad_ = invalid_argument("region: needs low_latency_bytes(size, options) bytes");
         else if (!reserve(rank_, 0, layout_.bytes()))
             fail({.code = errc::no_resources});
+        for (rank_t r = 0; r != size() && !bad_; ++r)
+            if (r != rank_) connect(r);
+        if (!bad_ && !at_once) held_.resize(most_bytes);
     }
     flagged_lines(flagged_lines&&) = default;
 
@@ -83,15 +91,8 @@ public:
     rank_t size() const noexcept { return layout_.ranks; }
     std::uint32_t most_bytes() const noexcept { return layout_.most_bytes; }
     const X& writes() const noexcept { return x_; }
-    // Makes sure that there is memory for what goes to a peer.
-    void connect(rank_t to) {
-        if (bad_.code != errc::ok) return;
-        const std::uint64_t slots = layout_.end(rank_, 0) - layout_.slot_bytes();
-        if (!reserve(to, layout_.given_up(rank_), 8) || !reserve(to, slots, 2 * layout_.slot_bytes()))
-            fail({.code = errc::no_resources, .peer = to});
-    }
 
-    // The next call; how it cannot begin, if so.
+    // The next call, which counts; how it cannot begin, if so.
     BOUGH_ALWAYS_INLINE const status* begin(std::uint32_t call) {
         if (bad_.code != errc::ok || forked()) [[unlikely]]
             return refusal();
@@ -100,15 +101,26 @@ public:
         last_ns_ = 0;
         return nullptr;
     }
-    // The bytes may be changed when settle() has said so. False: the call has failed.
+    // What is to be posted, where puts may read it after the call has failed: a put can be pending for as long as the transport
+    // likes, cannot be taken back, and its bytes are the transport's (W3); but the call must return, and with it its caller's
+    // memory. So it is a copy, unless the transport says that its puts never are pending. Pre: all before is settled.
+    BOUGH_ALWAYS_INLINE std::span<const std::byte> hold(std::span<const std::byte> bytes) {
+        if constexpr (at_once) {
+            return bytes;
+        } else {
+            std::copy(bytes.begin(), bytes.end(), held_.begin());
+            return std::span(std::as_const(held_)).first(bytes.size());
+        }
+    }
+    // Pre: `held` is what hold() gave. False: the call has failed.
     template <std::size_t Gap>
-    BOUGH_ALWAYS_INLINE bool post(rank_t to, std::span<const std::byte> bytes) {
+    BOUGH_ALWAYS_INLINE bool post(rank_t to, std::span<const std::byte> held) {
         auto& tail = own_->tails[number_ & 1];
         tail.back() = word_;
         const std::span<const std::byte> end = std::as_bytes(std::span(tail)).template last<Gap + 8>();
-        const std::uint64_t at = layout_.end(rank_, number_ & 1) - end.size() - bytes.size();
-        const posted p = x_.put(to, at, bytes, end, data_id);
-        return p == posted::complete || post_again(p, to, at, bytes, end);
+        const std::uint64_t at = layout_.end(rank_, number_ & 1) - end.size() - held.size();
+        const posted p = x_.put(to, at, held, end, data_id);
+        return p == posted::complete || post_again(p, to, at, held, end);
     }
     // Where the bytes of a peer end, once they are there; the gap lies behind them. Null: the call has failed.
     template <std::size_t Gap>
@@ -118,8 +130,8 @@ public:
             if (remote_words::read(word) == word_) return word - Gap;
         return await_long(from, word) ? word - Gap : nullptr;
     }
-    // What was posted is not read any more.
-    BOUGH_ALWAYS_INLINE bool settle() { return pending_ == 0 || settle_long(); }
+    // What was held is not read any more.
+    BOUGH_ALWAYS_INLINE bool settle() { return at_once || pending_ == 0 || settle_long(); }
 
     const status& failure() const noexcept { return bad_; }
     // Ends the call, and all after it, here and, at the latest when they wait for this rank, on all others.
@@ -129,14 +141,21 @@ public:
         bad_.operation = static_cast<std::uint32_t>(number_);
         if (forked()) return;
         own_->given_up = 1u << 8 | static_cast<unsigned>(why.cause == errc::ok ? why.code : why.cause);
-        for (rank_t r = 0; r != size(); ++r)
-            if (r != rank_ && gone_[r] == 0 && reserve(r, layout_.given_up(rank_), 8))
-                (void)x_.put(r, layout_.given_up(rank_), std::as_bytes(std::span(&own_->given_up, 1)), {}, data_id);
+        tell_all();
     }
 
 private:
     static constexpr std::uint64_t data_id = 1;
     static constexpr std::uint32_t most_spins = 2000;
+    // Of telling that this rank has given up: no longer, but that it is tried a few times, however late this thread is.
+    static constexpr std::uint64_t farewell_ns = 5'000'000;
+    static constexpr std::uint32_t farewell_rounds = 16;
+    static constexpr bool at_once = [] {
+        if constexpr (requires { std::bool_constant<X::completes_at_once>{}; })
+            return X::completes_at_once;
+        else
+            return false;
+    }();
 
     bool forked() const noexcept {
         if constexpr (requires(const X& x) { x.forked(); })
@@ -150,10 +169,16 @@ private:
         else
             return true;
     }
+    // Makes sure that there is memory for what goes to a peer.
+    void connect(rank_t to) {
+        const std::uint64_t slots = layout_.end(rank_, 0) - layout_.slot_bytes();
+        if (!reserve(to, layout_.given_up(rank_), 8) || !reserve(to, slots, 2 * layout_.slot_bytes()))
+            fail({.code = errc::no_resources, .peer = to});
+    }
     BOUGH_COLD const status* refusal() {
         if (forked())
             refusal_ = {.code = errc::forked_child};
-        else if (number_ == 0) // as the group was made
+        else if (number_ == 0) // no call has begun: so the group was made
             refusal_ = bad_;
         else
             refusal_ = {.code = errc::group_poisoned,
@@ -172,7 +197,10 @@ private:
             if (!aborted()) fail({.code = errc::peer_dead, .peer = to});
             return false;
         }
-        if (p == posted::pending) ++pending_;
+        if (p == posted::pending) {
+            BOUGH_EXPECTS(!at_once, "put: pending, although the transport says completes_at_once");
+            ++pending_;
+        }
         return true;
     }
     BOUGH_COLD bool await_long(rank_t from, const std::byte* word) {
@@ -192,6 +220,7 @@ private:
             }
             gone = gone_[from] != 0; // what it had put has landed: one more look
             if (!look(idle)) return false;
+            if (gone || gone_[from] != 0) continue; // no word will wake it
             if constexpr (WaitableRemoteWrites<X>)
                 x_.wait(idle, last_ns_,
                         [&] { return remote_words::read(word) >> 32 == word_ >> 32 || who_gave_up() != no_rank; });
@@ -202,8 +231,8 @@ private:
             if (!look(idle)) return false;
         return true;
     }
-    // What else may have happened. False: the call has failed.
-    bool look(std::uint32_t idle) {
+    // How many events there were.
+    std::size_t drain() {
         std::array<event, 4> events;
         const std::size_t found = x_.poll(events);
         for (std::size_t i = 0; i != found; ++i) {
@@ -211,6 +240,11 @@ private:
             if (e.what == event::kind::lost) gone_[e.peer] = 1;
             if (e.what == event::kind::complete) --pending_;
         }
+        return found;
+    }
+    // What else may have happened. False: the call has failed.
+    bool look(std::uint32_t idle) {
+        drain();
         if (idle % 16 != 1) return true;
         if (aborted()) return false;
         const std::uint64_t now = x_.now_ns();
@@ -218,6 +252,34 @@ private:
         if (now < last_ns_) return true;
         fail({.code = errc::deadline});
         return false;
+    }
+    // That this rank has given up, for each peer. Nobody polls after this: so puts that are refused, or throw, are tried again,
+    // and pending ones seen through, for farewell_ns; whom it does not reach is left to its deadline.
+    void tell_all() noexcept {
+        const std::uint64_t last = deadline_after(x_.now_ns(), farewell_ns);
+        for (std::uint32_t round = 1, idle = 1;; ++round, ++idle) {
+            bool told = true;
+            for (rank_t r = 0; r != size(); ++r)
+                if (r != rank_ && gone_[r] == 0 && !tell(r)) told = false;
+            if ((told && pending_ == 0) || (round >= farewell_rounds && x_.now_ns() >= last)) return;
+            quietly([&] {
+                if (drain() != 0)
+                    idle = 0;
+                else if constexpr (WaitableRemoteWrites<X>)
+                    x_.wait(idle, last, [] { return false; });
+            });
+        }
+    }
+    bool tell(rank_t r) noexcept {
+        posted p = posted::would_block;
+        quietly([&] {
+            p = reserve(r, layout_.given_up(rank_), 8)
+                    ? x_.put(r, layout_.given_up(rank_), std::as_bytes(std::span(&own_->given_up, 1)), {}, data_id)
+                    : posted::failed;
+        });
+        if (p == posted::pending) ++pending_;
+        if (p != posted::would_block) gone_[r] = 1;
+        return p != posted::would_block;
     }
     // A peer has given up, and so has this rank.
     bool aborted() {
@@ -237,7 +299,8 @@ private:
         std::array<std::array<std::uint64_t, 8>, 2> tails{}; // of even and odd calls
         std::uint64_t given_up = 0;
     };
-    std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // goes after x_
+    std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // goes after x_, as do
+    std::vector<std::byte> held_;                                    // payloads that puts under way read
     X x_;
     flagged_layout layout_;
     std::uint64_t number_ = 0, word_ = 0; // of the call
@@ -246,7 +309,7 @@ private:
     std::uint32_t pending_ = 0;
     rank_t rank_;
     std::span<std::byte> region_;
-    std::vector<unsigned char> gone_; // by rank
+    std::vector<unsigned char> gone_; // by rank: lost, or told that this rank has given up
     status bad_{}, refusal_{};
 };
 

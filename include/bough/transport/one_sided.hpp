@@ -21,7 +21,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/transport/detail/quietly.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/transport/one_sided_receiving.hpp>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #define BOUGH_TRANSPORT_DETAIL_EXPOSED_HPP
 
 #include <bough/concepts/remote_write_transport.hpp>
-#include <bough/transport/detail/quietly.hpp>
+#include <bough/core/quietly.hpp>
 
 #include <cstddef>
 #include <cstdint>

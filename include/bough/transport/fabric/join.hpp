@@ -6,9 +6,9 @@
 
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/endpoint.hpp>
 #include <bough/transport/fabric/frame.hpp>

@@ -14,9 +14,9 @@
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/detail/forks.hpp>
-#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/buffers.hpp>
 #include <bough/transport/fabric/greetings.hpp>

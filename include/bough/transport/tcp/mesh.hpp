@@ -9,10 +9,10 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
 #include <bough/transport/detail/forks.hpp>
-#include <bough/transport/detail/quietly.hpp>
 #include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/door.hpp>
 #include <bough/transport/tcp/link.hpp>

@@ -2,8 +2,8 @@
 // quietly: drops what a function throws, where the lack of memory is told in another way, or, in destructors, cannot be.
 //
 //   ~endpoint() { detail::quietly([this] { say_goodbye(); }); }
-#ifndef BOUGH_TRANSPORT_DETAIL_QUIETLY_HPP
-#define BOUGH_TRANSPORT_DETAIL_QUIETLY_HPP
+#ifndef BOUGH_CORE_QUIETLY_HPP
+#define BOUGH_CORE_QUIETLY_HPP
 
 #include <bough/core/config.hpp>
 
