@@ -2,6 +2,7 @@
 // Combining trees: results in rank order whoever comes last, over processes and threads; deaths, mismatches, the ends of
 // operations that are given up; and that nobody is needed once all have come.
 #if defined(__linux__)
+#include "support/affine.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include "support/until.hpp"
@@ -23,33 +24,19 @@
 #include <vector>
 
 using namespace bough;
+using bough_test::affine;
+using bough_test::compose;
+using bough_test::expected;
 using bough_test::mixed;
 using bough_test::processes;
 using bough_test::report;
 using bough_test::until;
+using bough_test::value_of;
 
 namespace {
 
 using tree_type = combining_tree<common_memory>;
 
-// x -> a x + b, one after the other: associative, exact, and not commutative.
-struct affine {
-    std::uint64_t a = 1, b = 0;
-    bool operator==(const affine&) const = default;
-};
-struct compose {
-    affine operator()(const affine& lower, const affine& upper) const {
-        return {lower.a * upper.a, lower.a * upper.b + lower.b};
-    }
-};
-affine value_of(std::uint64_t k, rank_t r, std::size_t i) {
-    return {mixed(k * 131 + r) | 1, mixed(k * 17 + r * 7 + i)};
-}
-affine expected(std::uint64_t k, rank_t p, std::size_t i) {
-    affine x = value_of(k, 0, i);
-    for (rank_t r = 1; r != p; ++r) x = compose{}(x, value_of(k, r, i));
-    return x;
-}
 void sleep_us(std::uint64_t us) { std::this_thread::sleep_for(std::chrono::microseconds(us)); }
 
 // One operation of rank r, with its data.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // low_latency: results in rank order in every form, however the ranks are skewed and whatever becomes of a put; and how a group
 // ends.
+#include "support/affine.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include <bough/low_latency.hpp>
@@ -21,30 +22,15 @@
 #include <vector>
 
 using namespace bough;
+using bough_test::affine;
+using bough_test::compose;
+using bough_test::expected;
 using bough_test::mixed;
+using bough_test::value_of;
 
 namespace {
 
 constexpr low_latency_form forms[] = {low_latency_form::flat, low_latency_form::doubling, low_latency_form::tree};
-
-// x -> a x + b, one after the other: associative, exact, and not commutative.
-struct affine {
-    std::uint64_t a = 1, b = 0;
-    bool operator==(const affine&) const = default;
-};
-struct compose {
-    affine operator()(const affine& lower, const affine& upper) const {
-        return {lower.a * upper.a, lower.a * upper.b + lower.b};
-    }
-};
-affine value_of(std::uint64_t k, rank_t r, std::size_t i) {
-    return {mixed(k * 131 + r) | 1, mixed(k * 17 + r * 7 + i)};
-}
-affine expected(std::uint64_t k, rank_t p, std::size_t i) {
-    affine x = value_of(k, 0, i);
-    for (rank_t r = 1; r != p; ++r) x = compose{}(x, value_of(k, r, i));
-    return x;
-}
 
 using plain = in_process_regions::endpoint;
 
