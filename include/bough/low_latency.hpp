@@ -43,7 +43,7 @@ enum class low_latency_form : std::uint8_t { automatic, flat, doubling, tree };
 
 struct low_latency_options {
     std::uint32_t most_bytes = 56; // of a vector, 8 to 8192; with 56 and the flag it is a cache line
-    low_latency_form form = low_latency_form::automatic; // by the costs of the medium, if it has some (default_costs)
+    low_latency_form form = low_latency_form::automatic; // by the costs and cores of the medium, if it tells them
     std::uint32_t k = 3;                                 // of tree: children at each level, at least 1
     std::uint64_t timeout_ns = 30'000'000'000;           // of a call
 };
@@ -122,10 +122,12 @@ private:
         std::uint32_t rounds = 0;
         while (p >> (rounds + 1) != 0) ++rounds;
         if ((p & (p - 1)) != 0) rounds += 2;
-        double latency_ns = 100, write_ns = 25; // of a node with shared memory
+        if constexpr (requires { x.cores(); }) // each round is a turn of every rank on its core
+            if (x.cores() < p) return low_latency_form::flat;
+        double latency_ns = 100, write_ns = 25; // of a node with shared memory; no write is made in less
         if constexpr (requires { x.default_costs().message_latency_ns; }) {
             latency_ns = x.default_costs().message_latency_ns;
-            write_ns = x.default_costs().gap.base_ns;
+            write_ns = std::max(write_ns, x.default_costs().gap.base_ns);
         }
         const double round_ns = latency_ns + 2 * write_ns;
         return latency_ns + 2 * write_ns * (p - 1.0) <= rounds * round_ns ? low_latency_form::flat

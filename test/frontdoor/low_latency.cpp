@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include <bough/low_latency.hpp>
+#include <bough/model/logp.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/remote_in_process.hpp>
 
@@ -292,14 +293,29 @@ TEST_CASE("low_latency: options and regions that do not do are named by every ca
     CHECK(refused({}, 64) == "region: needs low_latency_bytes(size, options) bytes");
 }
 
-TEST_CASE("low_latency: the form is chosen by rounds and writes, and is the same on all ranks") {
-    const auto chosen = [](rank_t p) {
-        std::vector<low_latency_form> all(p);
-        on_ranks(p, {}, [&](low_latency<plain>& group, rank_t r) { all[r] = group.form(); });
-        CHECK(std::count(all.begin(), all.end(), all[0]) == static_cast<std::ptrdiff_t>(p));
-        return all[0];
-    };
-    CHECK(chosen(2) == low_latency_form::flat);
-    CHECK(chosen(3) == low_latency_form::flat);
-    CHECK(chosen(64) == low_latency_form::doubling);
+namespace {
+
+struct priced : plain { // without a gap between messages, as shared memory's costs are
+    explicit priced(plain&& base) : plain(std::move(base)) {}
+    static constexpr model::loggops default_costs() { return {.message_latency_ns = 70, .overhead = {75, 0}}; }
+};
+template <class X>
+low_latency_form chosen(rank_t p, std::uint32_t cores) {
+    in_process_regions world(p, {.region_bytes = low_latency_bytes(p), .cores = cores});
+    std::vector<low_latency_form> all;
+    for (rank_t r = 0; r != p; ++r) all.push_back(low_latency<X>(X(world.connect(r))).form());
+    CHECK(std::count(all.begin(), all.end(), all[0]) == static_cast<std::ptrdiff_t>(p));
+    return all[0];
+}
+
+} // namespace
+
+TEST_CASE("low_latency: the form is chosen by rounds, writes and cores, and is the same on all ranks") {
+    CHECK(chosen<plain>(2, 64) == low_latency_form::flat);
+    CHECK(chosen<plain>(3, 64) == low_latency_form::flat);
+    CHECK(chosen<plain>(64, 64) == low_latency_form::doubling);
+    CHECK(chosen<priced>(4, 64) == low_latency_form::flat);
+    CHECK(chosen<priced>(8, 64) == low_latency_form::doubling);
+    CHECK(chosen<plain>(64, 2) == low_latency_form::flat); // a round is a turn of all ranks
+    CHECK(chosen<priced>(8, 2) == low_latency_form::flat);
 }

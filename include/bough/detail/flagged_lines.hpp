@@ -33,7 +33,6 @@ struct flagged_layout {
     rank_t ranks = 1;
     std::uint32_t most_bytes = 0;
 
-    static constexpr std::uint64_t longest_gap = 56;
     static constexpr std::uint64_t lines(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
     static constexpr std::uint64_t given_up(rank_t by) noexcept { return 8 * std::uint64_t{by}; }
     constexpr std::uint64_t slot_bytes() const noexcept { return lines(std::uint64_t{most_bytes} + 8); }

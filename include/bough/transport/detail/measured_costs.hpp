@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What messages cost over each transport, as measured where bough is made: the default of automatic choice.
 //
-// One machine with two cores of one chip; allreduce, barrier and broadcast by every standard form, 8 bytes to 4 MiB, p = 2, 8 and 16
+// One machine with two cores of one chip; allreduce and barrier by every standard form, 8 bytes to 4 MiB, p = 2, 8 and 16
 // (doc/concepts/choosing.md). They need not be right to a factor of two on yours: they have to put the crossings of
 // algorithms into the right place, and what is a constant fits into none of them exactly. measure(comm) knows better.
 #ifndef BOUGH_TRANSPORT_DETAIL_MEASURED_COSTS_HPP
