@@ -109,7 +109,8 @@ public:
         deallocate(piece);
         return {};
     }
-    // Pre: from allocate(), whole, and no message to it is under way.
+    // Pre: from allocate(), whole, and no message to it is under way. After a take into it was cancelled it is to be given back
+    // before that memory is used again: a sender that was not waited for any longer may still write there.
     void deallocate(std::span<std::byte> piece) {
         if (!this->may_be_written(piece)) return this->heap_.deallocate(piece);
         this->kept_pieces_.push_back(piece); // until its silent sender says something, or is lost

@@ -129,6 +129,7 @@ struct one_sided_incoming {
     std::uint64_t bytes = 0, got = 0, id = 0;
     std::byte* into = nullptr;
     exposure exposed{};            // for this message
+    std::uint32_t looks = 0;       // for its sender's word, since it was cancelled
     std::uint64_t patience_ns = 0; // of one that is cancelled: until when its sender is waited for
     std::uint32_t ticket = 0;
     one_sided_want want{};

@@ -25,6 +25,7 @@ protected:
     using typename sending::counter, typename sending::incoming, typename sending::lane;
 
     static constexpr std::uint64_t silence_ns = 100'000'000;
+    static constexpr std::uint32_t least_looks = 64; // however late this thread is
 
     std::uint32_t state_of(const lane& l, std::uint32_t i) const noexcept {
         std::uint64_t word = 0;
@@ -102,7 +103,7 @@ protected:
     bool is_silent(incoming& n) noexcept {
         const std::uint64_t now = this->x_.now_ns();
         if (n.patience_ns == 0) n.patience_ns = deadline_after(now, silence_ns);
-        return now >= n.patience_ns;
+        return ++n.looks >= least_looks && now >= n.patience_ns;
     }
     // Whether a sender that was not waited for any longer may still write there.
     bool may_be_written(std::span<const std::byte> piece) const noexcept {

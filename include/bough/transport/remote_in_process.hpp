@@ -102,9 +102,8 @@ public:
     exposure expose(std::span<std::byte> memory) {
         if (forked()) return {};
         const std::lock_guard lock(mine().door);
-        const exposure made = mine().exposed.expose(memory);
-        while (made && mine().copies.size() <= mine().exposed.index_of(made)) mine().copies.emplace_back(0u);
-        return made;
+        if (mine().copies.size() <= mine().exposed.entries()) mine().copies.emplace_back(0u); // one more may be needed
+        return mine().exposed.expose(memory);
     }
     // Waits for copies that are being made there.
     void conceal(const exposure& e) {
