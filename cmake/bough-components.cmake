@@ -1,65 +1,77 @@
 # SPDX-License-Identifier: BSL-1.0
-# The components beside bough::bough, which depends on nothing: what each needs, and which versions. Bough's own build and
-# its installed package both take them from here, so a package has every component, wherever it was made.
+# The components beside bough::bough, which depends on nothing: what each needs, and which versions.
+# Bough's own build and its installed package both take them from here, so a package has every
+# component, wherever it was made.
 #
 #   bough_find_component(tcp libraries reason)       libraries: what to link; or the reason why there is no such component
 #
-# in_process: ranks as threads; shared_memory: as processes of one node; tcp: of several; tls: the same inside TLS;
-# asio: completion tokens; hana: structs; mpi, pmix: jobs of mpirun and srun; fabric: what libfabric finds; verbs: RDMA cards.
+# in_process: ranks as threads; shared_memory: as processes of one node; tcp: of several; tls: the
+# same inside TLS; asio: completion tokens; hana: structs; mpi, pmix: jobs of mpirun and srun;
+# fabric: what libfabric finds; verbs: RDMA cards.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.23)
 
 set(BOUGH_COMPONENTS in_process shared_memory tcp tls asio hana mpi pmix fabric verbs)
 
-# Each finds one thing, quietly, and names its target. Nothing is found if there is no such target afterwards.
-macro(bough_find_linux target what)
+# Each finds one thing, quietly: its target, what it is called in a sentence, and whether it was
+# found. That is what find_package said, not whether there is a target: a package that was not found
+# may leave one behind, as CMake's FindMPI does where no MPI is installed.
+macro(bough_find_linux target what found)
     set(${what} "Linux")
     set(${target} bough::bough) # and nothing else
-    if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
-        set(${target} "bough::linux-NOTFOUND")
+    set(${found} OFF)
+    if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+        set(${found} ON)
     endif()
 endmacro()
-macro(bough_find_threads target what)
+macro(bough_find_threads target what found)
     set(${what} "a library of threads")
     set(${target} Threads::Threads)
     find_package(Threads QUIET)
+    set(${found} ${Threads_FOUND})
 endmacro()
-macro(bough_find_boost target what)
+macro(bough_find_boost target what found)
     set(${what} "Boost 1.74 (its headers)")
     set(${target} Boost::headers)
     find_package(Boost 1.74 CONFIG QUIET)
+    set(${found} ${Boost_FOUND})
 endmacro()
-macro(bough_find_crypto target what)
+macro(bough_find_crypto target what found)
     set(${what} "OpenSSL 1.1.1 (libcrypto)")
     set(${target} OpenSSL::Crypto)
-    find_package(OpenSSL 1.1.1 QUIET)
+    find_package(OpenSSL 1.1.1 QUIET COMPONENTS Crypto)
+    set(${found} ${OpenSSL_FOUND})
 endmacro()
-macro(bough_find_ssl target what)
+macro(bough_find_ssl target what found)
     set(${what} "OpenSSL 1.1.1 (libssl)")
     set(${target} OpenSSL::SSL)
-    find_package(OpenSSL 1.1.1 QUIET)
+    find_package(OpenSSL 1.1.1 QUIET COMPONENTS SSL)
+    set(${found} ${OpenSSL_FOUND})
 endmacro()
-macro(bough_find_mpi target what)
+macro(bough_find_mpi target what found)
     set(${what} "an MPI")
     set(${target} MPI::MPI_CXX) # only the C interface is used
     find_package(MPI QUIET COMPONENTS CXX)
+    set(${found} ${MPI_FOUND})
 endmacro()
-macro(bough_find_by_pkg_config target what prefix module)
+macro(bough_find_by_pkg_config target what found prefix module)
     set(${what} "${module}, by pkg-config")
     set(${target} PkgConfig::${prefix})
+    set(${found} OFF)
     find_package(PkgConfig QUIET)
     if(PkgConfig_FOUND)
         pkg_check_modules(${prefix} QUIET IMPORTED_TARGET ${module})
+        set(${found} ${${prefix}_FOUND})
     endif()
 endmacro()
-macro(bough_find_pmix target what)
-    bough_find_by_pkg_config(${target} ${what} BOUGH_PMIX pmix)
+macro(bough_find_pmix target what found)
+    bough_find_by_pkg_config(${target} ${what} ${found} BOUGH_PMIX pmix)
 endmacro()
-macro(bough_find_libfabric target what)
-    bough_find_by_pkg_config(${target} ${what} BOUGH_FABRIC libfabric>=1.9)
+macro(bough_find_libfabric target what found)
+    bough_find_by_pkg_config(${target} ${what} ${found} BOUGH_FABRIC libfabric>=1.9)
 endmacro()
-macro(bough_find_libibverbs target what)
-    bough_find_by_pkg_config(${target} ${what} BOUGH_VERBS libibverbs>=1.11)
+macro(bough_find_libibverbs target what found)
+    bough_find_by_pkg_config(${target} ${what} ${found} BOUGH_VERBS libibverbs>=1.11)
 endmacro()
 
 function(bough_find_component component libraries reason)
@@ -80,17 +92,17 @@ function(bough_find_component component libraries reason)
         set(${reason} "there is no component ${component}; known are ${known}" PARENT_SCOPE)
         return()
     endif()
-    set(found)
+    set(targets)
     foreach(need IN LISTS needs_${component})
-        cmake_language(CALL bough_find_${need} target what)
-        if(NOT TARGET ${target})
+        cmake_language(CALL bough_find_${need} target what found)
+        if(NOT found OR NOT TARGET ${target})
             set(${reason} "${component} needs ${what}, which was not found" PARENT_SCOPE)
             return()
         endif()
-        list(APPEND found ${target})
+        list(APPEND targets ${target})
     endforeach()
-    list(REMOVE_DUPLICATES found)
-    set(${libraries} "${found}" PARENT_SCOPE)
+    list(REMOVE_DUPLICATES targets)
+    set(${libraries} "${targets}" PARENT_SCOPE)
     set(${reason} "" PARENT_SCOPE)
 endfunction()
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // One collective from end to end: eight ranks, each with a vector, and afterwards every rank has the sum of all.
 #include <bough/allreduce.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <cstdio>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which algorithm? None named, one named, a tree, a whole plan; or the plan that a model of the network finds cheapest.
 #include <bough/allreduce.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/chain.hpp>

@@ -2,7 +2,6 @@
 // Your own way to move bytes, made a Transport: here a locked mailbox per rank. Every collective then runs over it.
 #include <bough/allreduce.hpp>
 #include <bough/concepts/explain_transport.hpp>
-#include <bough/op/arithmetic.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,6 @@
 // Your own algorithm: say what one rank does, in plain program order; bough proves it, prices it and runs it.
 #include <bough/allreduce.hpp>
 #include <bough/concepts/explain_plan.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/schedule/print.hpp>
 #include <bough/schedule/verify.hpp>
 #include <bough/transport/in_process.hpp>

@@ -2,7 +2,6 @@
 // Shared work: every rank has a whole gradient, owns a share of the weights, updates that, and gets the shares of all.
 // reduce_scatter gives each rank its share of the sum; allgather puts the shares together again.
 #include <bough/allgather.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/transport/in_process.hpp>
 

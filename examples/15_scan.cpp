@@ -2,7 +2,6 @@
 // Who comes before me? exscan numbers what the ranks have, scan joins it: the op need not commute.
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/scan.hpp>
 #include <bough/transport/in_process.hpp>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sums whose bits depend on the numbers alone: not on how many ranks there are, nor on the plan, nor on the order.
 #include <bough/allreduce.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/op/binned_sum.hpp>
 #include <bough/op/exact_sum.hpp>
 #include <bough/transport/in_process.hpp>

@@ -4,7 +4,6 @@
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/allreduce.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/schedule/traffic.hpp>
 #include <bough/schedule/verify.hpp>
 #include <bough/transport/in_process.hpp>

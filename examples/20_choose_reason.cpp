@@ -3,7 +3,6 @@
 // the result may be required; and the front door chooses in the same way.
 #include <bough/allreduce.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/select/print_decision.hpp>
 #include <bough/transport/in_process.hpp>
 

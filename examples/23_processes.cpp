@@ -2,7 +2,6 @@
 // Ranks that are processes: launched, wired up, summed over shared memory; and what is heard of one that dies.
 #include <bough/allreduce.hpp>
 #include <bough/launch.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/transport/shared_memory.hpp>
 
 #include <csignal>

@@ -5,7 +5,6 @@
 #include <bough/algorithm/ring.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/launch.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/transport/composite_tcp.hpp>
 
 #include <algorithm>

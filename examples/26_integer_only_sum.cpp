@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sums of floating numbers by integer instructions alone, as a NIC without a floating-point unit makes them.
 #include <bough/allreduce.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/op/limb_sum.hpp>
 #include <bough/op/soft_ops.hpp>
 #include <bough/transport/in_process.hpp>

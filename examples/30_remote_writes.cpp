@@ -3,7 +3,6 @@
 // wanted. Then over a network that scatters the bytes of what it carries: the results are the same.
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/transport/one_sided.hpp>
 #include <bough/transport/remote_in_process.hpp>

@@ -3,7 +3,6 @@
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/launch.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/transport/tcp.hpp>
 

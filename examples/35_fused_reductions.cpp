@@ -3,8 +3,6 @@
 // ops; a fused op combines a struct member by member.
 #include <bough/batch.hpp>
 #include <bough/hana/fuse.hpp>
-#include <bough/op/arithmetic.hpp>
-#include <bough/op/min_max.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 

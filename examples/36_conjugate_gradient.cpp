@@ -5,8 +5,6 @@
 // Parallel Computing 40(7), 2014, algorithm 3.
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/batch.hpp>
-#include <bough/op/arithmetic.hpp>
-#include <bough/op/min_max.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/start_alltoall.hpp>
 #include <bough/transport/in_process.hpp>

@@ -2,7 +2,6 @@
 // Processes inside TLS 1.3. A rank whose certificate the others' authority does not vouch for is not let in, and is told.
 #include <bough/allreduce.hpp>
 #include <bough/launch.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/transport/tcp/tls.hpp>
 
 #include <cstdio>

@@ -4,7 +4,6 @@
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/launch.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/transport/fabric/regions.hpp>
 #include <bough/transport/one_sided.hpp>
 #include <bough/transport/remote_shared_memory.hpp>

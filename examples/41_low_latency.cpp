@@ -3,8 +3,6 @@
 // and nothing else happens. Beside it a communicator does all the rest.
 #include <bough/allreduce.hpp>
 #include <bough/low_latency.hpp>
-#include <bough/op/arithmetic.hpp>
-#include <bough/op/min_max.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/remote_in_process.hpp>
 

@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: BSL-1.0
-# Runs an example: its exit status must be 0 and, where EXPECTED exists, its output exactly that file.
+# Runs an example: its exit status must be 0 and, where EXPECTED exists, its output exactly that file. With SCRIPT, that runs
+# PROGRAM, several times at once: then the lines are sorted.
+if(SCRIPT)
+    set(PROGRAM ${SCRIPT} ${PROGRAM})
+endif()
 execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 if(NOT result STREQUAL "0")
     message(FATAL_ERROR "ended with ${result}\n${output}${errors}")
+endif()
+if(SCRIPT)
+    string(REGEX MATCHALL "[^\n]+" output "${output}")
+    list(SORT output)
+    list(JOIN output "\n" output)
+    string(APPEND output "\n")
 endif()
 if(EXISTS ${EXPECTED})
     file(READ ${EXPECTED} expected)

@@ -54,7 +54,7 @@ private:
 
 // The program's only argument: the directory for its tables, which must exist.
 inline std::string directory(int count, char** arguments) {
-    if (count == 2) return arguments[1];
+    if (count == 2 && arguments[1][0] != '-') return arguments[1];
     std::fprintf(stderr, "usage: %s DIRECTORY\n", arguments[0]);
     std::exit(2);
 }

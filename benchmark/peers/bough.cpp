@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // bough in the comparison, and the physical floor of the same run.  bough shm|tcp RANKS  |  bough fact op|root|death shm|tcp
+#include "../arguments.hpp"
 #include "measured.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
@@ -164,24 +165,23 @@ void one_fact(bough::job& job, std::string_view what) {
                     s ? bough::message_of(s).c_str() : "none");
 }
 
-int usage() { return std::fputs("bough shm|tcp RANKS | bough fact op|root|death shm|tcp\n", stderr), 2; }
-
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 3) return usage();
-    const std::string_view first = argv[1];
+    const arguments::list given(argc, argv, 3, "bough shm|tcp RANKS | bough fact op|root|death shm|tcp");
+    const std::string_view first = given.word(1, "the first word", {"shm", "tcp", "fact"});
+    if (first.empty() || !given.has(first == "fact" ? 3 : 2)) given.refuse(argc, "is missing");
     if (first == "fact") {
-        if (argc != 4) return usage();
+        const std::string_view what = given.word(2, "what goes wrong", {"op", "root", "death"});
+        const bool over_tcp = given.word(3, "the transport", {"shm", "tcp"}) == "tcp";
         bough::launch(3, [&](bough::job job) {
-            std::string_view(argv[3]) == "tcp" ? one_fact<bough::tcp>(job, argv[2])
-                                               : one_fact<bough::shared_memory>(job, argv[2]);
+            over_tcp ? one_fact<bough::tcp>(job, what) : one_fact<bough::shared_memory>(job, what);
             std::fflush(stdout);
         });
         return 0;
     }
-    const auto ranks = static_cast<unsigned>(std::atoi(argv[2]));
-    if ((first != "shm" && first != "tcp") || ranks < 2 || ranks > 64) return usage();
+    if (given.has(3)) given.refuse(3, "is one too many");
+    const auto ranks = given.number<unsigned>(2, "RANKS", 2, 64, 2);
     auto* shared =
         new (::mmap(nullptr, sizeof(lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) lines;
     const unsigned cores = std::thread::hardware_concurrency(); // before ranks are pinned

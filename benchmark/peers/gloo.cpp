@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Gloo in the comparison: processes over TCP on loopback, found through files.  gloo RANKS FOLDER  |  gloo fact op|death FOLDER
+#include "../arguments.hpp"
 #include "measured.hpp"
 
 #include <csignal>
@@ -76,9 +77,12 @@ void one_fact(group_of_gloo& group, std::string_view what) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const bool fact = argc == 4 && std::string_view(argv[1]) == "fact";
-    if (!fact && argc != 3) return std::fputs("gloo RANKS FOLDER | gloo fact op|death FOLDER\n", stderr), 2;
-    const unsigned ranks = fact ? 3 : static_cast<unsigned>(std::atoi(argv[1]));
+    const arguments::list given(argc, argv, 3, "gloo RANKS FOLDER | gloo fact op|death FOLDER");
+    const bool fact = given.has(1) && std::string_view(argv[1]) == "fact";
+    if (!given.has(fact ? 3 : 2)) given.refuse(argc, "is missing");
+    if (!fact && given.has(3)) given.refuse(3, "is one too many");
+    if (fact) given.word(2, "what goes wrong", {"op", "death"});
+    const unsigned ranks = fact ? 3 : given.number<unsigned>(1, "RANKS", 2, 64, 2);
     for (unsigned r = 0; r != ranks; ++r)
         if (::fork() == 0) {
             peers::pin(r, ranks);

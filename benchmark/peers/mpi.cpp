@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // An MPI in the comparison, under its own launcher.  mpi  |  mpi fact op|root|death
+#include "../arguments.hpp"
 #include "measured.hpp"
 
 #include <csignal>
@@ -56,8 +57,10 @@ void one_fact(const group_of_mpi& group, std::string_view what) {
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     group_of_mpi group;
-    if (argc == 3 && std::string_view(argv[1]) == "fact") {
-        one_fact(group, argv[2]);
+    const arguments::list given(argc, argv, 2, "mpirun ... mpi [fact op|root|death]");
+    if (!given.word(1, "the first word", {"fact"}).empty()) {
+        if (!given.has(2)) given.refuse(2, "is missing");
+        one_fact(group, given.word(2, "what goes wrong", {"op", "root", "death"}));
     } else {
         peers::pin(group.rank(), group.size());
         peers::measure(group);

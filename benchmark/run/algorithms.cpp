@@ -10,6 +10,7 @@
 //   chrt -f 10 bench-algorithms      medians
 //   bench-algorithms all             every algorithm, not only the chosen and the fastest one
 //   bench-algorithms unwritten       the same input again and again
+#include "../arguments.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/measure_transfers.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -128,11 +129,10 @@ struct tally {
 } // namespace
 
 int main(int argc, char** argv) {
+    const arguments::list given(argc, argv, 2, "bench-algorithms [all] [unwritten]");
     settings set;
-    for (int i = 1; i != argc; ++i) {
-        set.all |= std::string_view(argv[i]) == "all";
-        set.unwritten |= std::string_view(argv[i]) == "unwritten";
-    }
+    for (int i = 1; given.has(i); ++i)
+        (given.word(i, "a word", {"all", "unwritten"}) == "all" ? set.all : set.unwritten) = true;
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     tally model_tally, table_tally;
     for (const rank_t p : {2u, 4u, 7u, 8u}) {

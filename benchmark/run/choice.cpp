@@ -7,6 +7,8 @@
 //   bench-choice all      every point that is not within 10 %
 #include "choice.hpp"
 
+#include "../arguments.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -66,7 +68,7 @@ count count_on(const std::string& name, const M& network, const choice_points& w
 } // namespace
 
 int main(int argc, char** argv) {
-    const bool all = argc > 1 && std::string_view(argv[1]) == "all";
+    const bool all = !arguments::list(argc, argv, 1, "bench-choice [all]").word(1, "what to print", {"all"}).empty();
     std::printf("%-20s %-15s %7s %12s %12s %8s\n", "network", "collective", "points", "within 10 %", "within 1.5x",
                 "worst");
     count known, held_out;

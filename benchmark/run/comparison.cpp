@@ -2,6 +2,8 @@
 // Prints, as Markdown, what bough's allreduces gain over the five of the paper, in the paper's own model.
 #include "comparison.hpp"
 
+#include "../arguments.hpp"
+
 #include <cstdio>
 #include <string>
 
@@ -38,7 +40,8 @@ void print_table(const char* title, const Cell& cell) {
 
 } // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    const arguments::list none(argc, argv, 0, "bench-comparison");
     using comparison::priced;
     const auto factor = [](const priced& slow, const priced& fast) {
         char text[64];

@@ -7,6 +7,7 @@
 // The floor is an endpoint of its own over the same provider: one buffer goes to the other process and back, with one receive
 // posted ahead. In turns with it, bough's transport sends the same bytes to and fro (taken into memory of the receiver), and
 // communicators reduce them. Half a round trip in microseconds, medians of 11 rounds.
+#include "../arguments.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/launch.hpp>
@@ -205,7 +206,9 @@ void rank(bough::job wire, const bough::fabric_options& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-    std::vector<std::string> providers(argv + 1, argv + argc);
+    const arguments::list given(argc, argv, 16, "bench-fabric [provider...]");
+    std::vector<std::string> providers;
+    for (int i = 1; given.has(i); ++i) providers.push_back(given.text(i, "provider"));
     if (providers.empty()) providers = {"tcp;ofi_rxm", "udp;ofi_rxd", "shm"};
     std::printf("%u cores; half a round trip, medians of 11 rounds\n", std::thread::hardware_concurrency());
     for (const std::string& provider : providers) {

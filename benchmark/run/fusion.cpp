@@ -5,6 +5,7 @@
 // Times are those of rank 0 for all k together, in us, medians over rounds; in each round every way runs some times, between
 // barriers. A ratio is the median over rounds of what the calls one by one took by what the way took.
 // Half of the reductions are sums, half minima. Batches are added once and called often; "bound" is a persistent operation.
+#include "../arguments.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/batch.hpp>
@@ -126,11 +127,13 @@ int over_shared_memory(bough::job job) {
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc > 1) rounds = std::atoi(argv[1]);
+    const arguments::list given(argc, argv, 2, "bench-fusion [rounds [2|4]]");
+    rounds = given.number<int>(1, "rounds", 1, 1'000'000, rounds);
+    const std::string_view only = given.word(2, "ranks", {"2", "4"});
     std::printf(
         "transport       p   k  blocking     split     batch     bound     fused | split   batch   bound   fused\n");
     for (const bough::rank_t p : {2u, 4u}) {
-        if (argc > 2 && p != static_cast<bough::rank_t>(std::atoi(argv[2]))) continue;
+        if (!only.empty() && only != std::to_string(p)) continue;
         bough::in_process{p}.run([](auto end) {
             bough::communicator comm{std::move(end)};
             measure_all("in_process", comm);

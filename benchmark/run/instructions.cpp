@@ -7,6 +7,7 @@
 //
 // `bare` runs the same engine on the same transport without a session: no matching, no signatures, no early messages, no
 // deadlines, no poison. The difference is what safety costs.
+#include "../arguments.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/execute/session.hpp>
 #include <bough/op/any_op.hpp>
@@ -49,8 +50,7 @@ std::uint32_t next_operation = 0;
             c.count = 1;
             c.element_bytes = sizeof(double);
             c.combine = plus.function;
-            tag.plan = r.work->bound().plan_id;
-            r.group->start(r.op, *r.work, c, tag, 1'000'000'000);
+            r.group->start(r.op, *r.work, c, tag, {.plan = r.work->bound().plan_id}, 1'000'000'000);
         }
         for (bool busy = true; busy;) {
             busy = false;
@@ -119,12 +119,13 @@ struct bare_rank {
 }
 
 int main(int argc, char** argv) {
-    const auto size = static_cast<bough::rank_t>(argc > 1 ? std::atoi(argv[1]) : 2);
-    if (size < 1 || size > 64) return std::fputs("ranks: 1 to 64\n", stderr), 2;
+    const arguments::list given(argc, argv, 2, "bench-instructions [ranks [bare]]");
+    const auto size = given.number<bough::rank_t>(1, "ranks", 1, 64, 2);
+    const bool bare = !given.word(2, "what to run", {"bare"}).empty();
     bough::in_process world{size};
     const auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = size});
     const bough::any_op plus = bough::make_any_op<double>(bough::plus{});
-    if (argc > 2 && std::string_view(argv[2]) == "bare") {
+    if (bare) {
         std::vector<bare_rank> ranks;
         for (bough::rank_t r = 0; r != size; ++r)
             ranks.push_back({world.connect(r), std::make_unique<bough::prepared>(bough::bind_plan(plan, r))});

@@ -6,6 +6,7 @@
 // Times are per operation, medians over rounds; a ratio is the median of the rounds' ratios, one-sided / messages. Both
 // run the same plans: their costs are the same. Over shared memory also low_latency, a write to each rank and no more, beside
 // messages; and, for two ranks and 8 bytes, both beside the round trip of one cache line that two processes pass to and fro.
+#include "../arguments.hpp"
 #include "board.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
@@ -221,11 +222,12 @@ void over_processes(rank_t ranks, bool pinned, int rounds, const std::string& pr
 } // namespace
 
 int main(int argc, char** argv) {
-    const int rounds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 21;
+    const arguments::list given(argc, argv, 3, "bench-one_sided [rounds [2|4|8 [provider]]]");
+    const int rounds = given.number<int>(1, "rounds", 1, 1'000'000, 21);
     const unsigned cores = std::thread::hardware_concurrency();
     std::printf("%u cores; medians over %d rounds, and of the rounds' ratios\n", cores, rounds);
-    const int only = argc > 2 ? std::atoi(argv[2]) : 0;
-    const std::string provider = argc > 3 ? argv[3] : "";
+    const std::string_view only = given.word(2, "ranks", {"2", "4", "8"});
+    const std::string provider = given.text(3, "provider");
     for (const rank_t ranks : {2u, 4u, 8u})
-        if (only == 0 || ranks == static_cast<rank_t>(only)) over_processes(ranks, cores >= ranks, rounds, provider);
+        if (only.empty() || only == std::to_string(ranks)) over_processes(ranks, cores >= ranks, rounds, provider);
 }

@@ -9,6 +9,7 @@
 // an event_progress is looked at every 10 us); asio (pieces of 10 us are handlers of an io_context); thread (a progress_thread);
 // signal (a signal_progress interrupts the computation). All are timed in every round, in turn; medians. The link has a
 // descriptor, as that of a card with interrupts has: it wakes its rank when a message comes and when it is due.
+#include "../arguments.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/asio/async_wait.hpp>
 #include <bough/barrier.hpp>
@@ -219,7 +220,8 @@ void hidden_share(std::size_t bytes, int rounds) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const int rounds = argc > 1 ? std::atoi(argv[1]) : 101;
+    const int rounds =
+        arguments::list(argc, argv, 1, "bench-overlap [rounds]").number<int>(1, "rounds", 1, 1'000'000, 101);
     calibrate();
     std::printf("hidden share of an allreduce, 2 ranks; medians of %d rounds; A, C in us\n", rounds);
     print_header("     bytes        A        C");

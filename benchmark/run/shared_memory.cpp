@@ -5,6 +5,7 @@
 // Times are per operation, medians over rounds; the ratio is the median of the rounds' ratios. Inside the clock every rank
 // rewrites its vector and reads its whole result. The floors: 8 bytes, one cache line per side on which the other spins
 // (yields, with more ranks than cores); longer, each reads the other's vector where it lies, between two such exchanges.
+#include "../arguments.hpp"
 #include "board.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
@@ -203,7 +204,8 @@ void vector_of(rank_run& run, std::size_t bytes, bool in_heap) {
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc > 1) most_bytes = std::max<std::size_t>(std::strtoull(argv[1], nullptr, 0), 4096);
+    const arguments::list given(argc, argv, 1, "bench-shared_memory [most bytes]");
+    most_bytes = given.number<std::size_t>(1, "most bytes", 4096, std::size_t{1} << 30, most_bytes);
     const unsigned cores = std::thread::hardware_concurrency();
     std::printf("%u cores; medians (fastest .. slowest round), and of the ratios to the floor\n", cores);
     if (cores >= 2) {

@@ -6,6 +6,7 @@
 //   valgrind --tool=callgrind --toggle-collect='*measured*' bench-simulate instructions 4096       (ranks)
 //
 // prints the events of recursive doubling, by which to divide; with a third word, of a dissemination.
+#include "../arguments.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
@@ -83,17 +84,18 @@ template <class Plan>
 }
 
 int main(int argc, char** argv) {
-    if (argc > 2 && std::string_view(argv[1]) == "instructions") {
-        const auto ranks = static_cast<bough::rank_t>(std::atoi(argv[2]));
-        if (ranks < 1) return std::fputs("ranks: at least 1\n", stderr), 2;
+    if (argc > 1 && std::string_view(argv[1]) == "instructions") {
+        const arguments::list given(argc, argv, 3, "bench-simulate instructions ranks [dissemination]");
+        const auto ranks = given.number<bough::rank_t>(2, "ranks", 1, 1 << 20, 1024);
         const std::uint64_t events =
-            argc > 3 ? measured(bough::plan_barrier(bough::dissemination{}, {.size = ranks}))
-                     : measured(bough::plan_allreduce(bough::recursive_doubling{}, {.size = ranks}));
+            !given.word(3, "the plan", {"dissemination"}).empty()
+                ? measured(bough::plan_barrier(bough::dissemination{}, {.size = ranks}))
+                : measured(bough::plan_allreduce(bough::recursive_doubling{}, {.size = ranks}));
         std::printf("%llu events\n", static_cast<unsigned long long>(events));
         return 0;
     }
     benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
 }

@@ -6,6 +6,7 @@
 //   bench-skewed iterations ranks doubles skew_us shm|tcp    one; benchmark/skew/run has each MPI that is installed beside it
 #include "../skew/skewed.hpp"
 
+#include "../arguments.hpp"
 #include "../skew/world.hpp"
 #include <bough/combining_tree.hpp>
 #include <bough/event_progress.hpp>
@@ -182,13 +183,19 @@ std::vector<skewed::point> all_points(int iterations) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const int iterations = argc > 1 ? std::atoi(argv[1]) : 100;
-    const std::string_view only = argc == 6 ? argv[5] : "";
+    const arguments::list given(argc, argv, 5, "bench-skewed [iterations [ranks doubles skew_us shm|tcp]]");
+    if (given.has(2) && !given.has(5)) given.refuse(argc, "one point needs ranks, doubles, skew_us and shm or tcp");
+    const int iterations = given.number<int>(1, "iterations", 1, 1'000'000, 100);
+#ifdef BOUGH_SKEWED_TCP
+    const std::string_view only = given.word(5, "the transport", {"shm", "tcp"});
+#else
+    const std::string_view only = given.word(5, "the transport", {"shm"});
+#endif
     std::vector<skewed::point> points;
-    if (argc == 6)
-        points = {{.ranks = std::atoi(argv[2]),
-                   .count = std::atoi(argv[3]),
-                   .skew_us = std::atoi(argv[4]),
+    if (given.has(5))
+        points = {{.ranks = given.number<int>(2, "ranks", 1, 256, 1),
+                   .count = given.number<int>(3, "doubles", 1, 1 << 24, 1),
+                   .skew_us = given.number<int>(4, "skew_us", 0, 10'000'000, 0),
                    .iterations = iterations}};
     else
         points = all_points(iterations);

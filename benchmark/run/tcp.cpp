@@ -7,6 +7,7 @@
 // Of p = 2: both processes send a buffer to each other over one connection of that kind and wait for the other's, which
 // they then add to their own (the physical floor of an allreduce), in turns with bough's allreduce of as many bytes.
 // Times are per operation, medians of rounds; the input is rewritten and the whole result is read inside the clock.
+#include "../arguments.hpp"
 #include "board.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
@@ -235,8 +236,10 @@ void group_benchmark(rank_t ranks) {
 } // namespace
 
 int main(int argc, char** argv) {
+    const arguments::list given(argc, argv, 1, "bench-tcp [2]");
+    const bool pair_only = !given.word(1, "what to measure", {"2"}).empty();
     std::printf("%u cores; medians of 11 rounds\n", std::thread::hardware_concurrency());
     pair_benchmark();
-    if (argc > 1 && std::strcmp(argv[1], "2") == 0) return 0;
+    if (pair_only) return 0;
     for (const rank_t ranks : {4u, 8u, 16u}) group_benchmark(ranks);
 }

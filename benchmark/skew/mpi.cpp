@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // An MPI in the skew benchmark, under its own launcher:  mpi ITERATIONS DOUBLES SKEW_US
 // The ranks agree on times over bough's shared memory, as those of bench-skewed do: only what is measured is MPI's.
+#include "../arguments.hpp"
 #include "skewed.hpp"
 #include "world.hpp"
 #include <bough/launch/mpi.hpp>
@@ -60,15 +61,16 @@ void ways(const skewed::point& at, skewed::world_of<bough::shared_memory> world)
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     skewed::sleep_exactly();
-    if (argc == 4) {
+    {
+        const arguments::list given(argc, argv, 3, "mpirun ... skew-mpi iterations doubles skew_us");
+        if (!given.has(3)) given.refuse(argc, "is missing");
         bough::mpi_wire_up wire{MPI_COMM_WORLD};
         bough::communicator comm{bough::shared_memory{wire}};
         ways({.ranks = static_cast<int>(comm.size()),
-              .count = std::atoi(argv[2]),
-              .skew_us = std::atoi(argv[3]),
-              .iterations = std::atoi(argv[1])},
+              .count = given.number<int>(2, "doubles", 1, 1 << 24, 1),
+              .skew_us = given.number<int>(3, "skew_us", 0, 10'000'000, 0),
+              .iterations = given.number<int>(1, "iterations", 1, 1'000'000, 1)},
              {comm});
     }
     MPI_Finalize();
-    return argc == 4 ? 0 : 2;
 }

@@ -13,6 +13,7 @@
 #define BOUGH_ALLGATHER_HPP
 
 #include <bough/detail/blocks.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/select/standard/allgather.hpp>
 
 #include <concepts>
@@ -79,81 +80,40 @@ status allgatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::s
     });
 }
 
+struct allgather_forms : takes<goal::allgather, parameters{}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, const Choice& choice = {}) {
+        return detail::allgather_in_place<T>(on, data, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
+        return detail::run_allgather<T>(on, in, out, choice);
+    }
+};
+struct allgatherv_forms : takes<goal::allgather, parameters{.lists = true}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, const Choice& choice = {}) {
+        return detail::allgatherv_in_place<T>(on, data, counts, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+                       const Choice& choice = {}) {
+        return detail::run_allgatherv<T>(on, in, out, counts, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-    detail::throw_if(detail::run_allgather<T>(comm, in, out, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, E& ec) {
-    detail::report(detail::run_allgather<T>(comm, in, out, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void allgather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice, E& ec) {
-    detail::report(detail::run_allgather<T>(comm, in, out, choice), ec);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::allgather_forms, A...> allgather(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::allgather_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class T, std::size_t N, class Choice = automatic>
-void allgather(communicator<X>& comm, std::span<T, N> data, const Choice& choice = {}) {
-    detail::throw_if(detail::allgather_in_place<T>(comm, data, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void allgather(communicator<X>& comm, std::span<T, N> data, E& ec) {
-    detail::report(detail::allgather_in_place<T>(comm, data, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-void allgather(communicator<X>& comm, std::span<T, N> data, const Choice& choice, E& ec) {
-    detail::report(detail::allgather_in_place<T>(comm, data, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-                const Choice& choice = {}) {
-    detail::throw_if(detail::run_allgatherv<T>(comm, in, out, counts, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-                E& ec) {
-    detail::report(detail::run_allgatherv<T>(comm, in, out, counts, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void allgatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-                const Choice& choice, E& ec) {
-    detail::report(detail::run_allgatherv<T>(comm, in, out, counts, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class Choice = automatic>
-requires detail::NotCounts<Choice>
-void allgatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts,
-                const Choice& choice = {}) {
-    detail::throw_if(detail::allgatherv_in_place<T>(comm, data, counts, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void allgatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, E& ec) {
-    detail::report(detail::allgatherv_in_place<T>(comm, data, counts, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-requires detail::NotCounts<Choice>
-void allgatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const Choice& choice,
-                E& ec) {
-    detail::report(detail::allgatherv_in_place<T>(comm, data, counts, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void allgather(communicator<X>& comm, A&&... arguments) {
-    allgather(comm, detail::as_span(std::forward<A>(arguments))...);
-}
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void allgatherv(communicator<X>& comm, A&&... arguments) {
-    allgatherv(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::allgatherv_forms, A...> allgatherv(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::allgatherv_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

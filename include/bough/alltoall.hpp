@@ -19,6 +19,7 @@
 
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/detail/blocks.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/select/standard/alltoall.hpp>
 
 #include <concepts>
@@ -39,8 +40,8 @@ status alltoall_data(typed_call<T>& typed, std::span<const T> in, std::span<T> o
         s.code = errc::unsupported;
         return s;
     }
-    if (const status bad = check_data(in.data(), in.size(), block_element_bytes<T>)) return bad;
-    if (const status bad = check_data(out.data(), out.size(), block_element_bytes<T>)) return bad;
+    if (const status bad = detail::check_data(in.data(), in.size(), block_element_bytes<T>)) return bad;
+    if (const status bad = detail::check_data(out.data(), out.size(), block_element_bytes<T>)) return bad;
     const auto a = reinterpret_cast<std::uintptr_t>(in.data());
     const auto b = reinterpret_cast<std::uintptr_t>(out.data());
     if (!in.empty() && !out.empty() && a < b + out.size_bytes() && b < a + in.size_bytes())
@@ -95,7 +96,7 @@ status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::siz
         if (row.count(comm.rank()) != column.count(comm.rank()))
             return comm.refuse(invalid_argument("receive_counts: this rank sends itself another number of elements"));
         typed_call<T> typed{.at = {.size = ranks}};
-        if (const status bad = alltoall_data(typed, in, out, comm.rank(), 0)) return comm.refuse(bad);
+        if (const status bad = detail::alltoall_data(typed, in, out, comm.rank(), 0)) return comm.refuse(bad);
         typed.row_offsets = row.offsets();
         typed.column_offsets = column.offsets();
         if constexpr (std::same_as<Choice, automatic>)
@@ -105,51 +106,32 @@ status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::siz
     });
 }
 
+struct alltoall_forms : takes<goal::alltoall, parameters{}> {
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
+        return detail::run_alltoall<T>(on, in, out, choice);
+    }
+};
+struct alltoallv_forms : takes<goal::alltoall, parameters{.lists = true}> {
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
+                       std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
+        return detail::run_alltoallv<T>(on, in, send_counts, out, receive_counts, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-    detail::throw_if(detail::run_alltoall<T>(comm, in, out, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, E& ec) {
-    detail::report(detail::run_alltoall<T>(comm, in, out, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void alltoall(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const Choice& choice, E& ec) {
-    detail::report(detail::run_alltoall<T>(comm, in, out, choice), ec);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::alltoall_forms, A...> alltoall(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::alltoall_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
-               std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
-    detail::throw_if(detail::run_alltoallv<T>(comm, in, send_counts, out, receive_counts, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
-               std::span<const std::size_t> receive_counts, E& ec) {
-    detail::report(detail::run_alltoallv<T>(comm, in, send_counts, out, receive_counts, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void alltoallv(communicator<X>& comm, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
-               std::span<const std::size_t> receive_counts, const Choice& choice, E& ec) {
-    detail::report(detail::run_alltoallv<T>(comm, in, send_counts, out, receive_counts, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void alltoall(communicator<X>& comm, A&&... arguments) {
-    alltoall(comm, detail::as_span(std::forward<A>(arguments))...);
-}
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void alltoallv(communicator<X>& comm, A&&... arguments) {
-    alltoallv(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::alltoallv_forms, A...> alltoallv(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::alltoallv_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

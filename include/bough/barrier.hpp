@@ -8,6 +8,7 @@
 #define BOUGH_BARRIER_HPP
 
 #include <bough/algorithm/barrier/dissemination.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/front_door.hpp>
 #include <bough/select/standard/barrier.hpp>
 
@@ -18,6 +19,7 @@ namespace detail {
 template <class Comm, class Choice>
 status run_barrier(Comm& comm, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
+        static_assert(explain_choice<goal::barrier, Choice>());
         const typed_call<std::byte> typed{.at = {.size = comm.size()}};
         if constexpr (std::same_as<Choice, automatic>)
             return run_automatic<goal::barrier>(comm, typed, choice);
@@ -26,19 +28,18 @@ status run_barrier(Comm& comm, const Choice& choice) {
     });
 }
 
+struct barrier_forms : takes<goal::barrier, parameters{.data = false}> {
+    template <class On, NotData Choice = automatic>
+    static status call(On& on, const Choice& choice = {}) {
+        return detail::run_barrier(on, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class Choice = automatic>
-void barrier(communicator<X>& comm, const Choice& choice = {}) {
-    detail::throw_if(detail::run_barrier(comm, choice));
-}
-template <class X, ErrorResult E>
-void barrier(communicator<X>& comm, E& ec) {
-    detail::report(detail::run_barrier(comm, automatic{}), ec);
-}
-template <class X, class Choice, ErrorResult E>
-void barrier(communicator<X>& comm, const Choice& choice, E& ec) {
-    detail::report(detail::run_barrier(comm, choice), ec);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::barrier_forms, A...> barrier(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::barrier_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -64,6 +64,10 @@ public:
 
     // For front doors.
     detail::batch_list& list() const noexcept { return *list_; }
+    template <class Comm, class Choice>
+    status run_allreduce(Comm& comm, const Choice& choice) const;
+    template <class Comm, class Choice>
+    status run_reduce(Comm& comm, root to, const Choice& choice) const;
 
 private:
     template <class T, class O>
@@ -110,9 +114,12 @@ status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writ
     });
 }
 
+} // namespace detail
+
 template <class Comm, class Choice>
-status run_allreduce(Comm& comm, const batch& all, const Choice& choice) {
-    return run_batch<goal::allreduce>(comm, all, {.size = comm.size()}, true, choice, []<class C>(const C& c) {
+status batch::run_allreduce(Comm& comm, const Choice& choice) const {
+    const dimensions at{.size = comm.size()};
+    return detail::run_batch<goal::allreduce>(comm, *this, at, true, choice, []<class C>(const C& c) {
         if constexpr (TreeSource<C>)
             return tree_allreduce<C>{c};
         else
@@ -120,43 +127,16 @@ status run_allreduce(Comm& comm, const batch& all, const Choice& choice) {
     });
 }
 template <class Comm, class Choice>
-status run_reduce(Comm& comm, const batch& all, root to, const Choice& choice) {
+status batch::run_reduce(Comm& comm, root to, const Choice& choice) const {
     if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
     const dimensions at{.size = comm.size(), .root = to.rank};
-    return run_batch<goal::reduce>(comm, all, at, comm.rank() == to.rank, choice, []<class C>(const C& c) {
+    const bool is_root = comm.rank() == to.rank;
+    return detail::run_batch<goal::reduce>(comm, *this, at, is_root, choice, []<class C>(const C& c) {
         if constexpr (TreeSource<C>)
             return tree_reduce<C>{c};
         else
             return c;
     });
-}
-
-} // namespace detail
-
-template <class X, class Choice = automatic>
-void allreduce(communicator<X>& comm, const batch& all, const Choice& choice = {}) {
-    detail::throw_if(detail::run_allreduce(comm, all, choice));
-}
-template <class X, ErrorResult E>
-void allreduce(communicator<X>& comm, const batch& all, E& ec) {
-    detail::report(detail::run_allreduce(comm, all, automatic{}), ec);
-}
-template <class X, class Choice, ErrorResult E>
-void allreduce(communicator<X>& comm, const batch& all, const Choice& choice, E& ec) {
-    detail::report(detail::run_allreduce(comm, all, choice), ec);
-}
-
-template <class X, class Choice = automatic>
-void reduce(communicator<X>& comm, const batch& all, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::run_reduce(comm, all, to, choice));
-}
-template <class X, ErrorResult E>
-void reduce(communicator<X>& comm, const batch& all, root to, E& ec) {
-    detail::report(detail::run_reduce(comm, all, to, automatic{}), ec);
-}
-template <class X, class Choice, ErrorResult E>
-void reduce(communicator<X>& comm, const batch& all, root to, const Choice& choice, E& ec) {
-    detail::report(detail::run_reduce(comm, all, to, choice), ec);
 }
 
 } // namespace bough

@@ -74,15 +74,17 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/concepts/tree.hpp>
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/absence.hpp>
+#include <bough/core/collective_name.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/fold.hpp>
 #include <bough/core/freeze.hpp>
 #include <bough/core/quietly.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/slice.hpp>
+#include <bough/core/stable_sort.hpp>
 #include <bough/core/status.hpp>
 #include <bough/core/step.hpp>
 #include <bough/core/version.hpp>
@@ -150,6 +152,7 @@
 #include <bough/op/canonical.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/op/exact_sum.hpp>
+#include <bough/op/explain_wire.hpp>
 #include <bough/op/limb_state.hpp>
 #include <bough/op/limb_sum.hpp>
 #include <bough/op/location.hpp>
@@ -224,7 +227,6 @@
 #include <bough/start_scan.hpp>
 #include <bough/start_scatter.hpp>
 #include <bough/transport/composite.hpp>
-#include <bough/transport/composite/sub_wire_up.hpp>
 #include <bough/transport/emulated.hpp>
 #include <bough/transport/one_sided.hpp>
 #include <bough/transport/one_sided_core.hpp>
@@ -257,6 +259,7 @@
 #include <bough/tree/optimal.hpp>
 #include <bough/tree/outline.hpp>
 #include <bough/tree/postal.hpp>
+#include <bough/tree/rank_order.hpp>
 #include <bough/tree/reduction.hpp>
 #include <bough/tree/spoc.hpp>
 #include <bough/tree/table.hpp>

@@ -2,6 +2,7 @@
 // broadcast: every rank gets the root's vector.
 //
 //   broadcast(comm, data, root{r} [, choice])   the root's data is only read; throws bough::error
+//   broadcast(comm, value, root{r} [, choice])  returns the root's value
 //   broadcast(..., ec)                          never throws; ec is a std::error_code or a bough::status
 // `choice` is a plan, an algorithm or family (circulant{}), a tree source (fnomial{.degree = 4}) or automatic{}.
 // Every rank gives the same count, type, root and choice. On error the data of other ranks than the root is unspecified.
@@ -9,6 +10,7 @@
 #define BOUGH_BROADCAST_HPP
 
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/front_door.hpp>
 #include <bough/select/standard/broadcast.hpp>
 
@@ -20,7 +22,7 @@ template <class T, class Comm, class Choice>
 status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::broadcast, Choice, true>());
-        if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
+        if (const status bad = detail::check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
         if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
         typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank},
                             .in = data.data(),
@@ -41,25 +43,18 @@ status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& cho
     });
 }
 
+struct broadcast_forms : takes<goal::broadcast, parameters{.root = true, .trees = true, .values = true}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, root from, const Choice& choice = {}) {
+        return detail::run_broadcast<T>(on, data, from, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class Choice = automatic>
-void broadcast(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice = {}) {
-    detail::throw_if(detail::run_broadcast<T>(comm, data, from, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void broadcast(communicator<X>& comm, std::span<T, N> data, root from, E& ec) {
-    detail::report(detail::run_broadcast<T>(comm, data, from, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-void broadcast(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice, E& ec) {
-    detail::report(detail::run_broadcast<T>(comm, data, from, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void broadcast(communicator<X>& comm, A&&... arguments) {
-    broadcast(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] detail::form_result_t<detail::broadcast_forms, A...> broadcast(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::broadcast_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

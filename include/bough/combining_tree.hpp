@@ -101,8 +101,8 @@ operation start_combining(combining_tree<M>& tree, std::span<const T> in, std::s
     combining_flight<M>* f = combining_state<M>::make(state);
     operation made(f);
     const bool gets = !to || to->rank == tree.rank();
-    status bad = gets ? check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
-                      : check_data(in.data(), in.size(), sizeof(T));
+    status bad = gets ? detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
+                      : detail::check_data(in.data(), in.size(), sizeof(T));
     if (!bad && to && to->rank >= tree.size()) bad = invalid_argument("root: not a rank of the group");
     if (!bad && in.size_bytes() > state->most_bytes()) {
         bad = invalid_argument("data: longer than the tree's most_bytes");
@@ -150,20 +150,22 @@ requires std::same_as<std::remove_const_t<U>, T>
 // Data in a vector, an array or the like: each is taken as a span.
 template <class M, class... A>
 requires(detail::SpanLike<A> || ...) [[nodiscard]] operation start_reduce(combining_tree<M>& tree, A&&... arguments) {
-    return start_reduce(tree, detail::as_span(std::forward<A>(arguments))...);
+    return bough::start_reduce(tree, detail::as_span(std::forward<A>(arguments))...);
 }
 template <class M, class... A>
 requires(detail::SpanLike<A> || ...) [[nodiscard]] operation
     start_allreduce(combining_tree<M>& tree, A&&... arguments) {
-    return start_allreduce(tree, detail::as_span(std::forward<A>(arguments))...);
+    return bough::start_allreduce(tree, detail::as_span(std::forward<A>(arguments))...);
 }
 template <class M, class... A>
-requires requires(combining_tree<M>& tree, A&&... a) { start_reduce(tree, std::forward<A>(a)...); }
-void reduce(combining_tree<M>& tree, A&&... arguments) { start_reduce(tree, std::forward<A>(arguments)...).wait(); }
+requires requires(combining_tree<M>& tree, A&&... a) { bough::start_reduce(tree, std::forward<A>(a)...); }
+void reduce(combining_tree<M>& tree, A&&... arguments) {
+    bough::start_reduce(tree, std::forward<A>(arguments)...).wait();
+}
 template <class M, class... A>
-requires requires(combining_tree<M>& tree, A&&... a) { start_allreduce(tree, std::forward<A>(a)...); }
+requires requires(combining_tree<M>& tree, A&&... a) { bough::start_allreduce(tree, std::forward<A>(a)...); }
 void allreduce(combining_tree<M>& tree, A&&... arguments) {
-    start_allreduce(tree, std::forward<A>(arguments)...).wait();
+    bough::start_allreduce(tree, std::forward<A>(arguments)...).wait();
 }
 
 } // namespace bough

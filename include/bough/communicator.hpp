@@ -8,7 +8,7 @@
 #ifndef BOUGH_COMMUNICATOR_HPP
 #define BOUGH_COMMUNICATOR_HPP
 
-#include <bough/concepts/transport.hpp>
+#include <bough/concepts/explain_transport.hpp>
 #include <bough/core/duration.hpp>
 #include <bough/detail/communicator_core.hpp>
 
@@ -20,8 +20,10 @@
 
 namespace bough {
 
-template <Transport T>
+template <class T>
 class communicator {
+    static_assert(explain_transport<T>() && explain_optional_members<T>());
+
 public:
     // The communicator of all ranks of a transport.
     explicit communicator(T transport, communicator_options options = {})
@@ -98,6 +100,10 @@ public:
     template <class P, class F>
     const P* remember_plan(const detail::choice_key& key, F&& choose) {
         return core_->template remember_plan<P>(key, std::forward<F>(choose));
+    }
+    template <class P>
+    const P* find_bound(const P& plan) const {
+        return core_->plans.find_plan(plan);
     }
     template <class O>
     static const O& hold(const O& op) noexcept { // the caller's own outlives the call

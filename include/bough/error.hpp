@@ -3,21 +3,94 @@
 #ifndef BOUGH_ERROR_HPP
 #define BOUGH_ERROR_HPP
 
+#include <bough/core/absence.hpp>
+#include <bough/core/collective_name.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/status.hpp>
+#include <bough/op/names.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace bough {
 
 namespace detail {
 
-// What a status knows besides its code: "the op differs (12 here, 7 there), rank 3, operation 4".
+// "allreduce #17", "barrier #2 of communicator 3"; the first communicator of a group has no number in it.
+inline std::string call_text(std::uint8_t collective, std::uint32_t operation, std::uint16_t context) {
+    const std::string name = collective_name(collective);
+    return (name.empty() ? "operation" : name) + " #" + std::to_string(operation) +
+           (context == 0 ? "" : " of communicator " + std::to_string(context));
+}
+// "rank 5", "ranks 5, 6 and 7", "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 12 others": those that a status names as missing.
+inline std::string missing_text(const status& s) {
+    constexpr std::size_t most = 8;
+    std::vector<rank_t> ranks;
+    const rank_t first = s.peer - s.peer % 64;
+    for (rank_t r = first; r - first != 64 && ranks.size() != most; ++r)
+        if (is_missing(s, r)) ranks.push_back(r);
+    const std::size_t others = s.missing > ranks.size() ? s.missing - ranks.size() : 0;
+    std::string text = s.missing == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i != ranks.size(); ++i) {
+        const bool is_last = i + 1 == ranks.size() && others == 0;
+        text += (i == 0 ? "" : is_last ? " and " : ", ") + std::to_string(ranks[i]);
+    }
+    if (others != 0)
+        text += " and " + std::string(s.missing >= 255 ? "at least " : "") + std::to_string(others) +
+                (others == 1 ? " other" : " others");
+    return text;
+}
+// Who did not come to an operation that ended by its deadline. It is the same on each rank that waited, whatever its code.
+inline bool tells_absence(const status& s) noexcept {
+    return names_missing(s) || (is_deadline(s) && s.operation != 0 && s.peer == no_rank);
+}
+inline std::string absence_of(const status& s) {
+    const std::string call = call_text(s.collective, s.operation, s.context);
+    if (!names_missing(s)) return call;
+    const last_call last = last_call_of(s);
+    const std::string its = call_text(last.collective, last.operation, last.context);
+    if (last.absence == absence::late)
+        return "this rank, " + std::to_string(s.peer) + ", came too late" + (s.operation == 0 ? "" : " to " + call);
+    const bool one = s.missing == 1;
+    const std::string who = missing_text(s), it = one ? "it" : "rank " + std::to_string(s.peer);
+    const std::string has = who + (one ? " has" : " have") + " not come to " + call;
+    switch (last.absence) {
+    case absence::not_come:
+        if (last.operation == 0) return has + " (" + it + " has made no call)";
+        return has + " (" + (one ? "its last call" : "the last call of " + it) + " was " + its + ")";
+    case absence::elsewhere: return has + " (" + it + " is in " + its + ")";
+    case absence::silent: return who + (one ? " is" : " are") + " missing in " + call + " (" + it + " does not answer)";
+    default: return who + (one ? " is" : " are") + " missing in " + call;
+    }
+}
+
+// A part of a signature: "double", "plus", "allreduce", "12"; what has no name by its number.
+inline std::string value_of(mismatch what, std::uint64_t value) {
+    const char* name = nullptr;
+    if (what == mismatch::collective && value < 256)
+        if (const std::string known = collective_name(static_cast<std::uint8_t>(value)); !known.empty()) return known;
+    if (what == mismatch::op) name = name_of_op(value);
+    if (what == mismatch::type) name = name_of_type(value);
+    if (name != nullptr) return name;
+    if (what != mismatch::op && what != mismatch::type && what != mismatch::plan) return std::to_string(value);
+    std::string hex = "0x0000000000000000";
+    for (std::size_t i = hex.size(); value != 0; value >>= 4) hex[--i] = "0123456789abcdef"[value & 15];
+    return hex;
+}
+
+// What a status knows besides its code: "the op differs (plus here, max there), rank 3, operation 4".
 inline std::string details_of(const status& s) {
     std::string text;
     const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
+    if (tells_absence(s)) {
+        add(absence_of(s));
+        if (s.cause != errc::ok) text += std::string(": ") + describe(s.cause);
+        return text;
+    }
     if (s.argument != nullptr) add(s.argument);
     if (s.mismatch != mismatch::none) {
         static constexpr const char* what[] = {
@@ -25,7 +98,7 @@ inline std::string details_of(const status& s) {
             "the plan", "the order of calls", "the messages"};
         std::string differs = std::string(what[static_cast<std::size_t>(s.mismatch)]) + " differs";
         if (s.mine != s.theirs)
-            differs += " (" + std::to_string(s.mine) + " here, " + std::to_string(s.theirs) + " there)";
+            differs += " (" + value_of(s.mismatch, s.mine) + " here, " + value_of(s.mismatch, s.theirs) + " there)";
         add(differs);
     }
     if (s.cause != errc::ok) add(std::string("first cause: ") + describe(s.cause));
@@ -36,8 +109,11 @@ inline std::string details_of(const status& s) {
 
 } // namespace detail
 
-// A sentence with everything that a status knows.
+// A sentence with everything that a status knows. Where a deadline was the cause it is the same on the rank whose time was up
+// and on those that heard of it:
+//   rank 5 has not come to allreduce #17 (its last call was broadcast #16): the operation did not end by its deadline
 inline std::string message_of(const status& s) {
+    if (s.code == errc::peer_aborted && detail::tells_absence(s)) return detail::details_of(s);
     const std::string details = detail::details_of(s);
     return details.empty() ? std::string(describe(s.code)) : details + ": " + describe(s.code);
 }
@@ -76,13 +152,24 @@ inline const std::error_category& error_category() noexcept {
 }
 inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 
-// What the throwing front doors throw; details() has the whole status.
+// What bough throws: this, or a class of its own that is derived from it; details() has the whole
+// status. Three things besides pass through: std::bad_alloc, where the documentation of a function
+// names no other error for a lack of memory; what functions of yours throw where their caller is
+// you, as a function that is given to in_process::run; and what Boost.Asio throws, in the forms for
+// it.
 class error : public std::system_error {
 public:
-    explicit error(const status& s) : std::system_error(make_error_code(s.code), detail::details_of(s)), details_(s) {}
+    explicit error(const status& s) : error(s, {}) {}
+    // `where` begins what().
+    error(const status& s, const std::string& where)
+        : std::system_error(make_error_code(s.code), sentence(where, detail::details_of(s))), details_(s) {}
     const status& details() const noexcept { return details_; }
 
 private:
+    static std::string sentence(const std::string& where, const std::string& details) {
+        return where.empty() || details.empty() ? where + details : where + ": " + details;
+    }
+
     status details_;
 };
 

@@ -8,10 +8,12 @@
 //       events.progress();
 //       ...
 //   }
-// prepare() is called before each sleep, and says how long it may be, in milliseconds; progress() after it, whatever
-// woke it. Between the two nothing of bough is called. While no operation is in flight there are no notifications, and
-// prepare() says -1: for ever. The transport is a DescriptorTransport; where it has no descriptor after all (-1, which poll
-// ignores), prepare() says 1. All communicators over the transport are looked after.
+// prepare() is called before each sleep, and says how long it may be, in milliseconds; progress()
+// after it, whatever woke it. Between the two nothing of bough is called. While no operation is in
+// flight there are no notifications, and prepare() says -1: for ever. The transport is a
+// DescriptorTransport; where it has no descriptor after all (-1, which poll ignores), prepare()
+// says 1. All communicators over the transport are looked after. In the child of a fork what was in
+// flight has ended: prepare() says 0 once, so that the loop looks at it, and then -1.
 #ifndef BOUGH_EVENT_PROGRESS_HPP
 #define BOUGH_EVENT_PROGRESS_HPP
 
@@ -44,10 +46,9 @@ public:
     int prepare() {
         const std::size_t before = session_->outstanding();
         if (progress() || session_->outstanding() != before) return 0; // an operation may have ended: look at it first
+        if (session_->forked()) return std::exchange(in_child_, true) ? -1 : 0; // what was in flight has ended
         if (!busy()) return -1;
         if (descriptor() < 0) return 1;
-        if constexpr (requires { session_->transport().forked(); })
-            if (session_->transport().forked()) return tick_ms_; // notifications are the parent's
         session_->make_way();
         armed_ = session_->transport().arm();
         return armed_ ? tick_ms_ : 0;
@@ -66,7 +67,7 @@ public:
 private:
     std::shared_ptr<session<T>> session_;
     int tick_ms_;
-    bool armed_ = false;
+    bool armed_ = false, in_child_ = false;
 };
 
 } // namespace bough

@@ -3,6 +3,7 @@
 //
 //   exscan(comm, data, op [, choice])      in place; throws bough::error
 //   exscan(comm, in, out, op [, choice])   in.size() == out.size(), no partial overlap
+//   exscan(comm, value, op [, choice])     returns the result, for one value; at rank 0 the op's identity, which it must have
 //   (..., ec)                              never throws; ec is a std::error_code or a bough::status
 // Nobody is below rank 0: its `out`, or `data`, stays as it is. Fill it with the op's identity before, if there is one.
 // `choice` is a plan, an algorithm (one_two_three_doubling{}), a family that serves exscan, or automatic{}.
@@ -11,7 +12,10 @@
 #define BOUGH_EXSCAN_HPP
 
 #include <bough/detail/blocks.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/lifted.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/min_max.hpp>
 #include <bough/select/standard/exscan.hpp>
 
 #include <concepts>
@@ -27,7 +31,7 @@ template <class T, class Comm, class O, class Choice>
 status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::exscan, Choice>());
-        if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
         if (comm.rank() == 0) typed.out = nullptr; // nothing is written there
@@ -46,48 +50,44 @@ status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
 template <class T, class Comm, class O, class Choice>
 requires LiftedOp<O, T> status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                           const Choice& choice) {
-    if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
+    if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        return comm.refuse(bad);
     return run_lifted(comm, in, comm.rank() == 0 ? std::span<T>() : out, op,
                       [&]<class S>(std::span<S> states, const O& held) {
                           return detail::run_exscan<S>(comm, states, states, held, choice);
                       });
 }
 
+struct exscan_forms : takes<goal::exscan, parameters{.op = true, .values = true}> {
+    // Nobody is below rank 0: its value becomes the op's identity.
+    template <class X, class V, class... A>
+    static void finish_value(const communicator<X>& comm, V& value, const A&... rest) {
+        const auto become_identity = [&]<class O>(const O& op, const auto&...) {
+            static_assert(has_identity_v<O, V>,
+                          "bough: exscan of one value gives rank 0 the op's identity, and this op "
+                          "has none: write `template <class T> static T identity()`, or give a "
+                          "span, which rank 0 keeps as it is");
+            if constexpr (has_identity_v<O, V>)
+                if (comm.rank() == 0) value = op.template identity<V>();
+        };
+        if constexpr (sizeof...(A) != 0) become_identity(rest...);
+    }
+    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+        return detail::run_exscan<T>(on, data, data, op, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
+        return detail::run_exscan<T>(on, in, out, op, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class O, class Choice = automatic>
-void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::run_exscan<T>(comm, data, data, op, choice));
-}
-template <class X, class T, std::size_t N, class O, ErrorResult E>
-void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
-    detail::report(detail::run_exscan<T>(comm, data, data, op, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
-void exscan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::run_exscan<T>(comm, data, data, op, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::run_exscan<T>(comm, in, out, op, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::run_exscan<T>(comm, in, out, op, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void exscan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::run_exscan<T>(comm, in, out, op, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void exscan(communicator<X>& comm, A&&... arguments) {
-    exscan(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] detail::form_result_t<detail::exscan_forms, A...> exscan(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::exscan_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -16,6 +16,7 @@
 
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/detail/blocks.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/select/standard/gather.hpp>
 
 #include <concepts>
@@ -89,79 +90,41 @@ status gatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::size
     });
 }
 
+struct gather_forms : takes<goal::gather, parameters{.root = true, .trees = true}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, root to, const Choice& choice = {}) {
+        return detail::gather_in_place<T>(on, data, to, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice = {}) {
+        return detail::run_gather<T>(on, in, out, to, choice);
+    }
+};
+struct gatherv_forms : takes<goal::gather, parameters{.root = true, .lists = true, .trees = true}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, root to,
+                       const Choice& choice = {}) {
+        return detail::gatherv_in_place<T>(on, data, counts, to, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts, root to,
+                       const Choice& choice = {}) {
+        return detail::run_gatherv<T>(on, in, out, counts, to, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::run_gather<T>(comm, in, out, to, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, E& ec) {
-    detail::report(detail::run_gather<T>(comm, in, out, to, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void gather(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice, E& ec) {
-    detail::report(detail::run_gather<T>(comm, in, out, to, choice), ec);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::gather_forms, A...> gather(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::gather_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class T, std::size_t N, class Choice = automatic>
-void gather(communicator<X>& comm, std::span<T, N> data, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::gather_in_place<T>(comm, data, to, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void gather(communicator<X>& comm, std::span<T, N> data, root to, E& ec) {
-    detail::report(detail::gather_in_place<T>(comm, data, to, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-void gather(communicator<X>& comm, std::span<T, N> data, root to, const Choice& choice, E& ec) {
-    detail::report(detail::gather_in_place<T>(comm, data, to, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-             root to, const Choice& choice = {}) {
-    detail::throw_if(detail::run_gatherv<T>(comm, in, out, counts, to, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-             root to, E& ec) {
-    detail::report(detail::run_gatherv<T>(comm, in, out, counts, to, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void gatherv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-             root to, const Choice& choice, E& ec) {
-    detail::report(detail::run_gatherv<T>(comm, in, out, counts, to, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class Choice = automatic>
-void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to,
-             const Choice& choice = {}) {
-    detail::throw_if(detail::gatherv_in_place<T>(comm, data, counts, to, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to, E& ec) {
-    detail::report(detail::gatherv_in_place<T>(comm, data, counts, to, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-void gatherv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root to,
-             const Choice& choice, E& ec) {
-    detail::report(detail::gatherv_in_place<T>(comm, data, counts, to, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void gather(communicator<X>& comm, A&&... arguments) {
-    gather(comm, detail::as_span(std::forward<A>(arguments))...);
-}
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void gatherv(communicator<X>& comm, A&&... arguments) {
-    gatherv(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::gatherv_forms, A...> gatherv(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::gatherv_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -54,6 +54,7 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
 template <class X>
 status fresh_context(communicator<X>& comm, std::uint16_t& made) {
     session<X>& shared = *comm.shared_session();
+    if (shared.forked()) return {.code = errc::forked_child};
     const auto locked = [&](auto&& f) { return shared.with_lock([&] { return f(shared.contexts()); }); };
     struct place_in_line {
         const decltype(locked)& use;
@@ -77,7 +78,7 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
         // The largest, the complement of the least, and whether somebody's time is up.
         std::array<std::uint32_t, 3> range{mine, ~std::uint32_t{mine}, round != 0 && shared.now_ns() >= last ? 1u : 0u};
         status s;
-        allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
+        bough::allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
         const auto most = static_cast<std::uint16_t>(range[0]);
         if (!s && most == contexts::none) s.code = errc::no_resources;
         if (s) return give_back(mine), s;
@@ -91,7 +92,7 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
         std::uint32_t is_free = mine == most || locked([&](contexts& c) { return c.claim(most); }) ? 1 : 0;
         const bool has_it = is_free != 0;
         if (mine != most) give_back(mine);
-        allreduce(comm, std::span(&is_free, 1), min{}, recursive_doubling{}, s);
+        bough::allreduce(comm, std::span(&is_free, 1), min{}, recursive_doubling{}, s);
         if (!s && is_free != 0) return made = most, s;
         if (has_it) give_back(most);
         if (s) return s;
@@ -107,13 +108,23 @@ struct decision {
 template <class X>
 status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context, std::uint64_t word,
                        decision& reached) {
-    if (comm.is_stale()) return comm.stale();
     session<X>& shared = *comm.shared_session();
-    agreement<X> made(shared, std::move(members), context, shared.next_agreement(context), word,
-                      comm.options().timeout_ns);
-    const std::uint64_t no_deadline = 0; // every round has its own
-    shared.wait_until([&] { return made.step(), made.done(); }, no_deadline);
+    if (shared.forked()) return {.code = errc::forked_child};
+    if (comm.is_stale()) return comm.stale();
+    agreement<X> made(shared, members, context, shared.next_agreement(context), word, comm.options().timeout_ns);
+    if (!shared.wait_until([&] { return made.step(), made.done(); }, made.deadline_ns()))
+        return {.code = errc::forked_child};
     reached = {made.word(), made.failed()};
+    // The others need this rank's last words, which may lie behind a long message that was given up. They are left behind
+    // for a member that takes nothing for so long.
+    constexpr std::uint64_t patience_ns = 1'000'000'000;
+    const std::uint64_t last = deadline_after(shared.now_ns(), patience_ns);
+    const auto told = [&] {
+        for (const rank_t r : members)
+            if (!reached.failed[r] && !shared.has_told(r)) return shared.now_ns() >= last;
+        return true;
+    };
+    if (!shared.wait_until(told, last)) return {.code = errc::forked_child};
     return made.result();
 }
 
@@ -173,7 +184,7 @@ template <class X, ErrorResult E>
         std::vector<std::uint64_t> said(comm.size(), 0);
         said[comm.rank()] = std::uint64_t{color} << 32 | key;
         status s;
-        allreduce(comm, std::span(said), plus{}, recursive_doubling{}, s);
+        bough::allreduce(comm, std::span(said), plus{}, recursive_doubling{}, s);
         if (s) return s;
         std::vector<std::pair<std::uint32_t, rank_t>> ordered;
         for (rank_t r = 0; r != comm.size(); ++r)

@@ -26,6 +26,7 @@
 #include <bough/detail/arguments.hpp>
 #include <bough/detail/flagged_lines.hpp>
 #include <bough/op/combine.hpp>
+#include <bough/schedule/goal.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -63,6 +64,7 @@ public:
         : lines_(std::move(writes), options.most_bytes, options.timeout_ns, refused(options)), k_(options.k),
           form_(options.form == low_latency_form::automatic ? best_form(lines_.writes(), lines_.size())
                                                             : options.form) {
+        plan_ = std::uint64_t{form_ == low_latency_form::tree ? options.k : 0} << 8 | static_cast<std::uint64_t>(form_);
         if (!lines_.failure()) scratch_.resize(lines_.most_bytes() / sizeof(block) + 1);
     }
 
@@ -76,13 +78,15 @@ public:
 
     // For the front doors below.
     template <class T, class O>
-    status run(std::span<const T> in, std::span<T> out, const O& op) {
+    status run(std::uint8_t kind, std::span<const T> in, std::span<T> out, const O& op) {
         static_assert(explain_op<O, T>());
         static_assert(travels_as_bytes_v<T> && alignof(T) <= 64,
                       "bough: low_latency works on elements that travel as bytes, without a wire form");
         constexpr std::size_t gap = alignof(T) > 8 ? alignof(T) - 8 : 0; // so that a payload lies as its elements must
-        const call_signature s = detail::signature_of<T, O>(in.size(), 0);
-        if (const status* refused = lines_.begin(detail::flagged_call::make(in.size(), s.op, s.type))) return *refused;
+        call_signature s = detail::signature_of<T, O>(in.size(), 0);
+        s.kind = kind;
+        s.plan = plan_;
+        if (const status* refused = lines_.begin(s)) return *refused;
         status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T));
         if (!bad && in.size_bytes() > most_bytes() - std::min<std::size_t>(gap, most_bytes())) {
             bad = invalid_argument("data: longer than the group's most_bytes");
@@ -163,10 +167,10 @@ private:
         T* const sum = me >= 2 && in.data() == out ? reinterpret_cast<T*>(scratch_.data()) : out;
         const T *first = nullptr, *next = nullptr;
         if (!find(0, first) || !find(1, next) || !lines_.settle()) return false;
-        combine(op, first, next, sum, n);
+        bough::combine(op, first, next, sum, n);
         for (rank_t r = 2; r != p; ++r) {
             if (!find(r, next)) return false;
-            combine(op, static_cast<const T*>(sum), next, sum, n);
+            bough::combine(op, static_cast<const T*>(sum), next, sum, n);
         }
         if (sum != out) std::copy_n(sum, n, out);
         return true;
@@ -178,7 +182,8 @@ private:
         const std::byte* const end = lines_.template await<Gap>(from);
         if (end == nullptr || !lines_.settle()) return false;
         const T *theirs = typed<T>(end, x.size()), *mine = x.data();
-        before ? combine(op, theirs, mine, x.data(), x.size()) : combine(op, mine, theirs, x.data(), x.size());
+        before ? bough::combine(op, theirs, mine, x.data(), x.size())
+               : bough::combine(op, mine, theirs, x.data(), x.size());
         return true;
     }
     template <std::size_t Gap, class T>
@@ -238,6 +243,7 @@ private:
     detail::flagged_lines<X> lines_;
     std::uint32_t k_;
     low_latency_form form_;
+    std::uint64_t plan_ = 0; // what calls must have in common besides: form and k
     std::vector<block> scratch_;
 };
 
@@ -247,46 +253,47 @@ struct nothing_to_combine { // the op of a barrier
     constexpr std::byte operator()(std::byte a, std::byte) const noexcept { return a; }
 };
 
-template <class T, class X, class O>
+template <class Goal, class T, class X, class O>
 status run_low_latency(low_latency<X>& group, std::span<const T> in, std::span<T> out, const O& op) {
     static_assert(explain_written<T>());
-    return group.template run<T>(in, out, op);
+    return group.template run<T>(Goal::kind, in, out, op);
 }
 
 } // namespace detail
 
 template <class X, class T, std::size_t N, class O>
 void allreduce(low_latency<X>& group, std::span<T, N> data, const O& op) {
-    detail::throw_if(detail::run_low_latency<T>(group, data, data, op));
+    detail::throw_if(detail::run_low_latency<goal::allreduce, T>(group, data, data, op));
 }
 template <class X, class T, std::size_t N, class O, ErrorResult E>
 void allreduce(low_latency<X>& group, std::span<T, N> data, const O& op, E& result) {
-    detail::report(detail::run_low_latency<T>(group, data, data, op), result);
+    detail::report(detail::run_low_latency<goal::allreduce, T>(group, data, data, op), result);
 }
 template <class X, class T, std::size_t N, class U, std::size_t K, class O>
 requires std::same_as<std::remove_const_t<U>, T>
 void allreduce(low_latency<X>& group, std::span<U, K> in, std::span<T, N> out, const O& op) {
-    detail::throw_if(detail::run_low_latency<T>(group, in, out, op));
+    detail::throw_if(detail::run_low_latency<goal::allreduce, T>(group, in, out, op));
 }
 template <class X, class T, std::size_t N, class U, std::size_t K, class O, ErrorResult E>
 requires std::same_as<std::remove_const_t<U>, T>
 void allreduce(low_latency<X>& group, std::span<U, K> in, std::span<T, N> out, const O& op, E& result) {
-    detail::report(detail::run_low_latency<T>(group, in, out, op), result);
+    detail::report(detail::run_low_latency<goal::allreduce, T>(group, in, out, op), result);
 }
 // Data in a vector, an array or the like: each is taken as a span.
 template <class X, class... A>
 requires(detail::SpanLike<A> || ...) void allreduce(low_latency<X>& group, A&&... arguments) {
-    allreduce(group, detail::as_span(std::forward<A>(arguments))...);
+    bough::allreduce(group, detail::as_span(std::forward<A>(arguments))...);
 }
 
 // Ends when all ranks have begun it.
 template <class X>
 void barrier(low_latency<X>& group) {
-    detail::throw_if(detail::run_low_latency<std::byte>(group, {}, {}, detail::nothing_to_combine{}));
+    detail::throw_if(detail::run_low_latency<goal::barrier, std::byte>(group, {}, {}, detail::nothing_to_combine{}));
 }
 template <class X, ErrorResult E>
 void barrier(low_latency<X>& group, E& result) {
-    detail::report(detail::run_low_latency<std::byte>(group, {}, {}, detail::nothing_to_combine{}), result);
+    detail::report(detail::run_low_latency<goal::barrier, std::byte>(group, {}, {}, detail::nothing_to_combine{}),
+                   result);
 }
 
 } // namespace bough

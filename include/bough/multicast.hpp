@@ -14,6 +14,7 @@
 
 #include <bough/algorithm/multicast/among.hpp>
 #include <bough/algorithm/multicast/tree.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/front_door.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/tree/fnomial.hpp>
@@ -110,27 +111,19 @@ status run_multicast(Comm& comm, std::span<T> data, std::span<const rank_t> memb
     });
 }
 
+struct multicast_forms : takes<goal::multicast, parameters{.root = true, .lists = true, .trees = true}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, std::span<const rank_t> members, root from,
+                       const Choice& choice = {}) {
+        return detail::run_multicast<T>(on, data, members, from, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class Choice = automatic>
-void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from,
-               const Choice& choice = {}) {
-    detail::throw_if(detail::run_multicast<T>(comm, data, members, from, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from, E& ec) {
-    detail::report(detail::run_multicast<T>(comm, data, members, from, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-void multicast(communicator<X>& comm, std::span<T, N> data, std::span<const rank_t> members, root from,
-               const Choice& choice, E& ec) {
-    detail::report(detail::run_multicast<T>(comm, data, members, from, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void multicast(communicator<X>& comm, A&&... arguments) {
-    multicast(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::multicast_forms, A...> multicast(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::multicast_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

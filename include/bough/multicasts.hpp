@@ -15,6 +15,7 @@
 #define BOUGH_MULTICASTS_HPP
 
 #include <bough/algorithm/multicast/many.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/front_door.hpp>
 #include <bough/tree/multicasts.hpp>
 
@@ -61,27 +62,19 @@ status run_multicasts(Comm& comm, std::span<T> data, std::span<const multicast_r
     });
 }
 
+struct multicasts_forms : takes<goal::multicasts, parameters{.lists = true}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, std::span<const multicast_request> wanted,
+                       const Choice& choice = {}) {
+        return detail::run_multicasts<T>(on, data, wanted, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class Choice = automatic>
-void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted,
-                const Choice& choice = {}) {
-    detail::throw_if(detail::run_multicasts<T>(comm, data, wanted, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted, E& ec) {
-    detail::report(detail::run_multicasts<T>(comm, data, wanted, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-void multicasts(communicator<X>& comm, std::span<T, N> data, std::span<const multicast_request> wanted,
-                const Choice& choice, E& ec) {
-    detail::report(detail::run_multicasts<T>(comm, data, wanted, choice), ec);
-}
-
-// Data in a vector, an array or the like, and wishes too: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void multicasts(communicator<X>& comm, A&&... arguments) {
-    multicasts(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::multicasts_forms, A...> multicasts(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::multicasts_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -120,7 +120,8 @@ public:
     explicit operation(const status& ended) noexcept : operation_handle(ended) {}
 };
 
-// A collective that is bound once and run many times on the same data; from the second time on nothing is allocated.
+// A collective that is bound once and run many times on the same data. From the second time on it allocates nothing; the session
+// does when more messages of peers that run ahead wait at a time than ever before (bough/execute/early.hpp).
 //
 //   auto norm = bough::bind_allreduce(comm, std::span(&sum, 1), bough::plus{});
 //   for (...) { sum = ...; norm.start(); ...; norm.wait(); }

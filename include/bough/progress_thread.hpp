@@ -6,17 +6,22 @@
 //   auto op = bough::start_allreduce(comm, x, bough::plus{});
 //   compute();                        // op goes on, and late messages are combined
 //   op.wait();
-// While operations are in flight and nothing comes, it sleeps where the transport wakes it (DescriptorTransport, POSIX), else
-// it polls, with naps that grow to `longest_nap_us`. While none is, it sleeps until one is started, and uses no processor
-// time. It ends operations whose time is up. Ops of users run in it. It keeps the sessions of its communicators until
-// leave(), or until it is destroyed; operations in flight go on then with whoever polls. A child of fork has no such thread, but
-// perhaps the locks that it held: it may only replace itself (exec) or _exit.
+// While operations are in flight and nothing comes, it sleeps where the transport wakes it
+// (DescriptorTransport, POSIX), else it polls, with naps that grow to `longest_nap_us`. While none
+// is, it sleeps until one is started, and uses no processor time. It ends operations whose time is
+// up. Ops of users run in it. It keeps the sessions of its communicators until leave(), or until it
+// is destroyed; operations in flight go on then with whoever polls. The child of a fork has no such
+// thread: there a helper does nothing, operations end with forked_child, and destroying the helper
+// waits for nobody.
 #ifndef BOUGH_PROGRESS_THREAD_HPP
 #define BOUGH_PROGRESS_THREAD_HPP
 
 #include <bough/communicator.hpp>
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/error.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/serialised.hpp>
 
 #include <algorithm>
@@ -26,6 +31,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #if __has_include(<poll.h>)
 #include <bough/os/fd.hpp>
 
@@ -71,10 +77,25 @@ private:
 
 class progress_thread {
 public:
-    explicit progress_thread(progress_thread_options options = {}) : options_(options), thread_([this] { run(); }) {}
+    // Throws error, no_resources, if it cannot have a thread.
+    explicit progress_thread(progress_thread_options options = {}) : options_(options) {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            thread_ = std::thread([this] { run(); });
+        } catch (const std::system_error&) {
+            throw error({.code = errc::no_resources, .argument = "progress_thread: a thread"});
+        }
+#else
+        thread_ = std::thread([this] { run(); });
+#endif
+    }
     progress_thread(const progress_thread&) = delete;
     progress_thread& operator=(const progress_thread&) = delete;
     ~progress_thread() {
+        if (forked()) {
+            leave_all_to_parent();
+            return;
+        }
         stopping_.store(true, std::memory_order_relaxed);
         bell_->ring();
         thread_.join();
@@ -87,6 +108,7 @@ public:
     void look_after(const communicator<serialised<T>>& comm) {
         using shared_session = session<serialised<T>>;
         const std::shared_ptr<shared_session>& shared = comm.shared_session();
+        if (forked() || shared->forked()) return;
         {
             const std::scoped_lock lock(mutex_);
             if (const auto known = find(shared.get()); known != sessions_.end()) {
@@ -107,6 +129,7 @@ public:
     // on, if it was the last, the helper does not touch the session.
     template <class T>
     void leave(const communicator<serialised<T>>& comm) {
+        if (forked() || comm.shared_session()->forked()) return;
         std::unique_ptr<any_session> gone; // ends after the lock
         const std::scoped_lock lock(mutex_);
         const auto known = find(comm.shared_session().get());
@@ -121,6 +144,18 @@ public:
     std::thread::native_handle_type native_handle() { return thread_.native_handle(); }
 
 private:
+    bool forked() const noexcept { return detail::forks() != forks_; }
+    // The thread is not there, and may have been in the midst of anything.
+    void leave_all_to_parent() noexcept {
+        detail::leave_to_parent(thread_);
+        detail::leave_to_parent(bell_); // which the thread may wait for
+        detail::leave_to_parent(sessions_);
+#if __has_include(<poll.h>)
+        detail::leave_to_parent(watched_);
+        detail::leave_to_parent(roomier_);
+#endif
+    }
+
     struct any_session {
         virtual ~any_session() = default;
         virtual bool progress() = 0;
@@ -247,6 +282,7 @@ private:
     }
 
     progress_thread_options options_;
+    std::uint32_t forks_ = detail::forks();
 #if __has_include(<poll.h>)
     std::shared_ptr<detail::polled_bell> bell_ = std::make_shared<detail::polled_bell>();
 #else

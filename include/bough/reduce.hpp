@@ -3,6 +3,7 @@
 //
 //   reduce(comm, data, op, root{r} [, choice])        in place at the root; the data of other ranks stay as they are
 //   reduce(comm, in, out, op, root{r} [, choice])     out is used at the root only, where it is as long as in
+//   reduce(comm, value, op, root{r} [, choice])       returns the result at the root, for one value; elsewhere the value itself
 //   reduce(..., ec)                                   never throws; ec is a std::error_code or a bough::status
 // `choice` is a plan, an algorithm or family (ring_reduce{}, circulant{}), a tree source (fnomial{.degree = 4}) or automatic{}.
 // An op that is not known to commute gets a plan that keeps rank order for any root.
@@ -11,8 +12,11 @@
 #define BOUGH_REDUCE_HPP
 
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/front_door.hpp>
 #include <bough/detail/lifted.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/min_max.hpp>
 #include <bough/select/standard/reduce.hpp>
 
 namespace bough {
@@ -24,8 +28,8 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce, Choice, true>());
         const bool is_root = comm.rank() == to.rank;
-        if (const status bad = is_root ? check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
-                                       : check_data(in.data(), in.size(), sizeof(T)))
+        if (const status bad = is_root ? detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
+                                       : detail::check_data(in.data(), in.size(), sizeof(T)))
             return comm.refuse(bad);
         if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
         typed_call<T> typed{{.size = comm.size(), .root = to.rank}, in.data(),
@@ -53,50 +57,35 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
                                           const Choice& choice) {
     const bool is_root = comm.rank() == to.rank;
     if (is_root)
-        if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
     return run_lifted(comm, in, is_root ? out : std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_reduce<S>(comm, states, states, held, to, choice);
     });
 }
 
+struct reduce_forms : takes<goal::reduce, parameters{.op = true, .root = true, .trees = true, .values = true}> {
+    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, const O& op, root to, const Choice& choice = {}) {
+        return detail::run_reduce<T>(on, data, data, op, to, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, root to,
+                       const Choice& choice = {}) {
+        return detail::run_reduce<T>(on, in, out, op, to, choice);
+    }
+    template <class On, std::same_as<batch> B, NotData Choice = automatic>
+    static status call(On& on, const B& all, root to, const Choice& choice = {}) {
+        return all.run_reduce(on, to, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class O, class Choice = automatic>
-void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, const Choice& choice = {}) {
-    detail::throw_if(detail::run_reduce<T>(comm, data, data, op, to, choice));
-}
-template <class X, class T, std::size_t N, class O, ErrorResult E>
-void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, E& ec) {
-    detail::report(detail::run_reduce<T>(comm, data, data, op, to, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
-void reduce(communicator<X>& comm, std::span<T, N> data, const O& op, root to, const Choice& choice, E& ec) {
-    detail::report(detail::run_reduce<T>(comm, data, data, op, to, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to,
-            const Choice& choice = {}) {
-    detail::throw_if(detail::run_reduce<T>(comm, in, out, op, to, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to, E& ec) {
-    detail::report(detail::run_reduce<T>(comm, in, out, op, to, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, root to, const Choice& choice,
-            E& ec) {
-    detail::report(detail::run_reduce<T>(comm, in, out, op, to, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void reduce(communicator<X>& comm, A&&... arguments) {
-    reduce(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] detail::form_result_t<detail::reduce_forms, A...> reduce(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::reduce_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

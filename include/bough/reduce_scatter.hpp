@@ -16,7 +16,10 @@
 #define BOUGH_REDUCE_SCATTER_HPP
 
 #include <bough/detail/blocks.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/lifted.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/min_max.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>
 
 #include <concepts>
@@ -40,7 +43,7 @@ template <class T, class Comm, class O, class Choice>
 status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> own, const rank_blocks& blocks,
                              const O& op, const Choice& choice) {
     static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce_scatter, Choice>());
-    if (const status bad = check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
+    if (const status bad = detail::check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
     typed_call<T> typed{.at = {.size = comm.size()}, .count = blocks.total()};
     typed.op = make_any_op<T>(comm.hold(op));
     typed.commutative = is_commutative_v<O>;
@@ -61,7 +64,7 @@ status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> 
 template <class T, class Comm, class O, class Choice>
 requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> own,
                                                      const rank_blocks& blocks, const O& op, const Choice& choice) {
-    if (const status bad = check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
+    if (const status bad = detail::check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
     return run_lifted(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
         const std::span<S> mine = own_block(states, blocks, comm.rank());
         const status ended = reduce_scatter_blocks<S>(comm, states, mine, blocks, held, choice);
@@ -104,85 +107,41 @@ status reduce_scatterv_in_place(Comm& comm, std::span<T> data, std::span<const s
     });
 }
 
+struct reduce_scatter_forms : takes<goal::reduce_scatter, parameters{.op = true}> {
+    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+        return detail::reduce_scatter_in_place<T>(on, data, op, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
+        return detail::run_reduce_scatter<T>(on, in, out, op, choice);
+    }
+};
+struct reduce_scatterv_forms : takes<goal::reduce_scatter, parameters{.op = true, .lists = true}> {
+    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
+                       const Choice& choice = {}) {
+        return detail::reduce_scatterv_in_place<T>(on, data, counts, op, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+                       const O& op, const Choice& choice = {}) {
+        return detail::run_reduce_scatterv<T>(on, in, out, counts, op, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op,
-                    const Choice& choice = {}) {
-    detail::throw_if(detail::run_reduce_scatter<T>(comm, in, out, op, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::run_reduce_scatter<T>(comm, in, out, op, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce_scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice,
-                    E& ec) {
-    detail::report(detail::run_reduce_scatter<T>(comm, in, out, op, choice), ec);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::reduce_scatter_forms, A...> reduce_scatter(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::reduce_scatter_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class T, std::size_t N, class O, class Choice = automatic>
-void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::reduce_scatter_in_place<T>(comm, data, op, choice));
-}
-template <class X, class T, std::size_t N, class O, ErrorResult E>
-void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
-    detail::report(detail::reduce_scatter_in_place<T>(comm, data, op, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
-void reduce_scatter(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::reduce_scatter_in_place<T>(comm, data, op, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
-                     std::span<const std::size_t> counts, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::run_reduce_scatterv<T>(comm, in, out, counts, op, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
-                     std::span<const std::size_t> counts, const O& op, E& ec) {
-    detail::report(detail::run_reduce_scatterv<T>(comm, in, out, counts, op, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void reduce_scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out,
-                     std::span<const std::size_t> counts, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::run_reduce_scatterv<T>(comm, in, out, counts, op, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class O, class Choice = automatic>
-requires detail::NotCounts<O>
-void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
-                     const Choice& choice = {}) {
-    detail::throw_if(detail::reduce_scatterv_in_place<T>(comm, data, counts, op, choice));
-}
-template <class X, class T, std::size_t N, class O, ErrorResult E>
-requires detail::NotCounts<O>
-void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
-                     E& ec) {
-    detail::report(detail::reduce_scatterv_in_place<T>(comm, data, counts, op, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
-requires detail::NotCounts<O>
-void reduce_scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
-                     const Choice& choice, E& ec) {
-    detail::report(detail::reduce_scatterv_in_place<T>(comm, data, counts, op, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void reduce_scatter(communicator<X>& comm, A&&... arguments) {
-    reduce_scatter(comm, detail::as_span(std::forward<A>(arguments))...);
-}
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void reduce_scatterv(communicator<X>& comm, A&&... arguments) {
-    reduce_scatterv(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::reduce_scatterv_forms, A...> reduce_scatterv(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::reduce_scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

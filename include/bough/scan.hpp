@@ -3,6 +3,7 @@
 //
 //   scan(comm, data, op [, choice])        in place; throws bough::error
 //   scan(comm, in, out, op [, choice])     in.size() == out.size(), no partial overlap
+//   scan(comm, value, op [, choice])       returns the result, for one value
 //   (..., ec)                              never throws; ec is a std::error_code or a bough::status
 // `choice` is a plan, an algorithm (recursive_doubling_scan{}), a family that serves scan, or automatic{}.
 // Every rank gives the same count, type, op and choice. On error the output is unspecified, `in` is unchanged.
@@ -10,7 +11,10 @@
 #define BOUGH_SCAN_HPP
 
 #include <bough/detail/blocks.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/lifted.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/min_max.hpp>
 #include <bough/select/standard/scan.hpp>
 
 #include <concepts>
@@ -26,7 +30,7 @@ template <class T, class Comm, class O, class Choice>
 status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::scan, Choice>());
-        if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
         typed.op = make_any_op<T>(comm.hold(op));
@@ -44,47 +48,30 @@ status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op
 template <class T, class Comm, class O, class Choice>
 requires LiftedOp<O, T> status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                         const Choice& choice) {
-    if (const status bad = check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return comm.refuse(bad);
+    if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        return comm.refuse(bad);
     return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_scan<S>(comm, states, states, held, choice);
     });
 }
 
+struct scan_forms : takes<goal::scan, parameters{.op = true, .values = true}> {
+    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+        return detail::run_scan<T>(on, data, data, op, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
+        return detail::run_scan<T>(on, in, out, op, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class O, class Choice = automatic>
-void scan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::run_scan<T>(comm, data, data, op, choice));
-}
-template <class X, class T, std::size_t N, class O, ErrorResult E>
-void scan(communicator<X>& comm, std::span<T, N> data, const O& op, E& ec) {
-    detail::report(detail::run_scan<T>(comm, data, data, op, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class O, class Choice, ErrorResult E>
-void scan(communicator<X>& comm, std::span<T, N> data, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::run_scan<T>(comm, data, data, op, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void scan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-    detail::throw_if(detail::run_scan<T>(comm, in, out, op, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void scan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, E& ec) {
-    detail::report(detail::run_scan<T>(comm, in, out, op, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class O, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void scan(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice, E& ec) {
-    detail::report(detail::run_scan<T>(comm, in, out, op, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void scan(communicator<X>& comm, A&&... arguments) {
-    scan(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] detail::form_result_t<detail::scan_forms, A...> scan(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::scan_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -16,6 +16,7 @@
 
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/detail/blocks.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/select/standard/scatter.hpp>
 
 #include <concepts>
@@ -89,79 +90,41 @@ status scatterv_in_place(Comm& comm, std::span<T> data, std::span<const std::siz
     });
 }
 
+struct scatter_forms : takes<goal::scatter, parameters{.root = true, .trees = true}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, root from, const Choice& choice = {}) {
+        return detail::scatter_in_place<T>(on, data, from, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice = {}) {
+        return detail::run_scatter<T>(on, in, out, from, choice);
+    }
+};
+struct scatterv_forms : takes<goal::scatter, parameters{.root = true, .lists = true, .trees = true}> {
+    template <class On, class T, std::size_t N, NotData Choice = automatic>
+    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, root from,
+                       const Choice& choice = {}) {
+        return detail::scatterv_in_place<T>(on, data, counts, from, choice);
+    }
+    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts, root from,
+                       const Choice& choice = {}) {
+        return detail::run_scatterv<T>(on, in, out, counts, from, choice);
+    }
+};
+
 } // namespace detail
 
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice = {}) {
-    detail::throw_if(detail::run_scatter<T>(comm, in, out, from, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, E& ec) {
-    detail::report(detail::run_scatter<T>(comm, in, out, from, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void scatter(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice, E& ec) {
-    detail::report(detail::run_scatter<T>(comm, in, out, from, choice), ec);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::scatter_forms, A...> scatter(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::scatter_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class T, std::size_t N, class Choice = automatic>
-void scatter(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice = {}) {
-    detail::throw_if(detail::scatter_in_place<T>(comm, data, from, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void scatter(communicator<X>& comm, std::span<T, N> data, root from, E& ec) {
-    detail::report(detail::scatter_in_place<T>(comm, data, from, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-void scatter(communicator<X>& comm, std::span<T, N> data, root from, const Choice& choice, E& ec) {
-    detail::report(detail::scatter_in_place<T>(comm, data, from, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-requires std::same_as<std::remove_const_t<U>, T>
-void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-              root from, const Choice& choice = {}) {
-    detail::throw_if(detail::run_scatterv<T>(comm, in, out, counts, from, choice));
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-              root from, E& ec) {
-    detail::report(detail::run_scatterv<T>(comm, in, out, counts, from, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class U, std::size_t M, class Choice, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void scatterv(communicator<X>& comm, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-              root from, const Choice& choice, E& ec) {
-    detail::report(detail::run_scatterv<T>(comm, in, out, counts, from, choice), ec);
-}
-
-template <class X, class T, std::size_t N, class Choice = automatic>
-void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from,
-              const Choice& choice = {}) {
-    detail::throw_if(detail::scatterv_in_place<T>(comm, data, counts, from, choice));
-}
-template <class X, class T, std::size_t N, ErrorResult E>
-void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from, E& ec) {
-    detail::report(detail::scatterv_in_place<T>(comm, data, counts, from, automatic{}), ec);
-}
-template <class X, class T, std::size_t N, class Choice, ErrorResult E>
-void scatterv(communicator<X>& comm, std::span<T, N> data, std::span<const std::size_t> counts, root from,
-              const Choice& choice, E& ec) {
-    detail::report(detail::scatterv_in_place<T>(comm, data, counts, from, choice), ec);
-}
-
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void scatter(communicator<X>& comm, A&&... arguments) {
-    scatter(comm, detail::as_span(std::forward<A>(arguments))...);
-}
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void scatterv(communicator<X>& comm, A&&... arguments) {
-    scatterv(comm, detail::as_span(std::forward<A>(arguments))...);
+template <detail::CalledOn C, class... A>
+detail::form_result_t<detail::scatterv_forms, A...> scatterv(C&& comm, A&&... arguments) {
+    return detail::call_collective<detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -100,6 +100,10 @@ public:
         wake_sleeper();
         return this->inner_.cancel(id);
     }
+    void flush() requires GatheringTransport<T> {
+        if (this->inner_.unsent()) wake_sleeper(); // what ends here makes no descriptor readable
+        this->inner_.flush();
+    }
 
     // For a progress_thread. These four within with_lock of the session.
     void set_bell(std::shared_ptr<progress_bell> bell) noexcept { bell_ = std::move(bell); }

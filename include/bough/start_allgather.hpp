@@ -11,63 +11,27 @@
 #include <bough/allgather.hpp>
 #include <bough/detail/starter.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct allgather_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const Choice& choice = {}) {
-        return detail::allgather_in_place<T>(on, data, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-        return detail::run_allgather<T>(on, in, out, choice);
-    }
-};
-struct allgatherv_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    requires NotCounts<Choice>
-    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, const Choice& choice = {}) {
-        return detail::allgatherv_in_place<T>(on, data, counts, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
-                       const Choice& choice = {}) {
-        return detail::run_allgatherv<T>(on, in, out, counts, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::allgather_forms, X, A...>
-[[nodiscard]] operation start_allgather(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::allgather_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_allgather(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::allgather_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::allgather_forms, X, A...>
-[[nodiscard]] persistent_operation bind_allgather(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::allgather_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_allgather(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::allgather_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class... A>
-requires detail::CollectiveForm<detail::allgatherv_forms, X, A...>
-[[nodiscard]] operation start_allgatherv(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::allgatherv_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_allgatherv(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::allgatherv_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::allgatherv_forms, X, A...>
-[[nodiscard]] persistent_operation bind_allgatherv(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::allgatherv_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_allgatherv(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::allgatherv_forms>(comm,
+                                                                                    std::forward<A>(arguments)...);
 }
 
 } // namespace bough

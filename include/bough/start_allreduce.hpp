@@ -12,45 +12,17 @@
 #include <bough/allreduce.hpp>
 #include <bough/detail/starter.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 namespace bough {
 
-class batch; // bough/batch.hpp
-
-namespace detail {
-
-struct allreduce_forms {
-    template <class On, class T, std::size_t N, class O, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-        return detail::run_allreduce<T>(on, data, data, op, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-        return detail::run_allreduce<T>(on, in, out, op, choice);
-    }
-    template <class On, class Choice = automatic>
-    static status call(On& on, const batch& all, const Choice& choice = {}) {
-        return run_allreduce(on, all, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::allreduce_forms, X, A...>
-[[nodiscard]] operation start_allreduce(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::allreduce_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_allreduce(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::allreduce_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::allreduce_forms, X, A...>
-[[nodiscard]] persistent_operation bind_allreduce(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::allreduce_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_allreduce(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::allreduce_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -11,54 +11,26 @@
 #include <bough/alltoall.hpp>
 #include <bough/detail/starter.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct alltoall_forms {
-    template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
-        return detail::run_alltoall<T>(on, in, out, choice);
-    }
-};
-struct alltoallv_forms {
-    template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
-                       std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
-        return detail::run_alltoallv<T>(on, in, send_counts, out, receive_counts, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::alltoall_forms, X, A...>
-[[nodiscard]] operation start_alltoall(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::alltoall_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_alltoall(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::alltoall_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::alltoall_forms, X, A...>
-[[nodiscard]] persistent_operation bind_alltoall(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::alltoall_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_alltoall(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::alltoall_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class... A>
-requires detail::CollectiveForm<detail::alltoallv_forms, X, A...>
-[[nodiscard]] operation start_alltoallv(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::alltoallv_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_alltoallv(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::alltoallv_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::alltoallv_forms, X, A...>
-[[nodiscard]] persistent_operation bind_alltoallv(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::alltoallv_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_alltoallv(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::alltoallv_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -14,26 +14,13 @@
 
 namespace bough {
 
-namespace detail {
-
-struct barrier_forms {
-    template <class On, class Choice = automatic>
-    static status call(On& on, const Choice& choice = {}) {
-        return detail::run_barrier(on, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::barrier_forms, X, A...>
-[[nodiscard]] operation start_barrier(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::barrier_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_barrier(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::barrier_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::barrier_forms, X, A...>
-[[nodiscard]] persistent_operation bind_barrier(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::barrier_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_barrier(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::barrier_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -10,32 +10,17 @@
 #include <bough/broadcast.hpp>
 #include <bough/detail/starter.hpp>
 
-#include <cstddef>
-#include <span>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct broadcast_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, root from, const Choice& choice = {}) {
-        return detail::run_broadcast<T>(on, data, from, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::broadcast_forms, X, A...>
-[[nodiscard]] operation start_broadcast(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::broadcast_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_broadcast(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::broadcast_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::broadcast_forms, X, A...>
-[[nodiscard]] persistent_operation bind_broadcast(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::broadcast_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_broadcast(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::broadcast_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

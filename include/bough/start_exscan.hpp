@@ -11,39 +11,17 @@
 #include <bough/detail/starter.hpp>
 #include <bough/exscan.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct exscan_forms {
-    template <class On, class T, std::size_t N, class O, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-        return detail::run_exscan<T>(on, data, data, op, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-        return detail::run_exscan<T>(on, in, out, op, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::exscan_forms, X, A...>
-[[nodiscard]] operation start_exscan(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::exscan_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_exscan(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::exscan_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::exscan_forms, X, A...>
-[[nodiscard]] persistent_operation bind_exscan(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::exscan_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_exscan(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::exscan_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

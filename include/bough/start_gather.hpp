@@ -11,63 +11,26 @@
 #include <bough/detail/starter.hpp>
 #include <bough/gather.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct gather_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, root to, const Choice& choice = {}) {
-        return detail::gather_in_place<T>(on, data, to, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice = {}) {
-        return detail::run_gather<T>(on, in, out, to, choice);
-    }
-};
-struct gatherv_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, root to,
-                       const Choice& choice = {}) {
-        return detail::gatherv_in_place<T>(on, data, counts, to, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts, root to,
-                       const Choice& choice = {}) {
-        return detail::run_gatherv<T>(on, in, out, counts, to, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::gather_forms, X, A...>
-[[nodiscard]] operation start_gather(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::gather_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_gather(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::gather_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::gather_forms, X, A...>
-[[nodiscard]] persistent_operation bind_gather(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::gather_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_gather(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::gather_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class... A>
-requires detail::CollectiveForm<detail::gatherv_forms, X, A...>
-[[nodiscard]] operation start_gatherv(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::gatherv_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_gatherv(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::gatherv_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::gatherv_forms, X, A...>
-[[nodiscard]] persistent_operation bind_gatherv(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::gatherv_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_gatherv(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::gatherv_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -10,33 +10,17 @@
 #include <bough/detail/starter.hpp>
 #include <bough/multicast.hpp>
 
-#include <cstddef>
-#include <span>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct multicast_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const rank_t> members, root from,
-                       const Choice& choice = {}) {
-        return detail::run_multicast<T>(on, data, members, from, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::multicast_forms, X, A...>
-[[nodiscard]] operation start_multicast(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::multicast_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_multicast(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::multicast_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::multicast_forms, X, A...>
-[[nodiscard]] persistent_operation bind_multicast(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::multicast_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_multicast(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::multicast_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

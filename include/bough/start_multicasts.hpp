@@ -10,33 +10,18 @@
 #include <bough/detail/starter.hpp>
 #include <bough/multicasts.hpp>
 
-#include <cstddef>
-#include <span>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct multicasts_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const multicast_request> wanted,
-                       const Choice& choice = {}) {
-        return detail::run_multicasts<T>(on, data, wanted, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::multicasts_forms, X, A...>
-[[nodiscard]] operation start_multicasts(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::multicasts_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_multicasts(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::multicasts_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::multicasts_forms, X, A...>
-[[nodiscard]] persistent_operation bind_multicasts(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::multicasts_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_multicasts(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::multicasts_forms>(comm,
+                                                                                    std::forward<A>(arguments)...);
 }
 
 } // namespace bough

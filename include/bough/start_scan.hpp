@@ -11,39 +11,17 @@
 #include <bough/detail/starter.hpp>
 #include <bough/scan.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct scan_forms {
-    template <class On, class T, std::size_t N, class O, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
-        return detail::run_scan<T>(on, data, data, op, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class O, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
-        return detail::run_scan<T>(on, in, out, op, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::scan_forms, X, A...>
-[[nodiscard]] operation start_scan(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::scan_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_scan(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::scan_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::scan_forms, X, A...>
-[[nodiscard]] persistent_operation bind_scan(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::scan_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_scan(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::scan_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -11,63 +11,26 @@
 #include <bough/detail/starter.hpp>
 #include <bough/scatter.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 namespace bough {
 
-namespace detail {
-
-struct scatter_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, root from, const Choice& choice = {}) {
-        return detail::scatter_in_place<T>(on, data, from, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice = {}) {
-        return detail::run_scatter<T>(on, in, out, from, choice);
-    }
-};
-struct scatterv_forms {
-    template <class On, class T, std::size_t N, class Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, root from,
-                       const Choice& choice = {}) {
-        return detail::scatterv_in_place<T>(on, data, counts, from, choice);
-    }
-    template <class On, class T, std::size_t N, class U, std::size_t M, class Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts, root from,
-                       const Choice& choice = {}) {
-        return detail::run_scatterv<T>(on, in, out, counts, from, choice);
-    }
-};
-
-} // namespace detail
-
-template <class X, class... A>
-requires detail::CollectiveForm<detail::scatter_forms, X, A...>
-[[nodiscard]] operation start_scatter(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::scatter_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_scatter(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::scatter_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::scatter_forms, X, A...>
-[[nodiscard]] persistent_operation bind_scatter(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::scatter_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_scatter(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::scatter_forms>(comm, std::forward<A>(arguments)...);
 }
 
-template <class X, class... A>
-requires detail::CollectiveForm<detail::scatterv_forms, X, A...>
-[[nodiscard]] operation start_scatterv(communicator<X>& comm, A&&... arguments) {
-    return detail::start<detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] operation start_scatterv(C&& comm, A&&... arguments) {
+    return detail::start_collective<operation, detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
-template <class X, class... A>
-requires detail::CollectiveForm<detail::scatterv_forms, X, A...>
-[[nodiscard]] persistent_operation bind_scatterv(communicator<X>& comm, A&&... arguments) {
-    return detail::bind<detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
+template <detail::CalledOn C, class... A>
+[[nodiscard]] persistent_operation bind_scatterv(C&& comm, A&&... arguments) {
+    return detail::start_collective<persistent_operation, detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
 
 } // namespace bough

@@ -53,6 +53,7 @@ struct ragged {
     constexpr block_t natural_blocks(rank_t) const { return 2; }
     constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
     constexpr status check(const dimensions&) const { return {}; }
+    friend constexpr bool operator==(const ragged&, const ragged&) = default;
 };
 static_assert(proven<verify(plan_broadcast(ragged{}, {.size = 4}))>());
 static_assert(proven<verify(plan_reduce(reverse(ragged{}), {.size = 4}))>());
@@ -76,6 +77,7 @@ struct in_parts {
     constexpr block_t natural_blocks(rank_t) const { return 3; }
     constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
     constexpr status check(const dimensions&) const { return {}; }
+    friend constexpr bool operator==(const in_parts&, const in_parts&) = default;
 };
 static_assert(proven<verify(plan_broadcast(in_parts{}, {.size = 3}))>());
 static_assert(proven<verify(plan_reduce(reverse(in_parts{}), {.size = 3}))>());
@@ -92,6 +94,7 @@ struct half {
     constexpr block_t natural_blocks(rank_t) const { return 2; }
     constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
     constexpr status check(const dimensions&) const { return {}; }
+    friend constexpr bool operator==(const half&, const half&) = default;
 };
 static_assert(verify(plan_broadcast(half{}, {.size = 2})).fault == fault::missing_result);
 static_assert(verify(plan_reduce(reverse(half{}), {.size = 2})).fault == fault::missing_result);

@@ -3,6 +3,7 @@
 // differently where one of them has a transport more. (on_executor: test/asio/on_executor.cpp)
 #include "support/catch.hpp"
 #include "support/priced.hpp"
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/serialised.hpp>
 #include <bough/testing/faulty.hpp>
 #include <bough/testing/recording.hpp>

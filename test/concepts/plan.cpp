@@ -34,6 +34,17 @@ struct returns_int {
 };
 static_assert(!Algorithm<returns_int>);
 
+struct unequal { // without ==
+    void emit(const dimensions&, rank_t, StepSink auto&) const {}
+    block_t natural_blocks(rank_t) const { return 1; }
+    block_t scratch(const dimensions&, rank_t) const { return 0; }
+    status check(const dimensions&) const { return {}; }
+};
+struct equal : unequal {
+    friend bool operator==(const equal&, const equal&) { return true; }
+};
+static_assert(!Algorithm<unequal> && Algorithm<equal>);
+
 } // namespace
 
 TEST_CASE("a plan gives its steps to a sink that can do nothing but take them") {

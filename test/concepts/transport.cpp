@@ -46,12 +46,13 @@ constexpr envelope changed(envelope e, int member) {
     case 1: ++e.operation; break;
     case 2: ++e.segment; break;
     case 3: ++e.context; break;
-    case 4: ++e.plan; break;
-    case 5: ++e.signature.count; break;
-    case 6: ++e.signature.root; break;
-    case 7: ++e.signature.op; break;
-    case 8: ++e.signature.type; break;
-    default: ++e.signature.kind; break;
+    case 4: ++e.kind; break;
+    case 5: ++e.root; break;
+    case 6: ++e.digest.hash; break;
+    case 7: ++e.digest.op; break;
+    case 8: ++e.digest.type; break;
+    case 9: ++e.digest.plan; break;
+    default: ++e.digest.count; break;
     }
     return e;
 }
@@ -68,13 +69,13 @@ static_assert(explain_in_place_transport<claims>() && explain_waitable_transport
 static_assert(sizeof(envelope) == 32 && std::is_trivially_copyable_v<envelope>);
 static_assert(std::has_unique_object_representations_v<envelope>);
 static_assert([] {
-    const envelope plain{.epoch = 1, .operation = 2, .segment = 3, .signature = {.count = 4, .kind = 5}};
-    for (int member = 0; member != 10; ++member)
+    const envelope plain{.epoch = 1, .operation = 2, .segment = 3, .kind = 5, .digest = {.hash = 4}};
+    for (int member = 0; member != 11; ++member)
         if (changed(plain, member) == plain || !(changed(plain, member) == changed(plain, member))) return false;
     return plain == envelope{plain};
 }());
 
 TEST_CASE("transport: envelopes are equal if all their members are") {
-    for (int a = 0; a != 10; ++a)
-        for (int b = 0; b != 10; ++b) CHECK((changed({}, a) == changed({}, b)) == (a == b));
+    for (int a = 0; a != 11; ++a)
+        for (int b = 0; b != 11; ++b) CHECK((changed({}, a) == changed({}, b)) == (a == b));
 }

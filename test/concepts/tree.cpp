@@ -22,6 +22,10 @@ struct wide : no_child { // the wrong result type: no silent conversion
 };
 struct full : no_child {
     constexpr rank_t child(rank_t, rank_t, rank_t) const { return 0; }
+    friend constexpr bool operator==(const full&, const full&) { return true; }
+};
+struct unequal : no_child { // without ==
+    constexpr rank_t child(rank_t, rank_t, rank_t) const { return 0; }
 };
 struct pinned : full {
     pinned(const pinned&) = delete;
@@ -33,7 +37,7 @@ struct constant : full { // copies, but cannot be assigned
 
 } // namespace
 
-static_assert(!TreeShape<pinned> && !TreeShape<constant> && !TreeShape<full&>);
+static_assert(!TreeShape<unequal> && !TreeShape<pinned> && !TreeShape<constant> && !TreeShape<full&>);
 static_assert(!std::copyable<pinned> && !std::copyable<constant> && std::copyable<full>);
 static_assert(!TreeShape<int> && !TreeShape<no_child> && !TreeShape<wide> && TreeShape<full>);
 static_assert(!Tree<full> && Tree<tree<full>>);

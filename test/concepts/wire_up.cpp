@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
 #include <bough/concepts/explain_wire_up.hpp>
+#include <bough/concepts/wire_up.hpp>
 #include <bough/testing/thread_wire_up.hpp>
 #include <bough/testing/wire_up_archetype.hpp>
 #include <bough/testing/wire_up_conformance.hpp>

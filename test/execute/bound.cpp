@@ -154,7 +154,7 @@ TEST_CASE("bound: a plan's id is the same on all ranks") {
     for (rank_t size = 1; size != 18; ++size)
         for (const rank_t root : {rank_t{0}, size - 1})
             test::for_each_plan({.size = size, .root = root, .blocks = 3}, [&](const char* name, const auto& plan) {
-                const std::uint16_t id = bind_plan(plan, 0).plan_id;
+                const std::uint64_t id = bind_plan(plan, 0).plan_id;
                 for (rank_t r = 1; r != size; ++r) {
                     CAPTURE(name, size, root, r);
                     REQUIRE(bind_plan(plan, r).plan_id == id);
@@ -173,7 +173,7 @@ TEST_CASE("bound: plans that differ have different ids") {
                     std::vector<schedule> steps;
                     for (rank_t r = 0; r != size; ++r) steps.push_back(plan.schedule_of(r));
                     const int kind = decltype(plan.goal())::kind;
-                    const std::uint16_t id = bind_plan(plan, 0).plan_id;
+                    const std::uint64_t id = bind_plan(plan, 0).plan_id;
                     for (auto [other, last] = seen.equal_range(kind); other != last; ++other) {
                         if (other->second.first == steps) continue;
                         ++pairs;

@@ -30,10 +30,9 @@ struct rank_state {
         any = bough::make_any_op<number>(stateful(op));
         bough::envelope tag;
         tag.operation = number_of_operation;
-        tag.plan = work->bound().plan_id;
-        tag.signature = signature;
+        signature.plan = work->bound().plan_id;
         auto* bytes = reinterpret_cast<std::byte*>(data.data());
-        session.start(op_, *work, {bytes, bytes, data.size(), sizeof(number), any.function, any.state}, tag,
+        session.start(op_, *work, {bytes, bytes, data.size(), sizeof(number), any.function, any.state}, tag, signature,
                       timeout_ns);
     }
     bool done() const { return op_.done(); }

@@ -7,12 +7,19 @@
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/execute/session.hpp>
 #include <bough/tree/chain.hpp>
+#include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 
+#include <algorithm>
+#include <memory>
+#include <span>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 using namespace bough;
 using test::number;
@@ -50,7 +57,7 @@ TEST_CASE("session: different calls are a mismatch on every rank, with both valu
         call_signature signature;
         std::uint64_t mine, theirs;
     };
-    const call_signature honest{.count = 3, .root = 1, .op = 7, .type = 8, .kind = 2};
+    const call_signature honest{.count = 3, .op = 7, .type = 8, .root = 1, .kind = 2};
     const auto changed = [&](auto&& change) {
         call_signature s = honest;
         change(s);
@@ -115,6 +122,7 @@ TEST_CASE("session: a call that is complete at once is compared with what had co
     group[0].session.progress(); // the message of rank 1 comes before the call of rank 0
     group[0].start(from(0), 1, {.root = 0});
     REQUIRE(group.run());
+    group.settle(); // it asks rank 1 for its root
     group[0].start(doubling(2), 2);
     REQUIRE(group[0].done());
     const status& s = group[0].result();
@@ -150,13 +158,16 @@ TEST_CASE("session: a deadline passes") {
     }
     const bool before = group[0].done() || group[1].done() || group[2].done();
     CHECK_FALSE(before);
-    group.group.advance_ns(2'000'000);
-    group[1].session.check_deadlines();
-    group.settle();
+    for (int i = 0; i != 40 && !group[1].done(); ++i) { // only rank 1 looks at its clock
+        group.group.advance_ns(50'000);
+        group[1].session.check_deadlines();
+        group.settle();
+    }
     for (const rank_t r : {0u, 1u, 2u}) {
         REQUIRE(group[r].done());
         CHECK(group[r].result().code == (r == 1 ? errc::deadline : errc::peer_aborted));
         if (r != 1) CHECK(group[r].result().cause == errc::deadline);
+        CHECK((group[r].result().peer == 3 && group[r].result().missing == 1));
     }
     CHECK(group[3].session.poison().cause == errc::deadline); // also who was in no operation
     check_poisoned(group, errc::deadline);
@@ -191,8 +202,15 @@ TEST_CASE("session: the clock of an operation can begin before anybody looks, an
     group[0].start(doubling(2), 1); // 1 ms
     group[0].session.start_clock(group[0].operation());
     group.group.advance_ns(2'000'000);
+    // At the deadline it still asks who is missing.
+    const auto look_until_end = [&] {
+        for (int i = 0; i != 4; ++i) {
+            group[0].session.check_deadlines();
+            group.group.advance_ns(400'000);
+        }
+    };
     SECTION("it was on") {
-        group[0].session.check_deadlines(); // the first time
+        look_until_end(); // for the first time
         CHECK(group[0].result().code == errc::deadline);
     }
     SECTION("more time from now on") {
@@ -201,7 +219,7 @@ TEST_CASE("session: the clock of an operation can begin before anybody looks, an
         group[0].session.check_deadlines();
         CHECK_FALSE(group[0].done());
         group.group.advance_ns(2'000'000);
-        group[0].session.check_deadlines();
+        look_until_end();
         CHECK(group[0].result().code == errc::deadline);
     }
 }
@@ -320,13 +338,100 @@ TEST_CASE("session: an op that throws ends the operation everywhere") {
     check_poisoned(group, errc::op_threw);
 }
 
-TEST_CASE("session: a refused call") {
+namespace {
+
+// Its senders stop in the middle of their messages: a take ends only when it is cancelled.
+struct halting : forwarding_transport<test::link> {
+    using forwarding_transport::forwarding_transport;
+
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        into[0] = std::byte{1}; // something has come
+        takes->push_back({handle, id});
+        return posted::pending;
+    }
+    std::size_t poll(std::span<event> events) {
+        if (ended.empty()) return inner_.poll(events);
+        events[0] = {.what = event::kind::complete, .code = errc::cancelled, .id = ended.back()};
+        ended.pop_back();
+        return 1;
+    }
+    errc cancel(std::uint64_t id) {
+        const auto mine = std::find_if(takes->begin(), takes->end(), [id](const auto& t) { return t.second == id; });
+        if (mine == takes->end()) return inner_.cancel(id);
+        inner_.release(mine->first);
+        ended.push_back(id);
+        takes->erase(mine);
+        return errc::ok;
+    }
+
+    std::shared_ptr<std::vector<std::pair<std::uint64_t, std::uint64_t>>> takes =
+        std::make_shared<std::vector<std::pair<std::uint64_t, std::uint64_t>>>(); // handles and ids under way
+    std::vector<std::uint64_t> ended;
+};
+
+} // namespace
+
+TEST_CASE("session: senders that stop in the middle: at the deadline the takes are given up, and the memory is free") {
+    for (const bool by_caller : {false, true}) {
+        constexpr rank_t senders = 3;
+        const auto plan = plan_reduce(flat{}, {.size = senders + 1});
+        testing::loop_group group(senders + 1);
+        halting end(group.connect(0));
+        const auto takes = end.takes;
+        session<halting> root(std::move(end));
+        std::vector<std::unique_ptr<test::rank_state>> others;
+        for (rank_t r = 1; r <= senders; ++r) {
+            others.push_back(std::make_unique<test::rank_state>(group.connect(r)));
+            others.back()->data.assign(1000, r); // more than is sent at once
+            others.back()->start(plan, 1);
+        }
+        prepared work(bind_plan(plan, 0));
+        const any_op add = make_any_op<test::number>(plus{});
+        std::vector<test::number> data(1000, 1);
+        auto* bytes = reinterpret_cast<std::byte*>(data.data());
+        envelope tag;
+        tag.operation = 1;
+        session_operation op;
+        root.start(op, work, {bytes, bytes, data.size(), sizeof(test::number), add.function, add.state}, tag,
+                   {.plan = work.bound().plan_id}, 1'000'000);
+        root.start_clock(op);
+        const auto turn = [&] {
+            for (int i = 0; i != 50; ++i) {
+                root.progress();
+                for (auto& r : others) r->session.progress();
+            }
+        };
+        turn();
+        REQUIRE(takes->size() == senders);
+        CHECK_FALSE(op.done());
+        if (by_caller) {
+            root.cancel(op);
+        } else {
+            for (int i = 0; i != 4; ++i) { // it asks twice who is missing, and says what it found
+                group.advance_ns(10'000'000);
+                root.check_deadlines();
+            }
+        }
+        CHECK(takes->empty());  // nothing writes to its memory any more
+        CHECK_FALSE(op.done()); // that they have ended is not told yet
+        turn();
+        REQUIRE(op.done());
+        CHECK(op.result().code == (by_caller ? errc::cancelled : errc::deadline));
+        CHECK(root.outstanding() == 0);
+        for (auto& r : others) CHECK(r->done());
+    }
+}
+
+TEST_CASE("session: a refused call, and its cause") {
+    const errc why =
+        GENERATE(errc::invalid_argument, errc::no_resources, errc::op_threw, errc::size_overflow, errc::unsupported);
+    CAPTURE(describe(why));
     test::ranks group(3);
     group.fill(1);
     envelope tag;
     tag.operation = 1;
     SECTION("by all ranks: nothing has happened") {
-        for (auto& r : group.all) r->session.refuse(tag);
+        for (auto& r : group.all) r->session.refuse(tag, why);
         group.start_all(doubling(3), 2);
         REQUIRE(group.run());
         CHECK(group[1].result() == status{});
@@ -334,21 +439,21 @@ TEST_CASE("session: a refused call") {
         return;
     }
     SECTION("by one rank, before the others call") {
-        group[1].session.refuse(tag);
+        group[1].session.refuse(tag, why);
         for (const rank_t r : {0u, 2u}) group[r].start(doubling(3), 1);
     }
     SECTION("by one rank, after the others have called") {
         for (const rank_t r : {0u, 2u}) group[r].start(doubling(3), 1);
         group.settle();
-        group[1].session.refuse(tag);
+        group[1].session.refuse(tag, why);
     }
     SECTION("by a root from which the others only receive") {
         for (const rank_t r : {0u, 2u}) group[r].start(plan_broadcast(chain{}, {.size = 3, .root = 1}), 1);
         group.settle();
-        group[1].session.refuse(tag);
+        group[1].session.refuse(tag, why);
     }
     SECTION("by a root, before the others call") {
-        group[1].session.refuse(tag);
+        group[1].session.refuse(tag, why);
         group.settle();
         for (const rank_t r : {0u, 2u}) group[r].start(plan_broadcast(chain{}, {.size = 3, .root = 1}), 1);
         CHECK((group[0].done() && group[2].done()));
@@ -359,10 +464,11 @@ TEST_CASE("session: a refused call") {
         const status& s =
             group[r].result().code == errc::group_poisoned ? group[r].session.poison() : group[r].result();
         CHECK(s.code == errc::peer_aborted);
-        CHECK(s.cause == errc::invalid_argument);
+        CHECK(s.cause == why);
+        CHECK(s.operation == 1);
         CHECK(s.peer == 1);
     }
-    check_poisoned(group, errc::invalid_argument);
+    check_poisoned(group, why);
 }
 
 TEST_CASE("session: ranks refuse a call at different times, and go on") {
@@ -371,12 +477,12 @@ TEST_CASE("session: ranks refuse a call at different times, and go on") {
     envelope tag;
     tag.operation = 1;
     for (auto& r : group.all) {
-        r->session.refuse(tag);
+        r->session.refuse(tag, errc::unsupported);
         group.settle(); // the others are told before they come to it
     }
     for (std::uint32_t operation = 2; operation != 100; ++operation) { // many more
         tag.operation = operation;
-        for (auto& r : group.all) r->session.refuse(tag);
+        for (auto& r : group.all) r->session.refuse(tag, errc::unsupported);
         group.settle();
     }
     group.start_all(doubling(3), 100);

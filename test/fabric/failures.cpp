@@ -284,7 +284,6 @@ TEST_CASE("fabric: frames of another group are dropped and counted") {
         (void)victim->device().address(card.address, length);
         fi_addr_t to = FI_ADDR_UNSPEC;
         REQUIRE_FALSE(device.insert(card.address.data(), to));
-        REQUIRE(victim->meet(detail::steady_now_ns() + 1'000'000'000).code == errc::ok);
         for (const std::size_t bytes : {0u, 1u, 47u, 48u, 49u, 64u}) {
             std::array<std::byte, 64> garbage{};
             garbage.fill(static_cast<std::byte>(bytes));

@@ -89,7 +89,9 @@ struct lone_end {
         REQUIRE_FALSE(end->prepare(card));
         lines = end->region().data() - std::size_t{64} * ranks;
         for (rank_t r = 1; r != ranks; ++r) hear(r, ticket::hello, 1);
-        REQUIRE_FALSE(end->greet(std::vector(ranks, card), detail::steady_now_ns() + 10'000'000'000));
+        end->reach(std::vector(ranks, card));
+        REQUIRE_FALSE(end->greet(detail::steady_now_ns() + 10'000'000'000));
+        end->begin();
         net.written.clear();
     }
     // A word of a rank lands, and then its ticket comes.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
 #include <bough/error.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/schedule/goal.hpp>
 
 #include <string>
 
@@ -54,6 +56,69 @@ TEST_CASE("error: the exception carries the whole status, and says it in a sente
     for (int m = 1; m <= static_cast<int>(mismatch::segment); ++m)
         CHECK(message_of({.code = errc::call_mismatch, .mismatch = static_cast<mismatch>(m)}).find(" differs: ") !=
               std::string::npos);
+    CHECK(error(s, "here").what() == "here: " + what);
+    CHECK(std::string(error({.code = errc::deadline}, "here").what()) ==
+          std::string("here: ") + describe(errc::deadline));
+    const auto said = [](mismatch part, std::uint64_t mine, std::uint64_t theirs) {
+        return message_of({.code = errc::call_mismatch, .mismatch = part, .mine = mine, .theirs = theirs});
+    };
+    CHECK(said(mismatch::type, type_identity<double>(), type_identity<float>())
+              .starts_with("the element type differs (double here, float there): "));
+    CHECK(said(mismatch::op, op_identity<plus>(), 0x1234)
+              .starts_with("the op differs (plus here, 0x0000000000001234 there): "));
+    CHECK(said(mismatch::collective, goal::allreduce::kind, goal::barrier::kind)
+              .starts_with("the collective differs (allreduce here, barrier there): "));
+    CHECK(said(mismatch::collective, goal::alltoall::kind, goal::multicasts::kind)
+              .starts_with("the collective differs (alltoall here, multicasts there): "));
+    CHECK(said(mismatch::collective, 0, 99).starts_with("the collective differs (0 here, 99 there): "));
+    CHECK(said(mismatch::root, 1, 2).starts_with("the root differs (1 here, 2 there): "));
     CHECK_NOTHROW(detail::throw_if({}));
     CHECK_THROWS_AS(detail::throw_if(s), std::system_error);
+}
+
+TEST_CASE("error: a deadline says who was missing, in the same sentence wherever it is reported") {
+    status s{.code = errc::deadline,
+             .collective = 2,
+             .peer = 5,
+             .operation = 17,
+             .missing = 1,
+             .mine = 1 << 5,
+             .theirs = last_call{.operation = 16, .collective = 3, .absence = absence::not_come}.packed()};
+    const std::string end = ": the operation did not end by its deadline";
+    CHECK(message_of(s) == "rank 5 has not come to allreduce #17 (its last call was broadcast #16)" + end);
+    CHECK(std::string(error(s).what()) == message_of(s));
+    status heard = s;
+    heard.code = errc::peer_aborted;
+    heard.cause = errc::deadline;
+    CHECK(message_of(heard) == message_of(s));
+    CHECK(std::string(error(heard).what()).find(message_of(s)) == 0);
+    heard.code = errc::group_poisoned;
+    CHECK(message_of(heard) == message_of(s) + ": an earlier operation on this group failed");
+
+    const auto with = [&](last_call last, std::uint16_t missing = 1, std::uint64_t which = 1 << 5) {
+        status other = s;
+        other.theirs = last.packed();
+        other.missing = missing;
+        other.mine = which;
+        return message_of(other).substr(0, message_of(other).find(end));
+    };
+    CHECK(with({.absence = absence::silent}) == "rank 5 is missing in allreduce #17 (it does not answer)");
+    CHECK(with({.absence = absence::not_come}) == "rank 5 has not come to allreduce #17 (it has made no call)");
+    CHECK(with({.operation = 3, .context = 2, .collective = 4, .absence = absence::elsewhere}) ==
+          "rank 5 has not come to allreduce #17 (it is in barrier #3 of communicator 2)");
+    CHECK(with({.absence = absence::late}) == "this rank, 5, came too late to allreduce #17");
+    CHECK(with({.absence = absence::silent}, 2, 0x60) ==
+          "ranks 5 and 6 are missing in allreduce #17 (rank 5 does not answer)");
+    CHECK(
+        with({.operation = 9, .absence = absence::not_come}, 300, 0x60) ==
+        "ranks 5, 6 and at least 298 others have not come to allreduce #17 (the last call of rank 5 was operation #9)");
+    CHECK(with({.absence = absence::silent}, 11, 0x7fe0) ==
+          "ranks 5, 6, 7, 8, 9, 10, 11, 12 and 3 others are missing in allreduce #17 (rank 5 does not answer)");
+
+    // Nobody knows who it was: then nobody is named.
+    CHECK(message_of({.code = errc::deadline, .collective = 2, .operation = 17}) == "allreduce #17" + end);
+    CHECK(message_of({.code = errc::deadline}) == describe(errc::deadline));
+    CHECK(message_of(came_too_late(3)) == "this rank, 3, came too late" + end);
+    CHECK((names_missing(s) && is_missing(s, 5) && !is_missing(s, 6) && !is_missing(s, 69)));
+    CHECK_FALSE((names_missing({.code = errc::peer_dead, .peer = 1, .missing = 1}) || is_missing({}, 0)));
 }

@@ -2,16 +2,20 @@
 #include "support/catch.hpp"
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/group.hpp>
 #include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -255,4 +259,35 @@ TEST_CASE("in_process: every run has a group of its own", "[frontdoor][group]") 
         });
         CHECK(seen.count == 0);
     }
+}
+
+namespace {
+
+// What its waits are told of the time until when they may sleep, ns from then on.
+struct noting : bough::forwarding_transport<bough::in_process::endpoint> {
+    using forwarding_transport::forwarding_transport;
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
+        ++*waits;
+        const std::uint64_t now = inner_.now_ns();
+        *longest = std::max(*longest, deadline_ns == 0 ? ~std::uint64_t{0} : deadline_ns > now ? deadline_ns - now : 0);
+        inner_.wait(idle, deadline_ns);
+    }
+    std::shared_ptr<std::uint64_t> waits = std::make_shared<std::uint64_t>(0),
+                                   longest = std::make_shared<std::uint64_t>(0);
+};
+
+} // namespace
+
+TEST_CASE("agree: no wait for a rank that is silent is longer than the round", "[frontdoor][group]") {
+    constexpr std::uint64_t round_ns = 20'000'000;
+    bough::in_process world{2};
+    noting end(world.connect(0));
+    const auto waits = end.waits, longest = end.longest;
+    bough::communicator comm{std::move(end), {.timeout_ns = round_ns}};
+    const auto silent = world.connect(1);
+    bough::status s;
+    const auto word = bough::agree(comm, 5, s);
+    CHECK((word && *word == 5 && !s));
+    CHECK(*waits > 0);
+    CHECK(*longest <= round_ns);
 }

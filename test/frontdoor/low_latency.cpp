@@ -4,6 +4,7 @@
 #include "support/affine.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include <bough/error.hpp>
 #include <bough/low_latency.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -211,6 +212,53 @@ TEST_CASE("low_latency: a group ends when ranks do not make the same call") {
         std::array<float, 3> y{};
         odd ? allreduce(group, std::span(y), plus{}, s) : allreduce(group, std::span(x), plus{}, s);
     });
+    differs(mismatch::collective, [](auto& group, bool odd, status& s) {
+        std::array<int, 3> x{};
+        odd ? barrier(group, s) : allreduce(group, std::span(x), plus{}, s);
+    });
+}
+
+// The words that ranks of two forms wait for may be such as nobody writes.
+TEST_CASE("low_latency: a group ends when ranks have other forms or k, and both sides say so") {
+    const low_latency_options all[] = {{.form = low_latency_form::flat},
+                                       {.form = low_latency_form::doubling},
+                                       {.form = low_latency_form::tree, .k = 1},
+                                       {.form = low_latency_form::tree, .k = 2},
+                                       {.form = low_latency_form::tree, .k = 3}};
+    const auto same = [](const low_latency_options& a, const low_latency_options& b) {
+        return a.form == b.form && a.k == b.k;
+    };
+    for (const rank_t p : {2u, 3u, 4u, 7u})
+        for (const low_latency_options& usual : all)
+            for (const low_latency_options& other : all)
+                for (rank_t odd = 0; odd < p; odd += std::max(1u, p / 2)) {
+                    if (same(usual, other)) continue;
+                    CAPTURE(p, static_cast<int>(usual.form), usual.k, static_cast<int>(other.form), other.k, odd);
+                    in_process_regions world(p, {.region_bytes = low_latency_bytes(p)});
+                    std::vector<status> ends(p);
+                    std::vector<std::thread> threads;
+                    for (rank_t r = 0; r != p; ++r)
+                        threads.emplace_back([&, r] {
+                            low_latency group(world.connect(r), r == odd ? other : usual);
+                            std::array<long, 2> x{};
+                            allreduce(group, x, plus{}, ends[r]);
+                        });
+                    for (std::thread& t : threads) t.join();
+                    std::uint64_t theirs = 0;
+                    int sides = 0;
+                    for (rank_t r = 0; r != p; ++r) {
+                        const status& s = ends[r];
+                        CAPTURE(r, message_of(s));
+                        CHECK((s.code == errc::call_mismatch ||
+                               (s.code == errc::peer_aborted && s.cause == errc::call_mismatch)));
+                        if (s.code != errc::call_mismatch) continue;
+                        CHECK((s.mismatch == mismatch::plan && s.mine != s.theirs && s.operation == 1));
+                        sides |= r == odd ? 1 : 2;
+                        theirs ^= r == odd ? s.mine : 0;
+                    }
+                    CHECK(sides == 3);
+                    for (const status& s : ends) CHECK((s.mine == theirs || s.theirs == theirs || s.mine == s.theirs));
+                }
 }
 
 TEST_CASE("low_latency: who goes is missed when he is waited for, and not before") {

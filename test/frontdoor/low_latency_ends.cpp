@@ -97,7 +97,7 @@ private:
 // What a rank has told another: that it has given up, and why; ok: nothing.
 errc told(const plain& to, rank_t by) {
     std::uint64_t word = 0;
-    std::memcpy(&word, to.region().data() + 8 * std::size_t{by}, 8);
+    std::memcpy(&word, to.region().data() + 64 * std::size_t{by} + 56, 8);
     return word >> 8 == 1 ? static_cast<errc>(word & 0xff) : errc::ok;
 }
 

@@ -76,6 +76,34 @@ TEST_CASE("low_latency: a forked child has no group") {
     for (const rank_t r : {0u, 1u}) CHECK((ranks.exit_code(r) == 0 && ranks.of(r).wrong == 0));
 }
 
+TEST_CASE("low_latency: the child of an op that forks amid a call ends it") {
+    for (const low_latency_form form : {low_latency_form::flat, low_latency_form::doubling, low_latency_form::tree}) {
+        processes ranks(4, [&](auto& wire, report& told) {
+            auto group = group_of(wire, form);
+            pid_t child = -1;
+            const auto forking = [&](int a, int b) {
+                if (child == -1 && group.rank() == 0) child = ::fork();
+                if (child == 0) ::alarm(20);
+                return a + b;
+            };
+            int x = 1;
+            status why;
+            allreduce(group, std::span(&x, 1), forking, why);
+            if (child == 0) { // its call may have been in its last step
+                if (!why) barrier(group, why);
+                ::_exit(why.code == errc::forked_child || why.cause == errc::forked_child ? 0 : 1);
+            }
+            int state = -1;
+            told.check(group.rank() != 0 || (::waitpid(child, &state, 0) == child && state == 0));
+            told.check(!why && x == 4);
+            barrier(group);
+        });
+        ranks.wait();
+        CAPTURE(static_cast<int>(form));
+        for (const rank_t r : {0u, 1u, 2u, 3u}) CHECK((ranks.exit_code(r) == 0 && ranks.of(r).wrong == 0));
+    }
+}
+
 TEST_CASE("low_latency: a group with options that do not do takes no memory for them") {
     const bough_test::last_words said = bough_test::last_words_of([] {
         rlim_t pages = 0;

@@ -24,7 +24,21 @@ struct minus_like { // not known to commute
     constexpr int operator()(int a, int b) const { return a * 2 - b; }
 };
 
+struct shy { // where it throws, it cannot travel
+    bool throws = false;
+};
+
 } // namespace
+
+template <>
+struct bough::wire<shy> {
+    static constexpr std::size_t size = 1;
+    static void encode(const shy& x, std::span<std::byte, 1> out) {
+        if (x.throws) throw 1;
+        out[0] = std::byte{0};
+    }
+    static shy decode(std::span<const std::byte, 1>) { return {}; }
+};
 
 TEST_CASE("front doors: data") {
     communicator comm{self{}};
@@ -129,28 +143,42 @@ TEST_CASE("front doors: a call that all ranks refuse leaves the group as it was"
 
 TEST_CASE("front doors: a call that one rank refuses fails on all, soon") {
     for (rank_t culprit = 0; culprit != 4; ++culprit)
-        for (int which = 0; which != 4; ++which) {
+        for (int which = 0; which != 7; ++which) {
+            const errc why = which == 4   ? errc::op_threw
+                             : which == 5 ? errc::size_overflow
+                             : which == 6 ? errc::unsupported
+                                          : errc::invalid_argument;
             std::atomic<int> wrong{0};
             const auto begin = std::chrono::steady_clock::now();
             in_process(4).run([&](auto end) {
                 communicator comm{std::move(end)};
                 std::vector<int> x(10, 1);
-                const std::span<int> data(comm.rank() == culprit ? nullptr : x.data(), 10);
+                const bool is_culprit = comm.rank() == culprit;
+                const std::span<int> data(is_culprit ? nullptr : x.data(), 10);
                 status first, later;
                 if (which == 0) broadcast(comm, data, root{culprit}, first);
                 if (which == 1) broadcast(comm, data, root{(culprit + 1) % 4}, first);
                 if (which == 2) allreduce(comm, data, plus{}, first);
                 if (which == 3) reduce(comm, data, plus{}, root{culprit}, first);
+                const std::span<int> good(x);
+                if (which == 4) {
+                    std::vector<shy> shies(10, shy{is_culprit});
+                    broadcast(comm, std::span(shies), root{culprit}, first);
+                }
+                if (which == 5)
+                    allreduce(comm, is_culprit ? std::span(x.data(), ~std::size_t{0} / 4) : good, plus{}, first);
+                if (which == 6 && is_culprit) allreduce(comm, good, minus_like{}, kary{.arity = 2}, first);
+                if (which == 6 && !is_culprit) allreduce(comm, good, minus_like{}, first);
                 // Who had rightly returned already learns of it from a later call.
                 for (int i = 0; i != 1000 && !later; ++i) barrier(comm, later);
-                if (comm.rank() == culprit)
-                    wrong += first.code != errc::invalid_argument;
+                if (is_culprit)
+                    wrong += first.code != why;
                 else
-                    wrong += first && (first.code != errc::peer_aborted || first.cause != errc::invalid_argument ||
-                                       first.peer != culprit);
-                const bool poisoned = later.code == errc::group_poisoned && later.cause == errc::invalid_argument;
-                const bool aborted = later.code == errc::peer_aborted && later.cause == errc::invalid_argument;
-                wrong += !poisoned && !aborted && later.code != errc::invalid_argument;
+                    wrong += first && (first.code != errc::peer_aborted || first.cause != why || first.peer != culprit);
+                const bool poisoned = later.code == errc::group_poisoned && later.cause == why;
+                const bool aborted = later.code == errc::peer_aborted && later.cause == why;
+                wrong += !poisoned && !aborted && later.code != why;
+                wrong += later.peer != culprit;
             });
             CAPTURE(culprit, which);
             CHECK(wrong == 0);

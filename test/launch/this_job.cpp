@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
 #include <bough/launch.hpp>
+#include <bough/launch/this_job.hpp>
 #include <bough/testing/wire_up_archetype.hpp>
 
 #include <algorithm>
@@ -100,7 +101,7 @@ TEST_CASE("this_job: without a launcher it is of one rank") {
 }
 
 TEST_CASE("this_job: a launcher that is not understood is an error, not many jobs of one rank") {
-    for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"})
+    for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
         CHECK(holds_elsewhere([name] {
             ::setenv(name, "4", 1);
             std::error_code ec;

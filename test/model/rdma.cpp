@@ -4,6 +4,7 @@
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/model/fit_rdma.hpp>
+#include <bough/model/rdma.hpp>
 #include <bough/model/rdma_formula.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/tree/binomial.hpp>

@@ -1,31 +1,60 @@
 // SPDX-License-Identifier: BSL-1.0
 // Runs under mpirun, with any MPI: every rank checks bough::mpi from its end. Prints one line per fault; status 1 if any.
+#include "support/child_of_fork.hpp"
 #include "support/process_collectives.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
 #include <bough/group.hpp>
 #include <bough/launch/mpi.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/testing/process_conformance.hpp>
 #include <bough/testing/wire_up_conformance.hpp>
 #include <bough/transport/mpi.hpp>
+#include <bough/tree/flat.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 #include <span>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace bough;
 
 // Between bough and MPI, by MPI's profiling interface.
 namespace {
-bool isends_fail = false;
-int payloads = 0; // that have been begun
+std::atomic<bool> isends_fail{false};
+std::atomic<int> payloads{0}; // that have been begun
+bool duplicates_fail = false; // the next one of this rank
+bool duplicates_fail_always = false;
+std::atomic<int> held{0}; // duplicates that are not given back
 } // namespace
+extern "C" int MPI_Comm_dup(MPI_Comm of, MPI_Comm* made) {
+    const int code = PMPI_Comm_dup(of, made); // all take part
+    if (code == MPI_SUCCESS && (duplicates_fail_always || std::exchange(duplicates_fail, false))) {
+        PMPI_Comm_free(made);
+        return MPI_ERR_NO_MEM;
+    }
+    held += code == MPI_SUCCESS;
+    return code;
+}
+extern "C" int MPI_Comm_split_type(MPI_Comm of, int type, int key, MPI_Info info, MPI_Comm* made) {
+    held += 1;
+    return PMPI_Comm_split_type(of, type, key, info, made);
+}
+extern "C" int MPI_Comm_free(MPI_Comm* of) {
+    held -= 1;
+    return PMPI_Comm_free(of);
+}
 extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request* request) {
     if (isends_fail) return MPI_ERR_OTHER;
@@ -53,6 +82,24 @@ void collectives(MPI_Comm world, const mpi_options& options) {
     allreduce(half, std::span(x), plus{});
     check(x[2999] == static_cast<long>((size + (me % 2 == 0 ? 1 : 0)) / 2), "allreduce of half the ranks", me);
     barrier(comm);
+}
+
+// The last rank forks amid its operations: its children call MPI for nothing.
+void forks(MPI_Comm world) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{100'000}}) {
+        bough_test::in_flight mine{std::optional(communicator{mpi{world}, {.timeout_ns = 60'000'000'000}})};
+        const rank_t me = mine.comm->rank(), size = mine.comm->size();
+        if (size == 1) return; // nothing is in flight for long
+        constexpr int go = 77;
+        const auto let_go = [&] {
+            for (rank_t r = 0; r + 1 != size; ++r) MPI_Send(nullptr, 0, MPI_BYTE, static_cast<int>(r), go, world);
+        };
+        const auto wait = [&] {
+            MPI_Recv(nullptr, 0, MPI_BYTE, static_cast<int>(size - 1), go, world, MPI_STATUS_IGNORE);
+        };
+        check(bough_test::wrong_beside_children(mine, count, let_go, wait) == 0, "forks amid operations", me);
+        barrier(*mine.comm);
+    }
 }
 
 // A receiver gives up takes of long messages at any moment: the sender's post ends all the same, and what follows arrives.
@@ -131,7 +178,8 @@ void failing_calls(MPI_Comm world) {
             check(end.post_send(receiver, {}, bytes, 5) == posted::pending, "a long message is pending", me);
             MPI_Recv(nullptr, 0, MPI_BYTE, static_cast<int>(receiver), 1, world, MPI_STATUS_IGNORE);
             if (is_started) {
-                for (const int before = payloads; payloads == before && end.now_ns() < last;) (void)end.poll(events);
+                for (const int before = payloads.load(); payloads.load() == before && end.now_ns() < last;)
+                    (void)end.poll(events);
                 isends_fail = true;
                 check(end.post_send(receiver, {}, {}, 6) == posted::would_block, "a call that fails sends nothing", me);
             } else {
@@ -160,6 +208,35 @@ void failing_calls(MPI_Comm world) {
     }
 }
 
+// A rank is silent when its broadcast has returned, and calls neither bough nor MPI until the others have their data. Frames
+// are so long that MPI sends them only when their receiver has come, and the sender calls MPI after that.
+void silent_sender(MPI_Comm world, std::uint64_t turn) {
+    communicator comm{mpi{world, {.window = 4, .eager_bytes = 1u << 20}}};
+    const rank_t me = comm.rank(), size = comm.size();
+    comm.set_timeout_ns(30'000'000'000);
+    const auto sign_of = [&](rank_t r) { // a file: whoever asks MPI helps it to send
+        return std::filesystem::temp_directory_path() /
+               ("bough-mpi-" + std::to_string(turn) + "-" + std::to_string(size) + "-" + std::to_string(r));
+    };
+    std::filesystem::remove(sign_of(me));
+    barrier(comm);
+    std::vector<int> x(200'000, me == 0 ? 7 : 0);
+    status s;
+    for (int i = 0; i != 2; ++i) broadcast(comm, std::span(x), root{0}, flat{}, s);
+    check(!s && x.back() == 7, "a broadcast of a rank that is silent then", me);
+    if (me != 0) std::ofstream(sign_of(me)) << "done";
+    bool all = true;
+    const std::uint64_t last = detail::steady_now_ns() + 20'000'000'000;
+    for (rank_t r = 1; me == 0 && r != size; ++r)
+        while (all && !std::filesystem::exists(sign_of(r))) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            all = detail::steady_now_ns() < last;
+        }
+    check(all, "the others have what a silent rank has sent", me);
+    barrier(comm, s);
+    std::filesystem::remove(sign_of(me));
+}
+
 // Ranks that make different calls hear of it, over MPI too.
 void different_calls(MPI_Comm world) {
     communicator comm{mpi{world}};
@@ -172,10 +249,92 @@ void different_calls(MPI_Comm world) {
           comm.rank());
 }
 
+// A communicator that MPI refuses to one rank, or options that may not be: an error on all, and nothing is left behind.
+void refused(MPI_Comm world) {
+    int me = 0, size = 0;
+    MPI_Comm_rank(world, &me);
+    MPI_Comm_size(world, &size);
+    for (const int victim : {0, size / 2, size - 1})
+        for (const bool by_mpi : {true, false}) {
+            const bool is_victim = me == victim;
+            const errc cause = by_mpi ? errc::no_resources : errc::invalid_argument;
+            const mpi_options options{.window = is_victim && !by_mpi ? 0u : 32u};
+            // It is tried twice, for peers may give some back in between.
+            for (const bool throws : {false, true}) {
+                status s;
+                std::string what;
+                duplicates_fail_always = is_victim && by_mpi;
+                if (throws) {
+                    try {
+                        mpi link{world, options};
+                    } catch (const error& e) {
+                        s = e.details();
+                        what = e.what();
+                    }
+                } else {
+                    (void)mpi::join(world, options, s);
+                }
+                duplicates_fail_always = false;
+                if (is_victim) {
+                    check(s.code == cause, "a rank that cannot join says why", static_cast<rank_t>(me));
+                    check(!throws || !by_mpi || what.find("MPI_Comm_dup") != what.npos, "in the words of MPI",
+                          static_cast<rank_t>(me));
+                } else {
+                    check(s.code == errc::peer_aborted && s.cause == cause && s.peer == static_cast<rank_t>(victim),
+                          "and is named to the others", static_cast<rank_t>(me));
+                }
+            }
+        }
+    // Once only: the second try is good.
+    duplicates_fail = me == size - 1;
+    status s;
+    const auto link = mpi::join(world, {}, s);
+    check(link.has_value() && !s, "what is refused once is had the second time", static_cast<rank_t>(me));
+}
+
+// Transports come and go, and so do their communicators. MPICH 4.0 has some 2,000.
+void churn(MPI_Comm world, int times) {
+    int most = 0, me = 0;
+    MPI_Comm_rank(world, &me);
+    for (int i = 0; i != times; ++i) {
+        communicator comm{mpi{world}};
+        int x = 1;
+        allreduce(comm, std::span(&x, 1), plus{});
+        most = std::max(most, held.load());
+    }
+    check(most < 100, "communicators are given back when all ranks have ended their transport",
+          static_cast<rank_t>(me));
+}
+
+// With MPI_THREAD_MULTIPLE each thread has transports of its own.
+void threads(MPI_Comm world, int times) {
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    if (level != MPI_THREAD_MULTIPLE) return;
+    std::array<MPI_Comm, 3> comms;
+    for (MPI_Comm& c : comms) MPI_Comm_dup(world, &c);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> all;
+    for (const MPI_Comm c : comms)
+        all.emplace_back([&, c] {
+            for (int i = 0; i != times; ++i) {
+                communicator comm{mpi{c}};
+                int x = 1;
+                allreduce(comm, std::span(&x, 1), plus{});
+                wrong += x != static_cast<int>(comm.size());
+            }
+        });
+    for (std::thread& t : all) t.join();
+    for (MPI_Comm& c : comms) MPI_Comm_free(&c);
+    check(wrong == 0, "transports in several threads", 0);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    MPI_Init(&argc, &argv);
+    int level = 0, ranks = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     {
         const std::uint64_t turn = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
         int me = 0;
@@ -190,8 +349,14 @@ int main(int argc, char** argv) {
             collectives(MPI_COMM_WORLD, options);
         }
         given_up_takes(MPI_COMM_WORLD);
+        forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);
+        silent_sender(MPI_COMM_WORLD, turn);
         different_calls(MPI_COMM_WORLD);
+        refused(MPI_COMM_WORLD);
+        const bool all = std::getenv("BOUGH_TEST_ALL") != nullptr;
+        churn(MPI_COMM_WORLD, all && ranks == 2 && turn == 1 ? 10'000 : 150);
+        threads(MPI_COMM_WORLD, ranks <= 2 ? 20 : 5);
         mpi_wire_up wire{MPI_COMM_WORLD};
         const auto fault = testing::check_wire_up(wire, {.break_it = false});
         check(!fault, fault.sentence, static_cast<rank_t>(me));

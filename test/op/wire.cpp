@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Wire: bytes for trivially copyable types, a form of their own for others, nothing for the rest.
 #include "support/catch.hpp"
+#include <bough/op/explain_wire.hpp>
 #include <bough/op/wire.hpp>
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // expect: bough: an element must be trivially copyable; for any other type specialise bough::wire<T>
-#include <bough/op/wire.hpp>
+#include <bough/op/explain_wire.hpp>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // expect: bough: wire<T> needs .static constexpr std::size_t size. .*encode.* and .decode
-#include <bough/op/wire.hpp>
+#include <bough/op/explain_wire.hpp>
 
 struct price {
     ~price() {}

@@ -49,14 +49,15 @@ TEST_CASE("a schedule: one line per step, in columns") {
 TEST_CASE("every fault has its own name and its own sentence") {
     std::set<std::string_view> names;
     std::set<std::string> sentences;
-    for (int f = 0; f <= static_cast<int>(fault::broken_message); ++f) {
+    for (int f = 0; f <= static_cast<int>(fault::different_bits); ++f) {
         const verdict v{static_cast<fault>(f), 3, 7, 2, 5, {}};
         CAPTURE(f, to_string(v));
         CHECK(names.insert(fault_name(v.fault)).second);
         CHECK(sentences.insert(to_string(v)).second);
         if (f != 0) {
             CHECK(to_string(v).find("rank 3, ") == 0);
-            const bool in_result = v.fault == fault::missing_result || v.fault == fault::wrong_result;
+            const bool in_result = v.fault == fault::missing_result || v.fault == fault::wrong_result ||
+                                   v.fault == fault::not_in_rank_order || v.fault == fault::different_bits;
             CHECK(to_string(v).find(in_result ? "block 2 of the result" : "step 7") == 8);
         }
     }

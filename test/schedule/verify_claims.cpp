@@ -10,6 +10,8 @@
 #include <bough/schedule/verify_claims.hpp>
 #include <bough/tree/kary.hpp>
 
+#include <string>
+
 using namespace bough;
 
 namespace {
@@ -29,6 +31,9 @@ struct sworn_to_hold : recursive_doubling {
 };
 struct sworn_to_order : tree_allreduce<kary> {
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
+};
+struct sworn_to_doubling : tree_allreduce<kary> {
+    constexpr bracket_class bracket(const dimensions& at) const { return recursive_doubling{}.bracket(at); }
 };
 struct sworn_to_symmetry : recursive_doubling {
     static constexpr bool symmetric = true;
@@ -73,6 +78,34 @@ TEST_CASE("claims: messages that may not stay where they landed", "[schedule][cl
         CHECK(of_allreduce(sworn_to_hold{}, p).untrue == claim::may_hold);
         CHECK(of_allreduce(recursive_doubling{}, p));
     }
+}
+
+TEST_CASE("claims: verify alone finds false rank order and false equal bits, and whose result it is",
+          "[schedule][claims]") {
+    const verdict order = verify(plan_allreduce(sworn_to_order{{kary{2}}}, {.size = 7}));
+    CHECK(order.fault == fault::not_in_rank_order);
+    CHECK(order.rank == 0);
+    CHECK(verify(plan_allreduce(tree_allreduce<kary>{kary{2}}, {.size = 7})).traits.needs_commutative);
+    const verdict bits = verify(plan_allreduce(sworn_census{}, {.size = 5}));
+    CHECK(bits.fault == fault::different_bits);
+    CHECK(bits.rank == 1);
+    CHECK(verify(plan_allreduce(inexact_census{}, {.size = 5})));
+    CHECK(verify(plan_allreduce(inexact_census{}, {.size = 5}), {.same_bits = true}).fault == fault::different_bits);
+    CHECK(verify(plan_allreduce(tree_allreduce<kary>{kary{2}}, {.size = 7}), {.in_rank_order = true}).fault ==
+          fault::not_in_rank_order);
+}
+
+TEST_CASE("claims: a bracket class that is another algorithm's", "[schedule][claims]") {
+    const dimensions at{.size = 8};
+    CHECK(verify_claims(plan_allreduce(recursive_doubling{}, at), plan_allreduce(recursive_doubling{}, at)));
+    CHECK(verify_claims(plan_allreduce(recursive_doubling{}, at), plan_allreduce(tree_allreduce<kary>{kary{2}}, at)));
+    CHECK(verify_claims(plan_allreduce(recursive_doubling{}, at), plan_allreduce(sworn_to_doubling{{kary{2}}}, at))
+              .untrue == claim::bracket);
+}
+
+TEST_CASE("claims: each has a sentence", "[schedule][claims]") {
+    for (int c = 0; c <= static_cast<int>(claim::bracket); ++c)
+        CHECK(std::string(describe(static_cast<claim>(c))).find("unknown") == std::string::npos);
 }
 
 TEST_CASE("claims: rank order, and the goals", "[schedule][claims]") {

@@ -4,6 +4,7 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/schedule/schedule.hpp>
 #include <bough/select/choose.hpp>
+#include <bough/select/standard.hpp>
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/allreduce.hpp>
 #include <bough/select/standard/alltoall.hpp>

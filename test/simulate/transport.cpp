@@ -49,10 +49,9 @@ std::uint64_t executed_ns(const Plan& plan, std::size_t count, std::uint64_t lat
         me.work = std::make_unique<bough::prepared>(bough::bind_plan(plan, r));
         bough::envelope tag;
         tag.operation = 1;
-        tag.plan = me.work->bound().plan_id;
         auto* bytes = reinterpret_cast<std::byte*>(me.data.data());
         me.session.start(me.operation, *me.work, {bytes, bytes, count, sizeof(number), any.function, any.state}, tag,
-                         1'000'000'000);
+                         {.plan = me.work->bound().plan_id}, 1'000'000'000);
     }
     std::uint64_t last = 0;
     std::vector<char> done(plan.size(), 0);

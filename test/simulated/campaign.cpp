@@ -11,6 +11,7 @@
 
 namespace {
 
+using bough::simulated_fault;
 using test::rank_t;
 using test::sabotage;
 
@@ -44,8 +45,9 @@ test::outcome campaign(std::uint64_t count, bool faults, sabotage how, std::uint
     return sum;
 }
 
-// Every plan of p ranks, every rank killed at every event. Returns the first problem.
-std::string kill_everywhere(rank_t size, sabotage how, std::uint64_t& runs) {
+// Every plan of p ranks, every rank killed, or stopped, at every event. Returns the first problem.
+std::string kill_everywhere(rank_t size, sabotage how, std::uint64_t& runs,
+                            simulated_fault::kind what = simulated_fault::kind::crash, std::uint64_t step = 1) {
     std::uint64_t number = 0;
     std::set<std::pair<std::uint16_t, test::collective>> seen;
     for (const test::bound_plan& plan : test::plans_of(size)) {
@@ -60,12 +62,13 @@ std::string kill_everywhere(rank_t size, sabotage how, std::uint64_t& runs) {
         const test::outcome whole = test::run(h);
         if (whole.problem != nullptr) return whole.problem;
         for (rank_t victim = 0; victim != size; ++victim)
-            for (std::uint64_t k = 0; k <= whole.events; ++k) {
-                h.faults.assign(1, {.at = k, .rank = victim});
+            for (std::uint64_t k = 0; k <= whole.events; k += step) {
+                h.faults.assign(1, {.what = what, .at = k, .rank = victim});
+                h.may_time_out = what == simulated_fault::kind::stop;
                 ++runs;
                 if (const char* problem = test::run(h, how).problem)
                     return std::string(problem) + ": " + plan.name + ", rank " + std::to_string(victim) +
-                           " killed at event " + std::to_string(k);
+                           " gone at event " + std::to_string(k);
             }
         h.faults.clear();
     }
@@ -100,6 +103,17 @@ TEST_CASE("campaign: a rank killed at any event of any plan") {
         CHECK(kill_everywhere(size, sabotage::none, runs) == "");
     }
     CHECK(runs > (slow_build ? 5'000 : 50'000));
+}
+
+// What it waited for and did not come is in no event: the deadline must find it.
+TEST_CASE("campaign: a rank stopped at an event of any plan is named by all others") {
+    std::uint64_t runs = 0;
+    for (rank_t size = 2; size <= 8; ++size) {
+        INFO(size << " ranks, BOUGH_TEST_SEED=" << bough_test::seed());
+        const std::uint64_t step = bough_test::all() || size < 4 ? 1 : 3 + 4 * (size - 4);
+        CHECK(kill_everywhere(size, sabotage::none, runs, simulated_fault::kind::stop, step) == "");
+    }
+    CHECK(runs > (slow_build ? 500 : 5'000));
 }
 
 // A campaign that cannot find a planted bug proves nothing.

@@ -5,6 +5,7 @@
 // behaves, and what goes wrong. run() drives all ranks in random order until every operation has ended on every rank
 // that is alive, and returns null, or a sentence saying what was not as it must be:
 //   a result is the sequential fold in rank order, bit for bit; nobody is told success with anything else
+//   a deadline names the ranks that have stopped, and nobody else, in the same words on each rank
 //   every operation ends by its deadline; if nothing was lost or delayed without notice, it ends without it
 //   memory around the buffers, inputs, and buffers after the end of an operation stay as they are
 //   the transport's rules hold, slots and pending posts are given back (simulated_world checks)
@@ -49,6 +50,13 @@ struct history {
     std::vector<simulated_fault> faults;
     bool may_time_out = false; // a fault is such that nobody can know of it before the deadline
     std::uint64_t timeout_ns = 20'000'000;
+
+    // Nothing goes wrong but that ranks stop, nobody is late, and a question finds a slot beside what lies there.
+    bool only_stops() const {
+        return !faults.empty() && skew_ns == 0 && world.slots >= 8 &&
+               std::all_of(faults.begin(), faults.end(),
+                           [](const auto& f) { return f.what == simulated_fault::kind::stop; });
+    }
 };
 
 // What the transport is made to do against the rules, to see that a campaign notices.

@@ -37,7 +37,7 @@ struct bound_plan {
     rank_t root = 0;
     bool keeps_order = false;
     std::array<std::vector<std::unique_ptr<bough::prepared>>, 2> work; // [operation number % 2][rank]
-    std::uint16_t id() const { return work[0][0]->bound().plan_id; }
+    std::uint64_t id() const { return work[0][0]->bound().plan_id; }
 };
 
 // A random tree with this root; if it keeps order, every subtree is an interval of ranks and children come nearest first.

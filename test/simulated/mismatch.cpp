@@ -107,8 +107,8 @@ void check_case(deviation d, bool rooted, rank_t size, rank_t deviating, std::ui
             CHECK((s.code != errc::deadline && s.cause != errc::deadline));
             if (s && !seen[r]) seen[r] = s;
             // Who gets a value from all ranks cannot have got a right one, this time or later.
-            const std::uint8_t kind = calls[n][r].tag.signature.kind;
-            const bool gets_all = kind == bough::goal::allreduce::kind || calls[n][r].tag.signature.root == r;
+            const std::uint8_t kind = calls[n][r].signature.kind;
+            const bool gets_all = kind == bough::goal::allreduce::kind || calls[n][r].signature.root == r;
             if (n < 2 && gets_all) CHECK(s);
         }
     }

@@ -20,6 +20,7 @@ struct one_call {
     std::shared_ptr<bough::prepared> work;
     bough::call c{};
     bough::envelope tag{};
+    bough::call_signature signature{};
     std::vector<std::byte> data;
 };
 
@@ -34,9 +35,9 @@ one_call make_call(const P& plan, bough::rank_t rank, std::vector<T> values, con
     made.c.count = values.size();
     made.c.element_bytes = sizeof(T);
     made.c.combine = bough::make_any_op<T>(op).function;
-    made.tag.plan = made.work->bound().plan_id;
-    made.tag.signature = bough::detail::signature_of<T, O>(values.size(), plan.root());
-    made.tag.signature.kind = decltype(plan.goal())::kind;
+    made.signature = bough::detail::signature_of<T, O>(values.size(), plan.root());
+    made.signature.kind = decltype(plan.goal())::kind;
+    made.signature.plan = made.work->bound().plan_id;
     return made;
 }
 
@@ -60,7 +61,7 @@ public:
             mine.c.input = mine.data.data();
             mine.c.output = mine.data.data();
             mine.tag.operation = number;
-            sessions_[r]->start(operations_[r], *mine.work, mine.c, mine.tag, 10'000'000);
+            sessions_[r]->start(operations_[r], *mine.work, mine.c, mine.tag, mine.signature, 10'000'000);
             turn();
         }
         const auto done = [this] {

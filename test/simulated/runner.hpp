@@ -91,7 +91,7 @@ private:
         bough::session_operation op;
         region memory;
         bool started = false, ended = false;
-        std::uint64_t not_before = 0, started_at = 0;
+        std::uint64_t not_before = 0, started_at = 0, attend_ns = 0;
     };
     struct member {
         std::optional<group> session;
@@ -108,6 +108,7 @@ private:
     void begin(const history& h, sabotage how) {
         h_ = &h;
         result_ = {};
+        told_ = {};
         random_ = random_bits(h.seed);
         world_.reset(h.size, h.world);
         for (const simulated_fault& f : h.faults) world_.inject(f);
@@ -120,6 +121,7 @@ private:
                 in_flight& o = m.operations[k];
                 o.op = {};
                 o.started = o.ended = false;
+                o.attend_ns = 0;
                 o.not_before = h.skew_ns == 0 ? 0 : random_.below(h.skew_ns + 1) * (k + 1);
                 if (o.not_before != 0) world_.wake_at(o.not_before);
                 const operation_setup& setup = h.operations[k];
@@ -202,16 +204,22 @@ private:
         bough::envelope tag;
         tag.context = h_->two_contexts ? k % 2 : 0;
         tag.operation = static_cast<std::uint32_t>(h_->two_contexts ? k / 2 + 1 : k + 1);
-        tag.plan = setup.plan->id();
-        tag.signature.count = setup.count;
-        tag.signature.root = setup.plan->root;
-        tag.signature.kind = static_cast<std::uint8_t>(setup.plan->kind);
-        tag.signature.op = setup.affine;
+        const bough::call_signature signature{.count = setup.count,
+                                              .op = setup.affine,
+                                              .plan = setup.plan->id(),
+                                              .root = setup.plan->root,
+                                              .kind = static_cast<std::uint8_t>(setup.plan->kind)};
         o.started = true;
         o.started_at = world_.now_ns();
-        members_[r].session->start(o.op, work, c, tag, h_->timeout_ns);
+        members_[r].session->start(o.op, work, c, tag, signature, h_->timeout_ns);
         members_[r].session->check_deadlines(); // from here on it counts
-        world_.wake_at(o.started_at + h_->timeout_ns);
+        wake_for(r, k);
+    }
+    // The world stops when the deadline of an operation has to be looked at.
+    void wake_for(rank_t r, std::size_t k) {
+        in_flight& o = members_[r].operations[k];
+        const std::uint64_t next = members_[r].session->attend_ns(o.op);
+        if (std::exchange(o.attend_ns, next) != next) world_.wake_at(std::max(next, world_.now_ns()));
     }
 
     // Starts what may start, and looks at what has ended.
@@ -250,6 +258,7 @@ private:
             if (h_->faults.empty()) return "an operation failed without a fault";
             if (!h_->may_time_out && (s.code == bough::errc::deadline || s.cause == bough::errc::deadline))
                 return "an operation ended by its deadline, though its fault could be known";
+            if (const char* problem = judge_missing(s)) return problem;
         } else {
             ++result_.succeeded;
             const std::span<const word> e = expected(k, r);
@@ -261,6 +270,18 @@ private:
         }
         o.memory.fill();
         return nullptr;
+    }
+
+    // Where ranks only stop, these are missing; and every rank that reports says the same of them.
+    const char* judge_missing(const bough::status& s) {
+        if (!h_->only_stops()) return nullptr;
+        if (!bough::names_missing(s)) return "a deadline does not say who is missing";
+        for (rank_t r = 0; r != h_->size; ++r)
+            if (bough::is_missing(s, r) && alive(r)) return "a rank that only waits is said to be missing";
+        bough::status same = s;
+        same.code = same.cause = bough::errc::deadline;
+        if (!told_) told_ = same;
+        return same == told_ ? nullptr : "two ranks tell different things of one deadline";
     }
 
     // Lets every live rank act once, in random order. True: something happened.
@@ -278,8 +299,12 @@ private:
         return moved;
     }
     void check_deadlines() {
-        for (rank_t r = 0; r != h_->size; ++r)
-            if (alive(r)) members_[r].session->check_deadlines();
+        for (rank_t r = 0; r != h_->size; ++r) {
+            if (!alive(r)) continue;
+            members_[r].session->check_deadlines();
+            for (std::size_t k = 0; k != h_->operations.size(); ++k)
+                if (const in_flight& o = members_[r].operations[k]; o.started && !o.op.done()) wake_for(r, k);
+        }
     }
     bool all_ended() const {
         for (rank_t r = 0; r != h_->size; ++r)
@@ -411,8 +436,8 @@ private:
             bough::envelope tag;
             tag.context = 1;
             tag.operation = 1;
-            tag.plan = work[i]->bound().plan_id;
-            members_[rest[i]].session->start(ops[i], *work[i], c, tag, h_->timeout_ns);
+            members_[rest[i]].session->start(ops[i], *work[i], c, tag, {.plan = work[i]->bound().plan_id},
+                                             h_->timeout_ns);
         }
         const auto done = [&] {
             return std::all_of(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(rest.size()),
@@ -441,6 +466,7 @@ private:
     std::array<member, 8> members_;
     std::array<std::vector<word>, most> expected_;
     outcome result_;
+    bough::status told_; // of the deadline
 };
 
 } // namespace test

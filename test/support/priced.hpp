@@ -19,7 +19,10 @@ struct priced : bough::forwarding_transport<bough::self> {
     static double switch_ns() noexcept { return 19; }
     static bough::rank_t cores() noexcept { return 23; }
     static bool forked() noexcept { return true; }
+    static void flush() noexcept {}
     static bool unsent() noexcept { return true; }
+    static std::uint64_t accepted(bough::rank_t to) noexcept { return to + 29; }
+    static std::uint64_t handed_over(bough::rank_t to) noexcept { return to + 31; }
 };
 
 inline double price(const bough::any_costs& costs) {
@@ -28,10 +31,11 @@ inline double price(const bough::any_costs& costs) {
 }
 // Does a transport over `priced` say the same?
 template <class T>
-bool says_the_same(const T& over) {
+bool says_the_same(T&& over) {
     return price(bough::default_costs_of(over)) == price(priced::default_costs()) &&
            bough::switch_ns_of(over) == priced::switch_ns() && bough::cores_of(over) == priced::cores() &&
-           over.forked() && over.unsent();
+           over.forked() && over.unsent() && over.accepted(0) == priced::accepted(0) &&
+           over.handed_over(0) == priced::handed_over(0);
 }
 
 } // namespace bough_test

@@ -50,7 +50,7 @@ struct flawed {
         ++sends;
         if (what == flaw::swallows_one && sends == 100) return posted::complete;
         envelope changed = tag;
-        if (what == flaw::changes_an_envelope && sends >= 150 && !planted) ++changed.signature.kind;
+        if (what == flaw::changes_an_envelope && sends >= 150 && !planted) ++changed.kind;
         if (what == flaw::shortens && sends > 150 && bytes.size() == 64) bytes = bytes.first(63);
         if (what == flaw::changes_a_byte && sends > 150 && bytes.size() == 64) {
             std::array<std::byte, 64> copy{};

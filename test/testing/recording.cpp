@@ -38,7 +38,7 @@ record record_allreduce(std::uint64_t seed) {
         c.combine = [](const void*, const std::byte*, const std::byte*, std::byte*, std::size_t) {};
         bough::envelope tag;
         tag.operation = 1;
-        group[r].start(op[r], work[r], c, tag, 1'000'000);
+        group[r].start(op[r], work[r], c, tag, {}, 1'000'000);
     }
     while (!op[0].done() || !op[1].done())
         if (!group[0].progress() && !group[1].progress()) world.advance();

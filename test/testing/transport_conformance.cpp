@@ -3,6 +3,7 @@
 #include <bough/testing/transport_archetype.hpp>
 #include <bough/testing/transport_conformance.hpp>
 
+#include <array>
 #include <chrono>
 #include <deque>
 #include <set>
@@ -179,7 +180,7 @@ struct corrupts_the_envelope : passes_on {
     std::size_t poll(std::span<event> events) {
         const std::size_t found = inner.poll(events);
         for (std::size_t i = 0; i != found; ++i)
-            if (is_next(events[i], event::kind::arrived, 50)) events[i].envelope.signature.op ^= 0x8000u;
+            if (is_next(events[i], event::kind::arrived, 50)) events[i].envelope.digest.op ^= 0x8000u;
         return found;
     }
 };
@@ -257,6 +258,92 @@ struct sends_to_the_lost : passes_on {
     }
 };
 
+// Keeps up to four short messages back, so that they leave together: at its next poll, at a flush, or at its end.
+struct gathers : passes_on {
+    using passes_on::passes_on;
+    gathers(gathers&&) = default;
+    ~gathers() { flush(); }
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= size() || to == rank()) return posted::failed;
+        const bool is_short = bytes.size() <= 64 && !counts[to].lost;
+        if (!is_short || kept.size() == 4) flush();
+        if (kept.size() == 4 || (!is_short && !kept.empty())) return posted::would_block; // in order
+        if (is_short) {
+            kept.push_back({to, tag, {bytes.begin(), bytes.end()}});
+            return ++counts[to].accepted, posted::complete;
+        }
+        const posted result = inner.post_send(to, tag, bytes, id);
+        if (result == posted::complete || result == posted::pending) ++counts[to].accepted, ++counts[to].handed_over;
+        return result;
+    }
+    std::size_t poll(std::span<event> events) {
+        flush();
+        const std::size_t found = inner.poll(events);
+        for (std::size_t i = 0; i != found; ++i)
+            if (events[i].what == event::kind::lost) counts[events[i].peer].lost = true;
+        return found;
+    }
+    void flush() {
+        while (!kept.empty()) {
+            const message& m = kept.front();
+            if (inner.post_send(m.to, m.tag, m.bytes, 0) == posted::would_block && !counts[m.to].lost) return;
+            ++counts[m.to].handed_over;
+            kept.pop_front();
+        }
+    }
+    bool unsent() const { return !kept.empty(); }
+    std::uint64_t accepted(rank_t to) const { return counts.at(to).accepted; }
+    std::uint64_t handed_over(rank_t to) { return counts[to].handed_over; }
+
+    struct count {
+        std::uint64_t accepted = 0, handed_over = 0;
+        bool lost = false;
+    };
+    struct message {
+        rank_t to;
+        envelope tag;
+        std::vector<std::byte> bytes;
+    };
+    std::deque<message> kept;
+    std::array<count, 8> counts{};
+};
+// As `gathers`, and tells nobody: it is no GatheringTransport.
+struct gathers_in_silence : passes_on {
+    using passes_on::passes_on;
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= size() || to == rank()) return posted::failed;
+        send_kept();
+        if (kept) return posted::would_block;
+        const posted result = inner.post_send(to, tag, bytes, id);
+        if (result != posted::would_block || bytes.size() > 64 || lost == to) return result;
+        kept = true;
+        last = {to, tag, {bytes.begin(), bytes.end()}};
+        return posted::complete;
+    }
+    std::size_t poll(std::span<event> events) {
+        send_kept();
+        const std::size_t found = inner.poll(events);
+        for (std::size_t i = 0; i != found; ++i)
+            if (events[i].what == event::kind::lost) lost = events[i].peer;
+        return found;
+    }
+    void send_kept() {
+        if (kept) kept = lost != last.to && inner.post_send(last.to, last.tag, last.bytes, 0) == posted::would_block;
+    }
+    gathers::message last{};
+    bool kept = false;
+    rank_t lost = no_rank;
+};
+struct flushes_nothing : gathers {
+    using gathers::gathers;
+    void flush() {}
+};
+struct hands_over_too_early : gathers {
+    using gathers::gathers;
+    void flush() {}
+    std::uint64_t handed_over(rank_t to) { return counts[to].accepted; }
+};
+
 // The rule that the suite finds broken. Printed: what it says.
 template <class T>
 transport_rule broken_rule(const transport_check& options = {.messages = 1000, .patience_ns = 0},
@@ -287,6 +374,7 @@ TEST_CASE("transport conformance: a transport that keeps all rules passes, whate
         }
     CHECK(broken_rule<passes_on>() == transport_rule::none);
     CHECK(broken_rule<passes_on>({.ranks = 1}) == transport_rule::none);
+    CHECK(broken_rule<gathers>({.messages = 1000}, {.slots = 64}) == transport_rule::none);
     CHECK(broken_rule<passes_on>({.ranks = 2, .longest = 1}) == transport_rule::none);
 }
 
@@ -318,4 +406,9 @@ TEST_CASE("transport conformance: each rule can be broken, and is then named") {
     CHECK(broken_rule<reports_a_living_peer>() == transport_rule::loss);
     CHECK(broken_rule<sends_to_the_lost>() == transport_rule::loss);
     CHECK(broken_rule<loses_an_event<event::kind::lost, 1>>() == transport_rule::loss);
+    CHECK(broken_rule<gathers_in_silence>() == transport_rule::handed_over);
+    CHECK(broken_rule<flushes_nothing>({.messages = 1000, .patience_ns = 0}, {.slots = 64}) ==
+          transport_rule::handed_over);
+    CHECK(broken_rule<hands_over_too_early>({.messages = 1000, .patience_ns = 0}, {.slots = 64}) ==
+          transport_rule::handed_over);
 }

@@ -49,7 +49,7 @@ json() {
 
 # --- The whole ---
 run 0
-for command in tree compare schedule verify table choose map measure simulate tune predict run launch timeline nic export import demo help; do
+for command in tree compare schedule verify table choose map measure simulate tune predict run launch timeline nic export import demo completion help; do
     prints "  $command "
     run 0 "$command" --help
     [ "$(grep -c "^  bough $command" "$scratch/out")" -ge 2 ] || fail "bough $command --help: shows no two examples"
@@ -82,7 +82,7 @@ prints_exactly "0(1(2(3)))"
 run 0 tree flat --ranks 1
 prints_exactly "0"
 json tree binomial --ranks 4 --json
-prints_exactly '{"size":4,"root":0,"parent":[0,0,0,2],"children":[[2,1],[],[3],[]]}'
+prints_exactly '{"tree":"binomial","size":4,"root":0,"parent":[0,0,0,2],"children":[[2,1],[],[3],[]]}'
 json tree chain --ranks 300 --root 7 --format json
 run 0 tree flat --ranks 3 --format dot
 prints "digraph tree {"
@@ -154,6 +154,14 @@ run 0 tree spoc --costs $figure_1 --format svg
 prints "no tree takes less than 400 (gap 25 %)"
 json tree search --costs 5,6,7 --receive 1,2,3 --latency 2 --json
 prints '"proven_optimal": true'
+# Every tree has the same members; those of costs have more.
+json tree spoc --costs 4,3,2,1 --root 3 --members 0,2 --json
+prints '"tree": "spoc"'
+prints '"size": 3'
+prints '"root": 3'
+prints '"parent": [3,3,3]'
+prints '"children": [[0,2],[],[]]'
+prints '"members": [3,0,2]'
 run 0 compare --costs $figure_1
 prints "  binomial         700        75.0 %  0(1 2(3) 4(5 6(7)))"
 prints "  optimal          400         0.0 %"
@@ -598,15 +606,23 @@ refuses "--ranks: at most 4194304" simulate reduce binomial --ranks 5000000 --or
 refuses "--order: there is no 'random'" simulate reduce binomial --ranks 4 --order random
 refuses "--split: needs POLL,COST" simulate reduce binomial --ranks 4 --split 3
 
-# A bar on a terminal, when it takes longer than a second; nothing in a pipe.
+# --- progress: a line on a terminal, when it takes longer than two seconds; nothing in a pipe ---
 long_run="simulate allreduce recursive_doubling --ranks 16384 --runs 100000"
-timeout 2 "$bough" $long_run >/dev/null 2>"$scratch/err"
-[ ! -s "$scratch/err" ] || fail "bough $long_run: a bar in a pipe"
+timeout 3 "$bough" $long_run >/dev/null 2>"$scratch/err"
+[ ! -s "$scratch/err" ] || fail "bough $long_run: progress in a pipe"
+# shows TEXT ARGUMENTS...: what a terminal shows first matches.
+shows() {
+    local text=$1
+    shift
+    checks=$((checks + 1))
+    timeout 20 script -qefc "'$bough' $*" /dev/null </dev/null 2>/dev/null | head -c 40 >"$scratch/out"
+    grep -qE "$text" "$scratch/out" || fail "bough $*: did not show '$text' on a terminal"
+}
 if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
-    timeout 60 script -qefc "'$bough' $long_run" /dev/null </dev/null 2>/dev/null | head -c 49 >"$scratch/out"
-    grep -qE '^.\[#* *\] +[0-9]+ %$' "$scratch/out" || fail "bough $long_run: no bar on a terminal"
+    shows 'bough simulate: \[#* *' $long_run
+    shows 'bough map: \[#* *' map allreduce --ranks 2..1024
 else
-    echo "not tested: the bar of a long run, without script(1)"
+    echo "not tested: progress on a terminal, without script(1)"
 fi
 
 # --- run ---
@@ -620,6 +636,10 @@ prints "fnomial{.degree = 3}"
 run 0 run barrier --ranks 3 --iterations 5 --algorithm all
 prints "dissemination"
 run 0 run allreduce --ranks 1 --bytes 8 --iterations 5 --op multiplies --type f32
+json run allreduce --ranks 3 --bytes 128K --iterations 3 --json # longer than what costs were measured for
+prints '"predicted_ns": null'
+json run allreduce --ranks 3 --bytes 64K --iterations 3 --json
+prints_not '"predicted_ns": null'
 json run allreduce --ranks 3 --bytes 8 --iterations 5 --op bit_xor --type u64 --algorithm recursive_doubling --json
 prints '"right": true'
 for collective in gather scatter reduce_scatter allgather scan exscan alltoall; do
@@ -707,6 +727,30 @@ if "$bough" run barrier --ranks 2 --transport fabric --iterations 1 >/dev/null 2
 fi
 refuses "--iterations: needs a whole number" run reduce --ranks 3 --iterations lots
 
+# --- the man page, and what shells complete ---
+run 0 help --man
+prints '.SH NAME'
+prints '.SS bough choose'
+if command -v man >/dev/null && command -v groff >/dev/null; then
+    man --warnings=all -l "$scratch/out" >"$scratch/page" 2>"$scratch/err"
+    [ ! -s "$scratch/err" ] || fail "bough help --man: troff warns"
+fi
+for shell in bash zsh fish; do run 0 completion $shell; done
+run 0 completion bash
+# completes "WORDS" EXPECTED: what bash offers for the last word.
+completes() {
+    local offered
+    checks=$((checks + 1))
+    offered=$(bash -c 'cd "$3"; source "$1"; COMP_WORDS=($2); [[ $2 != *" " ]] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _bough; echo "${COMPREPLY[*]}"' bash "$scratch/out" "$1" "$scratch")
+    [ "$offered" = "$2" ] || fail "completion of '$1': '$offered', not '$2'"
+}
+completes "bough sim" "simulate"
+completes "bough tree --deg" "--degree"
+completes "bough choose allr" "allreduce"
+completes "bough help comp" "compare completion"
+refuses "SHELL: there is no 'tcsh'; known are bash, zsh, fish" completion tcsh
+
 # --- launch ---
 run 0 launch -n 3 true
 prints_exactly ""
@@ -722,7 +766,8 @@ grep -qF "the time was up" "$scratch/err" || fail "$command_line: did not say th
 run 9 launch -n 2 --grace 0.1 sh -c 'mkdir "$1" 2>/dev/null && exit 9; sleep 60' sh "$scratch/first"
 run 0 launch -n 2 "$bough" --version
 refuses "PROGRAM: '/no/such' cannot be run" launch -n 2 /no/such
-refuses "--ranks: needs a number from 1 to 4096, not '0'" launch -n 0 true
+refuses "-n: needs a number from 1 to 4096, not '0'" launch -n 0 true
+refuses "--ranks: needs a number from 1 to 4096, not '0'" launch --ranks 0 true
 refuses "--timeout: needs a number of seconds, not 'soon'" launch -n 1 --timeout soon true
 refuses "PROGRAM is required" launch -n 1
 
@@ -829,24 +874,17 @@ json export reduce binomial --ranks 4 --format trace
 run 0 export allreduce recursive_doubling --ranks 16384 # rank by rank
 [ "$(grep -c '^rank ' "$scratch/out")" = 16384 ] || fail "$command_line: not every rank"
 
+# --- README's picture ---
+run 0 timeline allreduce recursive_doubling --ranks 13 --bytes 16K --model 2500,800,400,0.05,0.05
+cmp -s "$scratch/out" "$(dirname "$0")/../../doc/allreduce_13.svg" || fail "$command_line: is not doc/allreduce_13.svg"
+
 # --- demo ---
-numbers=$scratch/numbers.txt
-printf '# four numbers\n1.5 -2\n3 # and not 100\n\n1e1\n' >"$numbers"
-run 0 demo "$numbers"
-prints "4 numbers, lowest -2, highest 10, mean 3.125"
-prints "5. Check against one thread that adds them up in order: right"
-[ "$(wc -l <"$scratch/out")" -le 60 ] || fail "$command_line: longer than 60 lines"
-(cd "$(dirname "$0")" && "$bough" demo) >"$scratch/out" 2>"$scratch/err" || fail "bough demo: exit status $?"
-prints "2016 numbers from"
-prints ": right"
-printf '1.5\n2.5 three\n' >"$numbers"
-refuses "file '$numbers': line 2: 'three' is not a number" demo "$numbers"
-printf '1 inf\n' >"$numbers"
-refuses "file '$numbers': line 1: 'inf' is not a number" demo "$numbers"
-printf '# nothing\n' >"$numbers"
-refuses "file '$numbers': holds no numbers" demo "$numbers"
+# More of it, and what it refuses: test/tools/demo_test.sh.
+printf '1.5\n2.5\n' >"$scratch/numbers.txt"
+run 0 demo "$scratch/numbers.txt" --picture "$scratch/run.svg"
+prints "2 numbers, lowest 1.5, highest 2.5, mean 2"
+grep -q '</svg>' "$scratch/run.svg" || fail "$command_line: wrote no picture"
 refuses "file '$scratch/none': cannot be opened" demo "$scratch/none"
-refuses "file '$scratch': cannot be opened" demo "$scratch"
 
 printf '%d runs, %d failures\n' "$checks" "$failures"
 [ "$failures" = 0 ]

@@ -10,10 +10,8 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/testing/thread_wire_up.hpp>
 #include <bough/testing/transport_conformance.hpp>
-#include <bough/testing/wire_up_conformance.hpp>
 #include <bough/transport/composite.hpp>
 #include <bough/transport/composite/nodes.hpp>
-#include <bough/transport/composite/sub_wire_up.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/tree/binomial.hpp>
@@ -331,45 +329,6 @@ constexpr std::uint64_t patience_ns = 10'000'000'000;
 
 } // namespace
 
-TEST_CASE("composite: the wire-up of a group is a wire-up, however often others use theirs") {
-    static_assert(WireUp<sub_wire_up<testing::thread_wire_up::end>>);
-    const listed_groups groups({0, 1, 0, 2, 1, 0});
-    std::array<testing::wire_up_rule, 6> found{};
-    std::array<errc, 6> ended{};
-    over_wires(6, [&](auto& wire) {
-        const rank_t me = wire.rank();
-        sub_wire_up part(wire, groups);
-        found[me] =
-            part.rank() == groups.place_of(6, me) && part.size() == groups.members(6, groups.group_of(6, me))
-                ? testing::check_wire_up(part, {.exchanges = 7 * (1 + groups.group_of(6, me)), .break_it = false}).rule
-                : testing::wire_up_rule::identity;
-        ended[me] = part.finish({}, patience_ns).code;
-        // The whole one is free again.
-        std::array<std::byte, 6> all{};
-        const std::array<std::byte, 1> mine{static_cast<std::byte>(me)};
-        if (wire.exchange(mine, all, patience_ns) || all[5] != std::byte{5}) ended[me] = errc::protocol_error;
-    });
-    for (rank_t r = 0; r != 6; ++r) {
-        CHECK(found[r] == testing::wire_up_rule::none);
-        CHECK(ended[r] == errc::ok);
-    }
-}
-TEST_CASE("composite: a rank that gives up while its group exchanges is told to all") {
-    const listed_groups groups({0, 0, 1, 1});
-    std::array<status, 4> exchanged{}, ended{};
-    over_wires(4, [&](auto& wire) {
-        const rank_t me = wire.rank();
-        sub_wire_up part(wire, groups);
-        std::array<std::byte, 8> all{};
-        if (me != 1) exchanged[me] = part.exchange(std::span(all).first(4), all, patience_ns);
-        ended[me] = part.finish(me == 1 ? status{.code = errc::no_resources} : exchanged[me], patience_ns);
-    });
-    CHECK((exchanged[0].code == errc::peer_aborted && exchanged[0].cause == errc::no_resources));
-    CHECK(exchanged[0].peer == 1);
-    CHECK((!exchanged[2] && !exchanged[3]));
-    CHECK(ended[1].code == errc::no_resources);
-    for (const rank_t r : {2u, 3u}) CHECK(ended[r].code == errc::peer_aborted);
-}
 TEST_CASE("composite: ranks of one name share a node") {
     CHECK(!node_name().empty());
     CHECK(node_name() == node_name());

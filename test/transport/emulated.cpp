@@ -366,7 +366,8 @@ TEST_CASE("emulated: broadcasts over any tree take what the model says, engine a
                 }
                 for (rank_t r = 0; r != ranks; ++r) {
                     calls[r].c.input = calls[r].c.output = calls[r].data.data();
-                    sessions[r]->start(operations[r], *calls[r].work, calls[r].c, calls[r].tag, 1'000'000'000'000);
+                    sessions[r]->start(operations[r], *calls[r].work, calls[r].c, calls[r].tag, calls[r].signature,
+                                       1'000'000'000'000);
                 }
                 std::uint64_t last = 0;
                 std::vector<char> done(ranks, 0);

@@ -61,7 +61,7 @@ struct report {
 // Ranks are child processes; they die with this one.
 class processes {
     static constexpr bough::rank_t most = 16;
-    static constexpr std::uint32_t exchanges = 8; // that a group can make
+    static constexpr std::uint32_t exchanges = 4; // nobody is two ahead, so their places are used again
     struct board {
         std::atomic<std::uint32_t> came[exchanges]{};
         std::byte said[exchanges][most * bough::most_wire_up_bytes];
@@ -76,13 +76,15 @@ public:
         bough::rank_t size() const { return ranks_; }
         bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
             const std::uint64_t last = bough::deadline_after(clock_ns(), timeout_ns);
-            std::memcpy(board_.said[turn_] + rank_ * mine.size(), mine.data(), mine.size());
-            board_.came[turn_].fetch_add(1);
-            while (board_.came[turn_].load() != ranks_) {
+            const std::uint32_t place = turn_ % exchanges, due = ranks_ * (turn_ / exchanges + 1);
+            std::memcpy(board_.said[place] + rank_ * mine.size(), mine.data(), mine.size());
+            board_.came[place].fetch_add(1);
+            while (board_.came[place].load() < due) {
                 if (clock_ns() > last) return {.code = bough::errc::deadline};
                 std::this_thread::yield();
             }
-            std::memcpy(all.data(), board_.said[turn_++], all.size());
+            std::memcpy(all.data(), board_.said[place], all.size());
+            ++turn_;
             return {};
         }
 

@@ -10,6 +10,7 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/testing/transport_conformance.hpp>
+#include <bough/transport/tcp.hpp>
 
 #include <algorithm>
 #include <array>

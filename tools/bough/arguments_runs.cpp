@@ -82,7 +82,7 @@ void add_launch(command_line& line) {
         ->type_name("S");
     command->add_flag("--prefix", typed.prefix, "Each line of a rank's output begins with its rank: [2] ...");
     command->add_option("PROGRAM", "A program and its arguments")->type_name(""); // taken as a whole
-    line.keep_program_in(typed.program);
+    line.keep_program_in(typed.program, typed.ranks_as);
 }
 
 void add_simulate(command_line& line) {
@@ -150,12 +150,13 @@ void add_simulate(command_line& line) {
 
 void add_demo(command_line& line) {
     auto [command, typed] =
-        line.add("demo", "See it all at work on your own numbers: measure, choose, prove, reduce, check",
+        line.add("demo", "See it all at work on your own numbers: measure, choose, prove, break, reduce, check",
                  "  bough demo\n"
-                 "  bough demo my-numbers.txt\n"
+                 "  bough demo my-numbers.txt --picture run.svg\n"
                  "A file holds numbers between blanks and new lines; what follows a # is left out.",
                  &demo);
     command->add_option("FILE", typed.file, "Numbers; a file of temperatures if not given")->type_name("");
+    command->add_option("--picture", typed.picture, "Write the run as the model has it, as SVG")->type_name("PICTURE");
 }
 
 } // namespace cli

@@ -2,7 +2,9 @@
 // Parsing the command line; and its help.
 #include "command_line.hpp"
 
+#include "pages.hpp"
 #include "parse.hpp"
+#include "progress.hpp"
 #include "shape.hpp"
 #include <bough/core/version.hpp>
 
@@ -46,6 +48,7 @@ command_line::command_line() {
                            &add_measure, &add_simulate, &add_tune, &add_predict, &add_run, &add_launch, &add_timeline,
                            &add_nic, &add_export, &add_import, &add_demo})
         add(*this);
+    add_completion();
     add_help();
 }
 
@@ -61,7 +64,12 @@ int command_line::parse_and_run(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
         throw usage_error(e.what());
     }
-    if (chosen_) return chosen_();
+    if (chosen_) {
+        const std::string& name = app_.get_subcommands().front()->get_name();
+        if (name == "launch" || name == "demo") return chosen_(); // they show by themselves what they do
+        const progress::shown while_it_runs(name.c_str());
+        return chosen_();
+    }
     std::cout << help_of_all();
     return 0;
 }
@@ -76,15 +84,33 @@ CLI::App* command_line::add_command(const std::string& name, const std::string& 
 
 void command_line::add_help() {
     const auto wanted = std::make_shared<std::string>();
-    CLI::App* command = add_command("help", "Explain all of this, or a command",
-                                    "  bough help\n"
-                                    "  bough help choose\n",
-                                    [this, wanted] {
-                                        std::cout
-                                            << (wanted->empty() ? help_of_all() : command_of(*wanted).help("bough"));
+    const auto man = std::make_shared<bool>(false);
+    CLI::App* command =
+        add_command("help", "Explain all of this, or a command",
+                    "  bough help\n"
+                    "  bough help choose\n"
+                    "  bough help --man | man -l -\n",
+                    [this, wanted, man] {
+                        if (*man)
+                            print_man_page(std::cout, app_, version());
+                        else
+                            std::cout << (wanted->empty() ? help_of_all() : command_of(*wanted).help("bough"));
+                        return 0;
+                    });
+    command->add_option("COMMAND", *wanted, "Which; all of them if not given")->type_name("");
+    command->add_flag("--man", *man, "Print all of it as a man page");
+}
+
+void command_line::add_completion() {
+    const auto shell = std::make_shared<std::string>();
+    CLI::App* command = add_command("completion", "Print what a shell needs to complete words",
+                                    "  bough completion bash > ~/.local/share/bash-completion/completions/bough\n"
+                                    "  bough completion fish > ~/.config/fish/completions/bough.fish\n",
+                                    [this, shell] {
+                                        print_completion(std::cout, app_, *shell);
                                         return 0;
                                     });
-    command->add_option("COMMAND", *wanted, "Which; all of them if not given")->type_name("");
+    command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
 }
 
 // app_.help() is that of the command, once there is one.
@@ -118,6 +144,7 @@ int command_line::take_program(int argc, char** argv) {
     int at = 2;
     for (; at < argc && argv[at][0] == '-'; ++at) {
         const std::string_view option = argv[at];
+        if (option.starts_with("-n")) *ranks_as_ = "-n";
         if (option == "--") {
             program_->assign(argv + at + 1, argv + argc);
             return at;

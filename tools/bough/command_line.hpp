@@ -34,13 +34,18 @@ public:
         const auto typed = std::make_shared<Arguments>();
         return {add_command(name, what, examples, [typed, run] { return run(*typed); }), *typed};
     }
-    // Of launch: what follows the program's name is the program's own, also what looks like an option of ours.
-    void keep_program_in(std::vector<std::string>& program) { program_ = &program; }
+    // Of launch: what follows the program's name is the program's own, also what looks like an option of ours. And how
+    // its ranks were typed: -n or --ranks.
+    void keep_program_in(std::vector<std::string>& program, std::string& ranks_as) {
+        program_ = &program;
+        ranks_as_ = &ranks_as;
+    }
 
 private:
     CLI::App* add_command(const std::string& name, const std::string& what, const std::string& examples,
                           std::function<int()> run);
     void add_help();
+    void add_completion();
     std::string help_of_all();
     const CLI::App& command_of(const std::string& name);
     std::string known_commands();
@@ -51,6 +56,7 @@ private:
                   "bough"};
     std::function<int()> chosen_;
     std::vector<std::string>* program_ = nullptr;
+    std::string* ranks_as_ = nullptr;
 };
 
 inline constexpr const char* about_collectives =

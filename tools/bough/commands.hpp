@@ -168,7 +168,8 @@ int run(const run_arguments&);
 
 struct launch_arguments {
     std::string ranks;
-    std::string timeout; // seconds; empty: none
+    std::string ranks_as = "--ranks"; // or -n
+    std::string timeout;              // seconds; empty: none
     std::string grace;
     bool prefix = false;
     std::vector<std::string> program; // and its arguments
@@ -231,7 +232,8 @@ struct simulate_arguments {
 int simulate(const simulate_arguments&);
 
 struct demo_arguments {
-    std::string file; // empty: examples/data/temperatures.txt
+    std::string file;    // empty: examples/data/temperatures.txt
+    std::string picture; // a file to write; empty: none
 };
 int demo(const demo_arguments&);
 

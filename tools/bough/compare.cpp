@@ -3,6 +3,7 @@
 #include "cluster.hpp"
 #include "commands.hpp"
 #include "parse.hpp"
+#include "progress.hpp"
 #include <bough/tree/interval.hpp>
 #include <bough/tree/reduction.hpp>
 
@@ -117,10 +118,14 @@ int compare(const compare_arguments& typed) {
     const std::vector<rank_t> roots = parse_rank_list("--root", typed.root, given.ranks);
     std::vector<rank_t> members;
     if (!typed.costs.members.empty()) members = parse_rank_list("--members", typed.costs.members, given.ranks);
+    const std::vector<std::uint64_t> sizes = parse_sizes("--bytes", typed.costs.bytes);
     std::vector<comparison> all;
+    progress::expect(roots.size() * sizes.size());
     for (const rank_t root : roots)
-        for (const std::uint64_t bytes : parse_sizes("--bytes", typed.costs.bytes))
+        for (const std::uint64_t bytes : sizes) {
             all.push_back(compare_trees(typed.collective, price(given, bytes, root, members), root, bytes));
+            progress::step();
+        }
     if (typed.format == "json")
         print(std::cout, document_of(typed.collective, all));
     else if (all.size() == 1)

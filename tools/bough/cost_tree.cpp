@@ -3,6 +3,7 @@
 #include "cluster.hpp"
 #include "commands.hpp"
 #include "parse.hpp"
+#include "tree_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -70,20 +71,15 @@ private:
 };
 
 json document_of(const priced_ranks& ranks, const cost_tree& made, const delivery_times& times) {
-    json value{{"tree", made.name},
-               {"root", ranks.names[made.tree.root()]},
-               {"time", made.known.found},
-               {"lower_bound", made.known.lower_bound},
-               {"proven_optimal", made.known.proven()},
-               {"gap", made.known.gap()},
-               {"outline", outline_of(made.tree, ranks.names)},
-               {"ranks", json::array()}};
-    for (rank_t p = 0; p != made.tree.size(); ++p) {
-        json children = json::array();
-        for (const rank_t c : made.tree.children(p)) children.push_back(ranks.names[c]);
-        value["ranks"].push_back(
-            {{"rank", ranks.names[p]}, {"send", ranks.send[p]}, {"ready", times.ready[p]}, {"children", children}});
-    }
+    json value = tree_json(made.name, made.tree, [&](rank_t place) { return ranks.names[place]; });
+    value["members"] = ranks.names;
+    value["send"] = ranks.send;
+    value["ready"] = times.ready;
+    value["time"] = made.known.found;
+    value["lower_bound"] = made.known.lower_bound;
+    value["proven_optimal"] = made.known.proven();
+    value["gap"] = made.known.gap();
+    value["outline"] = outline_of(made.tree, ranks.names);
     return value;
 }
 

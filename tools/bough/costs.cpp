@@ -27,18 +27,6 @@ measured_costs measure_in_process(bough::rank_t ranks, const bough::measure_opti
     return costs;
 }
 
-bough::transfer_measurement measure_transfers_in_process(bough::rank_t ranks, const bough::transfer_options& options) {
-    bough::transfer_measurement measured;
-    bough::in_process world{ranks};
-    world.run([&](auto transport) {
-        bough::communicator comm{std::move(transport)};
-        const bough::transfer_measurement found = bough::measure_transfers(comm, options);
-        if (comm.rank() == 0) measured = found;
-    });
-    if (measured.fit.error) throw std::runtime_error(measured.fit.error.argument);
-    return measured;
-}
-
 std::string us_text(double ns) {
     std::array<char, 32> text{};
     const double us = ns / 1000;

@@ -3,9 +3,7 @@
 #ifndef BOUGH_TOOLS_COSTS_HPP
 #define BOUGH_TOOLS_COSTS_HPP
 
-#include "bench.hpp"
 #include <bough/measure.hpp>
-#include <bough/measure_transfers.hpp>
 #include <bough/model/walk.hpp>
 
 #include <string>
@@ -21,9 +19,6 @@ struct measured_costs {
 
 // Serial reductions over 1 .. ranks ranks that are threads. Pre: ranks >= 3.
 measured_costs measure_in_process(bough::rank_t ranks, const bough::measure_options& = {});
-
-// Messages between two of so many ranks that are threads. Pre: ranks >= 2.
-bough::transfer_measurement measure_transfers_in_process(bough::rank_t ranks, const bough::transfer_options& = {});
 
 // How long the model expects a run of the plan to take: a walk. Where ranks share cores, the model was measured so, and
 // the waiting for a turn is in its costs already.

@@ -28,7 +28,7 @@ std::uint64_t parse_seconds(const char* argument, const std::string& text) {
 int launch(const launch_arguments& typed) {
     constexpr bough::rank_t most_ranks = 4096;
     if (typed.program.empty()) throw usage_error("PROGRAM is required");
-    const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
+    const auto ranks = static_cast<bough::rank_t>(parse_number(typed.ranks_as, typed.ranks, 1, most_ranks));
     const bough::launch_options options{.timeout_ns = parse_seconds("--timeout", typed.timeout),
                                         .grace_ns = parse_seconds("--grace", typed.grace),
                                         .prefix_output = typed.prefix};

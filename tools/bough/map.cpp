@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "models.hpp"
 #include "parse.hpp"
+#include "progress.hpp"
 #include <bough/select/choose.hpp>
 #include <bough/select/print_decision.hpp>
 
@@ -65,8 +66,12 @@ winners find_winners(const map_arguments& typed, const named_model& model) {
     for (std::size_t p = range.first; p <= range.last; p += step) found.ranks.push_back(static_cast<bough::rank_t>(p));
     found.sizes = byte_range_of(found.collective, typed.bytes, "8..16M");
     const bough::choose_options options{.needed = parse_requirements(typed.require)};
+    std::uint64_t work = 0; // a choice takes about as many steps as there are ranks
+    for (const bough::rank_t p : found.ranks) work += p * found.sizes.size();
+    progress::expect(work);
     for (const bough::rank_t p : found.ranks)
         for (const std::uint64_t bytes : found.sizes) {
+            progress::step(p);
             const bough::dimensions at{.size = p};
             const bough::problem what{.bytes = bytes};
             const auto d =

@@ -2,6 +2,7 @@
 // bough measure: what messages cost on this machine.
 #include "commands.hpp"
 #include "costs.hpp"
+#include "costs_transfers.hpp"
 #include "json.hpp"
 #include "parse.hpp"
 

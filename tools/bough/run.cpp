@@ -84,21 +84,27 @@ public:
     timing time(const question& q) {
         return mine_ != nullptr ? mine_->time(q.what, q.work) : time_plan(q.what, q.work);
     }
-    // Of processes the costs are measured over their own transport, if there are three.
-    measured_costs measure(bough::rank_t ranks, std::uint32_t runs) {
+    // Of processes the costs are measured over their own transport, if there are three; up to the longest message, or 64 KiB.
+    measured_costs measure(bough::rank_t ranks, std::uint32_t runs, std::uint64_t longest) {
+        const std::uint64_t long_bytes = longest_ = std::clamp<std::uint64_t>(longest / 8 * 8, 4096, 65536);
         is_measured_ = mine_ == nullptr || ranks >= 3;
-        if (mine_ == nullptr) return measure_in_process(std::clamp<bough::rank_t>(ranks, 3, 8), {.repetitions = runs});
-        if (is_measured_) return mine_->measure({.max_ranks = 8, .repetitions = runs});
+        if (mine_ == nullptr)
+            return measure_in_process(std::clamp<bough::rank_t>(ranks, 3, 8),
+                                      {.repetitions = runs, .long_bytes = long_bytes});
+        if (is_measured_) return mine_->measure({.max_ranks = 8, .repetitions = runs, .long_bytes = long_bytes});
         measured_costs assumed;
         assumed.cores = std::max(1u, std::thread::hardware_concurrency());
         assumed.found.fit.model = {.message_latency_ns = 500, .receive = {500, 0.1}, .combine = {10, 0.1}};
         return assumed;
     }
     bool is_measured() const { return is_measured_; }
+    // Far beyond what was measured a prediction says nothing. Emulated costs are known for any length.
+    bool is_predicted(const workload& work) const { return is_measured_ && (work.emulate || work.bytes() <= longest_); }
 
 private:
     party* mine_;
     bool is_measured_ = true;
+    std::uint64_t longest_ = 0; // message for which costs were measured
 };
 
 line answer(ranks_of_run& where, const bough::any_costs& model, const question& q, const bough::candidate& c) {
@@ -107,7 +113,7 @@ line answer(ranks_of_run& where, const bough::any_costs& model, const question& 
                                                       ? q.what.algorithm.natural_blocks(q.what.at.size)
                                                       : q.what.at.blocks});
     return {q.work.bytes(), text_of(c), where.time(q),
-            where.is_measured()
+            where.is_predicted(q.work)
                 ? model.price_ns(plan, {.bytes = q.work.bytes(), .element_bytes = q.work.op.element_size})
                 : 0};
 }
@@ -162,7 +168,8 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
 
     // A quick look at the costs: enough to predict from, not to publish.
     const std::size_t quick = iterations == 0 ? 31 : std::min<std::size_t>(iterations, 31);
-    const measured_costs costs = where.measure(ranks, static_cast<std::uint32_t>(quick));
+    const measured_costs costs =
+        where.measure(ranks, static_cast<std::uint32_t>(quick), *std::max_element(sizes.begin(), sizes.end()));
     // Emulated costs are far above those of threads: predictions are made of them alone.
     bough::model::heterogeneous emulated;
     if (work.emulate) emulated = costs_of(*work.emulate);

@@ -4,19 +4,17 @@
 #include "commands.hpp"
 #include "costs.hpp"
 #include "parse.hpp"
+#include "progress.hpp"
 #include "simulation.hpp"
 #include <bough/select/plan_ref.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/simulate/statistics.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <iomanip>
 #include <iostream>
 #include <optional>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 namespace cli {
@@ -26,58 +24,22 @@ namespace {
 constexpr bough::rank_t most_ranks = 1u << 26;        // about 4 gigabytes
 constexpr bough::rank_t most_queued_ranks = 1u << 22; // of the discrete-event engine
 
-// A bar on standard error, if that is a terminal and it takes longer than a second.
-class progress {
-public:
-    explicit progress(double runs) : runs_(runs), shown_(isatty(STDERR_FILENO) != 0) {}
-    progress(const progress&) = delete;
-    progress& operator=(const progress&) = delete;
-    ~progress() {
-        if (drawn_) std::fprintf(stderr, "\r%60s\r", "");
-    }
-    void run_done() {
-        ++done_;
-        emitted_ = 0;
-        look();
-    }
-    void rank_emitted(bough::rank_t of) {
-        if (++emitted_ % 4096 == 0) look(std::min(1.0, static_cast<double>(emitted_) / of));
-    }
-
-private:
-    void look(double part = 0) {
-        const auto now = std::chrono::steady_clock::now();
-        if (!shown_ || now < next_) return;
-        next_ = now + std::chrono::milliseconds(200);
-        drawn_ = true;
-        const double share = std::min(1.0, (done_ + part) / runs_);
-        const int bars = static_cast<int>(share * 40);
-        std::fprintf(stderr, "\r[%s%s] %3d %%", std::string(static_cast<std::size_t>(bars), '#').c_str(),
-                     std::string(static_cast<std::size_t>(40 - bars), ' ').c_str(), static_cast<int>(share * 100));
-    }
-    double runs_, done_ = 0;
-    std::uint64_t emitted_ = 0;
-    bool shown_, drawn_ = false;
-    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-};
-
-// The plan, which tells the bar how far it is.
+// The plan, which tells how far it is: one step for each rank.
 class watched_plan {
 public:
-    watched_plan(const bough::plan_ref& plan, progress& bar) : plan_(plan), bar_(&bar) {}
+    explicit watched_plan(const bough::plan_ref& plan) : plan_(plan) {}
     static constexpr int goal() noexcept { return 0; }
     bough::rank_t size() const noexcept { return plan_.size(); }
     bough::rank_t root() const noexcept { return plan_.root(); }
     bough::block_t blocks() const noexcept { return plan_.blocks(); }
     static constexpr bough::block_t scratch(bough::rank_t) noexcept { return 0; }
     void emit(bough::rank_t rank, bough::StepSink auto&& out) const {
-        bar_->rank_emitted(plan_.size());
+        progress::step();
         plan_.emit(rank, out);
     }
 
 private:
     bough::plan_ref plan_;
-    progress* bar_;
 };
 
 enum class figure { last, root, mean, waiting, lost };
@@ -212,18 +174,14 @@ int simulate(const simulate_arguments& typed) {
                                          (queued ? " where events are queued" : ""));
 
     found f;
-    {
-        progress bar(runs);
-        with_plan(what, [&](const auto& plan) {
-            const watched_plan watched(bough::plan_ref(plan), bar);
-            bough::sim_options now = options;
-            for (std::uint32_t i = 0; i != runs; ++i, ++now.noise.seed) {
-                f.results.push_back(
-                    std::visit([&](const auto& m) { return bough::simulate(watched, m, now); }, model.costs));
-                bar.run_done();
-            }
-        });
-    }
+    progress::expect(std::uint64_t{runs} * ranks);
+    with_plan(what, [&](const auto& plan) {
+        const watched_plan watched{bough::plan_ref(plan)};
+        bough::sim_options now = options;
+        for (std::uint32_t i = 0; i != runs; ++i, ++now.noise.seed)
+            f.results.push_back(
+                std::visit([&](const auto& m) { return bough::simulate(watched, m, now); }, model.costs));
+    });
     std::vector<double> values;
     for (const bough::sim_result& r : f.results) values.push_back(value_of(measured, r, ranks));
     f.measured.emplace(values);

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "describe.hpp"
 #include "parse.hpp"
+#include "progress.hpp"
 #include <bough/schedule/verify.hpp>
 
 #include <algorithm>
@@ -98,8 +99,12 @@ int table(const table_arguments& typed) {
     std::vector<std::uint64_t> classes;
     bool all_right = true;
     json document{{"size", ranks}, {"plans", json::array()}};
+    std::uint64_t plans = 0;
+    for (const collective c : all_collectives()) plans += all_algorithms(c).size();
+    progress::expect(plans);
     for (const collective c : all_collectives())
         for (const bough::any_algorithm& a : all_algorithms(c)) {
+            progress::step();
             const problem what{c, a, {.size = ranks}};
             if (const bough::block_t blocks = a.natural_blocks(ranks);
                 a.check({.size = ranks, .blocks = blocks}) || blocks > most_steps / ranks)

@@ -3,9 +3,9 @@
 #include "catalogue.hpp"
 #include "commands.hpp"
 #include "costs.hpp"
-#include "json.hpp"
 #include "parse.hpp"
 #include "timed_tree.hpp"
+#include "tree_json.hpp"
 #include <bough/tree/export_dot.hpp>
 #include <bough/tree/export_svg.hpp>
 #include <bough/tree/in_order.hpp>
@@ -21,20 +21,6 @@ namespace {
 
 constexpr bough::rank_t most_ranks = 1u << 20; // as text, about ten megabytes
 
-json json_of(const bough::Tree auto& tree) {
-    json value{{"size", tree.size()}, {"root", tree.root()}};
-    json parents = json::array();
-    json children = json::array();
-    for (bough::rank_t r = 0; r != tree.size(); ++r) {
-        parents.push_back(r == tree.root() ? r : tree.parent(r));
-        children.push_back(json::array());
-        for (bough::rank_t i = 0; i != tree.child_count(r); ++i) children.back().push_back(tree.child(r, i));
-    }
-    value["parent"] = std::move(parents);
-    value["children"] = std::move(children);
-    return value;
-}
-
 // A shape is what it is, whatever messages cost.
 void refuse_costs(const cost_arguments& costs, const std::string& shape) {
     for (const auto& [argument, text] : {std::pair{"--costs", &costs.costs}, std::pair{"--receive", &costs.receive},
@@ -48,7 +34,7 @@ void refuse_costs(const cost_arguments& costs, const std::string& shape) {
 
 void print_tree(const bough::Tree auto& tree, const std::string& format, const std::string& name) {
     if (format == "json")
-        print(std::cout, json_of(tree));
+        print(std::cout, tree_json(name, tree, [](bough::rank_t r) { return r; }));
     else if (format == "dot")
         bough::export_tree_dot(std::cout, tree);
     else if (format == "svg")

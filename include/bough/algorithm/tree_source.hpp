@@ -12,6 +12,7 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/tree/in_order.hpp>
+#include <bough/tree/rank_order.hpp>
 #include <bough/tree/table.hpp>
 #include <bough/tree/tree.hpp>
 
@@ -64,6 +65,14 @@ constexpr bool tree_keeps_rank_order(const ordered<S>&, const dimensions&) {
     return true;
 }
 constexpr bool tree_keeps_rank_order(const table&, const dimensions&) { return false; } // not known without a proof
+
+// Whether a source keeps the rank order that it claims: walks the tree. Pre: check_tree is ok.
+template <class S>
+constexpr status check_tree_claims(const S& source, const dimensions& at) {
+    if (!tree_keeps_rank_order(source, at) || bough::first_out_of_order(bind_tree(source, at), true) == no_rank)
+        return {};
+    return invalid_argument("shape: claims rank_ordered(), but the children of a rank do not follow it in rank order");
+}
 
 // Who is combined with whom in a reduction over the tree: a class of its own for each source and root, named by its label.
 // A table, and a shape whose label does not tell it from others, claim none.

@@ -19,6 +19,7 @@
 #include <bough/detail/contiguous.hpp>
 #include <bough/detail/starter.hpp>
 #include <bough/operation.hpp>
+#include <bough/os/asio_config.hpp>
 
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_executor.hpp>
@@ -194,10 +195,18 @@ decltype(auto) async_collective(communicator<X>& comm, A&&... arguments_and_toke
     return [&]<std::size_t... I>(std::index_sequence<I...>, auto&& all)->decltype(auto) {
         auto& token = std::get<sizeof...(A) - 1>(all); // an lvalue, as async_initiate takes it
         using token_type = std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>;
-        // Spans, not the containers: a lazy token copies arguments.
+        // Spans, not the containers and values: a lazy token copies arguments.
+        [[maybe_unused]] const auto as_argument =
+            []<std::size_t Place, class Argument>(std::integral_constant<std::size_t, Place>,
+                                                  Argument&& argument) -> decltype(auto) {
+            if constexpr (Place == 0)
+                return detail::as_data<Forms>(std::forward<Argument>(argument));
+            else
+                return detail::as_span(std::forward<Argument>(argument));
+        };
         return boost::asio::async_initiate<token_type, void(boost::system::error_code)>(
             initiate_collective<Forms, X>{&comm}, token,
-            detail::as_span(std::get<I>(std::forward<decltype(all)>(all)))...);
+            as_argument(std::integral_constant<std::size_t, I>(), std::get<I>(std::forward<decltype(all)>(all)))...);
     }
     (std::make_index_sequence<sizeof...(A) - 1>(), std::forward_as_tuple(std::forward<A>(arguments_and_token)...));
 }

@@ -20,6 +20,7 @@
 #include <bough/asio/options.hpp>
 #include <bough/concepts/forwarding_transport.hpp>
 #include <bough/concepts/transport.hpp>
+#include <bough/os/asio_config.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -82,6 +83,10 @@ public:
     errc cancel(std::uint64_t id) {
         driver_->interrupted();
         return inner_.cancel(id);
+    }
+    void flush() requires GatheringTransport<T> {
+        if (inner_.unsent()) driver_->interrupted(); // what ends here makes no descriptor readable
+        inner_.flush();
     }
     // Of a blocking call.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {

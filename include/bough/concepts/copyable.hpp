@@ -23,6 +23,12 @@ concept Copyable = std::is_object_v<T> && requires(T& to, const T& from) {
     requires noexcept(to.~T());
 };
 
+// Its values can be compared. Not std::equality_comparable, for the same reason.
+template <class T>
+concept Comparable = requires(const T& a, const T& b) {
+    { a == b } -> std::same_as<bool>;
+};
+
 } // namespace bough::detail
 
 #endif

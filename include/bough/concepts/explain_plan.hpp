@@ -19,9 +19,50 @@ template <class>
 inline constexpr bool no_plan = false; // dependent, so that only the branch that is taken fails
 } // namespace detail
 
+// An optional member with another signature would be ignored without a word.
+template <class A>
+consteval bool explain_claims() {
+    constexpr bool orders = requires(const A& a, const dimensions& at) {
+        { a.keeps_rank_order(at) } -> std::same_as<bool>;
+    };
+    constexpr bool consistent = requires(const A& a, const dimensions& at) {
+        { a.rank_consistent(at) } -> std::same_as<bool>;
+    };
+    if constexpr (!orders && requires { &A::keeps_rank_order; })
+        static_assert(detail::no_plan<A>, "bough: an Algorithm's keeps_rank_order, if it has one, is `bool "
+                                          "keeps_rank_order(const dimensions& at) const`");
+    if constexpr (!consistent && requires { &A::rank_consistent; })
+        static_assert(detail::no_plan<A>, "bough: an Algorithm's rank_consistent, if it has one, is `bool "
+                                          "rank_consistent(const dimensions& at) const`");
+    if constexpr (
+        !requires(const A& a, const dimensions& at) { a.bracket(at); } && requires { &A::bracket; })
+        static_assert(detail::no_plan<A>, "bough: an Algorithm's bracket, if it has one, is `bracket_class "
+                                          "bracket(const dimensions& at) const`");
+    if constexpr (
+        !requires {
+            { A::may_hold } -> std::convertible_to<bool>;
+        } &&
+        requires { &A::may_hold; })
+        static_assert(detail::no_plan<A>,
+                      "bough: an Algorithm's may_hold, if it has one, is `static constexpr bool may_hold = true;`");
+    if constexpr (
+        !requires {
+            { A::needs_exact } -> std::convertible_to<bool>;
+        } &&
+        requires { &A::needs_exact; })
+        static_assert(
+            detail::no_plan<A>,
+            "bough: an Algorithm's needs_exact, if it has one, is `static constexpr bool needs_exact = true;`");
+    if constexpr (
+        !requires(const A& a) { a.hash(); } && requires { &A::hash; })
+        static_assert(detail::no_plan<A>, "bough: an Algorithm's hash, if it has one, is `std::uint64_t hash() const`");
+    return true;
+}
+
 template <class A>
 consteval bool explain_algorithm() {
     constexpr bool copies = detail::Copyable<A>;
+    constexpr bool compares = detail::Comparable<A>;
     constexpr bool emits = requires(const A& a, const dimensions& at, rank_t r, detail::null_sink& sink) {
         a.emit(at, r, sink);
     };
@@ -40,6 +81,10 @@ consteval bool explain_algorithm() {
     if constexpr (!copies)
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs to be copyable: it is a small value, make its members values");
+    if constexpr (!compares)
+        static_assert(detail::no_plan<A>,
+                      "bough: an Algorithm needs ==, by which its plans are found again: add `friend constexpr bool "
+                      "operator==(const A&, const A&) = default;` with its name for A");
     if constexpr (!emits && emits_if_not_const)
         static_assert(detail::no_plan<A>, "bough: an Algorithm needs an emit that does not change it: mark emit const");
     else if constexpr (!emits)
@@ -59,7 +104,7 @@ consteval bool explain_algorithm() {
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs `status check(const dimensions& at) const`: ok, or "
                       "invalid_argument(\"parameter: what it must be\")");
-    return Algorithm<A>;
+    return Algorithm<A> && explain_claims<A>();
 }
 
 template <class P>

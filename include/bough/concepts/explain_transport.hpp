@@ -5,6 +5,8 @@
 //   static_assert(bough::explain_in_place_transport<my_link>());  // the same for the refinements
 //   static_assert(bough::explain_waitable_transport<my_link>());
 //   static_assert(bough::explain_descriptor_transport<my_link>());
+//   static_assert(bough::explain_gathering_transport<my_link>());
+//   static_assert(bough::explain_optional_members<my_link>());    // those that it has, are they what bough looks for?
 #ifndef BOUGH_CONCEPTS_EXPLAIN_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_EXPLAIN_TRANSPORT_HPP
 
@@ -131,6 +133,83 @@ consteval bool explain_descriptor_transport() {
             "bough: a DescriptorTransport needs `void disarm()`: no more notifications; the descriptor is not "
             "readable any more");
     return DescriptorTransport<T>;
+}
+
+template <class T>
+consteval bool explain_gathering_transport() {
+    constexpr bool transport = explain_transport<T>();
+    constexpr bool flush = requires(T & t) {
+        { t.flush() } -> std::same_as<void>;
+    };
+    constexpr bool unsent = requires(const T& c) {
+        { c.unsent() } -> std::same_as<bool>;
+    };
+    constexpr bool accepted = requires(const T& c, rank_t to) {
+        { c.accepted(to) } -> std::same_as<std::uint64_t>;
+    };
+    constexpr bool handed_over = requires(T & t, rank_t to) {
+        { t.handed_over(to) } -> std::same_as<std::uint64_t>;
+    };
+    if constexpr (transport && !flush)
+        static_assert(detail::no_transport<T>, "bough: a GatheringTransport needs `void flush()`: hands over what the "
+                                               "system takes of what has been posted; never waits");
+    if constexpr (transport && !unsent)
+        static_assert(detail::no_transport<T>, "bough: a GatheringTransport needs `bool unsent() const`: is something "
+                                               "that was posted still in this process?");
+    if constexpr (transport && !accepted)
+        static_assert(detail::no_transport<T>,
+                      "bough: a GatheringTransport needs `std::uint64_t accepted(rank_t to) const`: a count that grows "
+                      "with each post to that rank");
+    if constexpr (transport && !handed_over)
+        static_assert(detail::no_transport<T>,
+                      "bough: a GatheringTransport needs `std::uint64_t handed_over(rank_t to)`: how much of "
+                      "accepted(to) has left this process");
+    return GatheringTransport<T>;
+}
+
+// A member that has the name of an optional one, but cannot be used as that, would be ignored without a word. (A constrained
+// member whose constraint does not hold is none.)
+template <class T>
+consteval bool explain_optional_members() {
+    if constexpr (!WaitableTransport<T> && requires { &T::wait; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's wait, if it has one, is `void wait(std::uint32_t idle, std::uint64_t "
+                      "deadline_ns)`");
+    if constexpr (!InPlaceTransport<T> && requires { &T::claim; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's claim, if it has one, is `bool claim(std::uint64_t handle)`");
+    if constexpr (!KnowsCores<T> && requires { &T::cores; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's cores, if it has them, are `std::uint32_t cores() const`");
+    if constexpr (!KnowsCosts<T> && requires { &T::default_costs; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's default_costs, if it has them, are `auto default_costs() const`, which "
+                      "returns a CostModel");
+    if constexpr (!KnowsSwitchTime<T> && requires { &T::switch_ns; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's switch_ns, if it has one, is `double switch_ns() const`");
+    if constexpr (!KnowsForks<T> && requires { &T::forked; })
+        static_assert(detail::no_transport<T>, "bough: a Transport's forked, if it has one, is `bool forked() const`");
+    if constexpr (!GatheringTransport<T> && requires { &T::unsent; }) return explain_gathering_transport<T>();
+    if constexpr (!HearsOfStarts<T> && requires { &T::operation_started; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's operation_started, if it has one, is `void operation_started()`");
+    constexpr bool describes = requires(T & t) {
+        { t.descriptor() } -> std::same_as<int>;
+    };
+    constexpr bool arms = requires(T & t) {
+        { t.arm() } -> std::same_as<bool>;
+        { t.disarm() } -> std::same_as<void>;
+    };
+    if constexpr (!describes && requires { &T::descriptor; })
+        static_assert(detail::no_transport<T>, "bough: a Transport's descriptor, if it has one, is `int descriptor()`");
+    if constexpr (!arms && requires {
+                      &T::arm;
+                      &T::disarm;
+                  })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's arm and disarm, if it has them, are `bool arm()` and `void disarm()`");
+    return true;
 }
 
 } // namespace bough

@@ -21,6 +21,7 @@ inline constexpr bool no_tree = false; // dependent, so that only the branch tha
 template <class S>
 consteval bool explain_tree_shape() {
     constexpr bool copies = detail::Copyable<S>;
+    constexpr bool compares = detail::Comparable<S>;
     constexpr bool parent = requires(const S& s, rank_t v) {
         { s.parent(v, v) } -> std::same_as<rank_t>;
     };
@@ -36,6 +37,10 @@ consteval bool explain_tree_shape() {
     if constexpr (!copies)
         static_assert(detail::no_tree<S>,
                       "bough: a TreeShape needs to be copyable: it is a small value, make its members values");
+    if constexpr (!compares)
+        static_assert(detail::no_tree<S>,
+                      "bough: a TreeShape needs ==, by which plans over it are found again: add `friend constexpr bool "
+                      "operator==(const S&, const S&) = default;` with its name for S");
     if constexpr (!parent)
         static_assert(
             detail::no_tree<S>,
@@ -51,6 +56,16 @@ consteval bool explain_tree_shape() {
         static_assert(
             detail::no_tree<S>,
             "bough: a TreeShape needs `status check() const`: ok, or invalid_argument(\"parameter: what it must be\")");
+    // An optional member with another signature would be ignored without a word.
+    constexpr bool ordered = requires(const S& s) {
+        { s.rank_ordered() } -> std::same_as<bool>;
+    };
+    if constexpr (!ordered && requires { &S::rank_ordered; })
+        static_assert(detail::no_tree<S>,
+                      "bough: a TreeShape's rank_ordered, if it has one, is `bool rank_ordered() const`");
+    if constexpr (
+        !requires(const S& s) { s.expects(); } && requires { &S::expects; })
+        static_assert(detail::no_tree<S>, "bough: a TreeShape's expects, if it has one, is `void expects() const`");
     return TreeShape<S>;
 }
 

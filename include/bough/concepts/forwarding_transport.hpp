@@ -11,7 +11,7 @@
 //       }
 //       std::uint64_t sends = 0;
 //   };
-// Forwarded besides what every transport has: claim, wait, unsent, cores, forked, and the costs by which plans are chosen,
+// Forwarded besides what every transport has: claim, wait, flush and its counters, cores, forked, and the costs by which plans are chosen,
 // where the inner transport has them. Not its descriptor: what is derived may have news that the descriptor does not know of.
 #ifndef BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
@@ -35,14 +35,10 @@ public:
     rank_t rank() const noexcept { return inner_.rank(); }
     rank_t size() const noexcept { return inner_.size(); }
     std::uint64_t now_ns() const noexcept { return inner_.now_ns(); }
-    std::uint32_t cores() const noexcept requires requires(const T& t) { t.cores(); }
-    { return inner_.cores(); }
-    bool forked() const noexcept requires requires(const T& t) { t.forked(); }
-    { return inner_.forked(); }
-    auto default_costs() const noexcept requires requires(const T& t) { t.default_costs(); }
-    { return inner_.default_costs(); }
-    double switch_ns() const noexcept requires requires(const T& t) { t.switch_ns(); }
-    { return inner_.switch_ns(); }
+    std::uint32_t cores() const noexcept requires KnowsCores<T> { return inner_.cores(); }
+    bool forked() const noexcept requires KnowsForks<T> { return inner_.forked(); }
+    auto default_costs() const noexcept requires KnowsCosts<T> { return inner_.default_costs(); }
+    double switch_ns() const noexcept requires KnowsSwitchTime<T> { return inner_.switch_ns(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         return inner_.post_send(to, tag, bytes, id);
@@ -57,8 +53,10 @@ public:
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
         inner_.wait(idle, deadline_ns);
     }
-    bool unsent() const noexcept requires requires(const T& t) { t.unsent(); }
-    { return inner_.unsent(); }
+    void flush() requires GatheringTransport<T> { inner_.flush(); }
+    bool unsent() const noexcept requires GatheringTransport<T> { return inner_.unsent(); }
+    std::uint64_t accepted(rank_t to) const noexcept requires GatheringTransport<T> { return inner_.accepted(to); }
+    std::uint64_t handed_over(rank_t to) noexcept requires GatheringTransport<T> { return inner_.handed_over(to); }
 
 protected:
     T inner_;

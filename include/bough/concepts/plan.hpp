@@ -6,9 +6,11 @@
 //   a.natural_blocks(size)     into how many blocks it cuts the vector if nobody says otherwise
 //   a.scratch(at, rank)        the most blocks of scratch memory the steps of `rank` touch (a declaration: verify checks)
 //   a.check(at)                ok, or invalid_argument naming what is out of range
-// Optional; claims, checked by verify in the tests:
+//   a == b                     the same steps at all dimensions: plans of equal algorithms are bound once and used again
+// Optional; claims, which verify proves (bough/schedule/verify_claims.hpp):
 //   a.keeps_rank_order(at)         results combine in rank order, so any associative op will do; absent: false
 //   A::may_hold                    messages may stay where they landed until they are combined (verify: hold); absent: false
+//   a.check_claims(at)             ok, or an error, if the claim of rank order can be checked quickly; absent: ok
 //   A::serves                      goals<...> (bough/schedule/goal.hpp): of which collectives; absent: of any
 //   more of them                   bough/schedule/claims.hpp
 //   a.text()                       how it is written, as a label (bough/core/label.hpp); absent: the name of its type
@@ -55,7 +57,7 @@ struct null_sink {
 } // namespace detail
 
 template <class A>
-concept Algorithm = detail::Copyable<A> &&
+concept Algorithm = detail::Copyable<A> && detail::Comparable<A> &&
     requires(const A& a, const dimensions& at, rank_t r, detail::null_sink& sink) {
     a.emit(at, r, sink);
     { a.natural_blocks(r) } -> std::same_as<block_t>;

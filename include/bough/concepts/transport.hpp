@@ -24,7 +24,12 @@
 //   T9  after the event of a cancelled post the transport does not touch its bytes. The message of a send arrives whole or
 //       can neither be claimed nor taken (and is released all the same); that of a take is used up, and its send ends well
 //   T10 the loss of a peer is reported once (event::lost), after everything that it sent, also when nothing is posted;
-//       posts to it fail from then on, not before: its last words may say why
+//       posts to it fail from then on, not before: its last words may say why. The report does not wait for releases: 16
+//       of its messages, or as many as there is room for if that is less, may be unreleased when it comes. Those that
+//       came whole can still be taken, and claimed, after it
+//   T11 a post that has said `complete`, or whose event has come, needs its sender no more: its message arrives though
+//       the sender makes no further call, or its process ends. A transport that keeps such messages back, to send
+//       several at once or for want of room, says how far it has got (GatheringTransport)
 // Receives are not posted: a message arrives with its envelope first, and whoever knows the operations decides where the
 // payload goes. That is how messages are matched by operation and never land in the wrong buffer.
 #ifndef BOUGH_CONCEPTS_TRANSPORT_HPP
@@ -33,6 +38,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -44,11 +50,21 @@ namespace bough {
 // What the ranks must agree on in one call. What may rightly differ per rank is left out (0).
 struct call_signature {
     std::uint64_t count = 0; // elements
+    std::uint64_t op = 0;    // op_identity
+    std::uint64_t type = 0;  // type_identity
+    std::uint64_t plan = 0;  // a hash of the schedule, and of how a vector is cut
     rank_t root = 0;
-    std::uint16_t op = 0;  // folded op_id
-    std::uint8_t type = 0; // folded type_id
     std::uint8_t kind = 0; // goal::...::kind
-    friend constexpr bool operator==(const call_signature& a, const call_signature& b) noexcept {
+    std::array<std::uint8_t, 3> unused{};
+    friend constexpr bool operator==(const call_signature&, const call_signature&) = default;
+};
+
+// A signature as messages carry it: a hash of all of it, by which calls are told apart, and the low bits of each part. These
+// tell what differs if the peer cannot be asked any more (bough/execute/dispute.hpp).
+struct call_digest {
+    std::uint64_t hash = 0; // 0: the message is not one of a call
+    std::uint16_t op = 0, type = 0, plan = 0, count = 0;
+    friend constexpr bool operator==(const call_digest& a, const call_digest& b) noexcept {
         struct words { // compared on every message
             std::uint64_t first, second;
         };
@@ -64,11 +80,28 @@ struct envelope {
     std::uint32_t operation = 0; // its number on the communicator
     std::uint32_t segment = 0;   // its number on the channel within the operation
     std::uint16_t context = 0;   // the communicator within the group
-    std::uint16_t plan = 0;      // folded hash of the schedule
-    call_signature signature{};
+    std::uint8_t kind = 0;       // of the signature
+    std::uint8_t root = 0;       // of the signature, low bits
+    call_digest digest{};
     friend constexpr bool operator==(const envelope&, const envelope&) = default;
 };
 static_assert(sizeof(envelope) == 32);
+
+// Two signatures that differ in one part never have one hash.
+constexpr std::uint64_t hash_of(const call_signature& s) noexcept {
+    return s.count * 0x9e37'79b9'7f4a'7c15u + s.op * 0xbf58'476d'1ce4'e5b9u + s.type * 0x94d0'49bb'1331'11ebu +
+           s.plan * 0xd6e8'feb8'6659'fd93u + (std::uint64_t{s.root} << 8 | s.kind) * 0xff51'afd7'ed55'8ccdu + 1;
+}
+// Makes an envelope one of this call.
+constexpr void sign(envelope& tag, const call_signature& s) noexcept {
+    tag.kind = s.kind;
+    tag.root = static_cast<std::uint8_t>(s.root);
+    tag.digest.hash = hash_of(s);
+    tag.digest.op = static_cast<std::uint16_t>(s.op);
+    tag.digest.type = static_cast<std::uint16_t>(s.type);
+    tag.digest.plan = static_cast<std::uint16_t>(s.plan);
+    tag.digest.count = static_cast<std::uint16_t>(s.count);
+}
 
 // What became of a post.
 enum class posted : std::uint8_t {
@@ -116,6 +149,19 @@ concept InPlaceTransport = Transport<T> && requires(T& t, std::uint64_t handle) 
     { t.claim(handle) } -> std::same_as<bool>;
 };
 
+// Gathers: the message of a post that has said `complete` may stay in this process for a while. flush() hands over what
+// the system takes now, and does not wait; poll() does the same. unsent(): something is still here, so somebody has to go
+// on polling. The two counters say how far it has got, in a unit of the transport's own: what had been posted to a peer
+// when accepted() was n has left this process once handed_over() is n or more. What was posted to a peer that is lost
+// counts as handed over. So an operation is complete when what it posted last to each of its peers has left.
+template <class T>
+concept GatheringTransport = Transport<T> && requires(T& t, const T& c, rank_t to) {
+    { t.flush() } -> std::same_as<void>;
+    { c.unsent() } -> std::same_as<bool>;
+    { c.accepted(to) } -> std::same_as<std::uint64_t>;
+    { t.handed_over(to) } -> std::same_as<std::uint64_t>;
+};
+
 // Knows how to wait: called after the n-th poll in a row that found nothing (n from 1). May spin, yield or sleep, the
 // latter until something may have arrived or `deadline_ns` of now_ns() has passed. A deadline of 0 is none: the caller has not
 // looked at the clock yet; then it returns within some milliseconds, whatever happens.
@@ -135,6 +181,35 @@ concept DescriptorTransport = Transport<T> && requires(T& t) {
     { t.descriptor() } -> std::same_as<int>;
     { t.arm() } -> std::same_as<bool>;
     { t.disarm() } -> std::same_as<void>;
+};
+
+// Optional members, by which a transport says more of itself. One that has the name and another signature is an error
+// (explain_optional_members in bough/concepts/explain_transport.hpp), unless the name is overloaded or a template.
+
+// How many cores its ranks share, on all machines together: choices and waits depend on it. 0: unknown.
+template <class T>
+concept KnowsCores = requires(const T& t) {
+    { t.cores() } -> std::convertible_to<std::uint32_t>;
+};
+// What messages cost, a CostModel; collectives are chosen by it where the communicator is given no other.
+template <class T>
+concept KnowsCosts = requires(const T& t) {
+    t.default_costs();
+};
+// What it costs that a rank gives its core to another one.
+template <class T>
+concept KnowsSwitchTime = requires(const T& t) {
+    { t.switch_ns() } -> std::convertible_to<double>;
+};
+// Is this a forked child, in which nothing may be sent any more?
+template <class T>
+concept KnowsForks = requires(const T& t) {
+    { t.forked() } -> std::same_as<bool>;
+};
+// Is told that an operation has been started, which nobody may poll for.
+template <class T>
+concept HearsOfStarts = requires(T& t) {
+    t.operation_started();
 };
 
 } // namespace bough

@@ -6,6 +6,8 @@
 //   s.child_count(v, n)  -> rank_t   how many children v has
 //   s.child(v, n, i)     -> rank_t   the i-th child *in send order*: the first sent first
 //   s.check()            -> status   ok, or invalid_argument naming the parameter that is out of range
+//   s == t               -> bool     the same rule: plans over equal shapes are made once and used again
+// Optional: s.rank_ordered() -> bool, a claim (bough/tree/tree.hpp); s.text() -> label, how it is written.
 // A *tree* is a shape bound to a size and a root (or an explicit table), on true ranks:
 //   t.size()  t.root()  t.parent(r)  t.child_count(r)  t.child(r, i)
 // Laws (bough/testing/tree_laws.hpp): child and parent are inverse, every rank reaches the root, no child twice.
@@ -22,7 +24,8 @@
 namespace bough {
 
 template <class S>
-concept TreeShape = detail::Copyable<S> && requires(const S& shape, rank_t v, rank_t n, rank_t i) {
+concept TreeShape = detail::Copyable<S> && detail::Comparable<S> &&
+    requires(const S& shape, rank_t v, rank_t n, rank_t i) {
     { shape.parent(v, n) } -> std::same_as<rank_t>;
     { shape.child_count(v, n) } -> std::same_as<rank_t>;
     { shape.child(v, n, i) } -> std::same_as<rank_t>;

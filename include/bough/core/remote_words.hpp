@@ -7,7 +7,6 @@
 
 #include <bough/core/config.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,15 +15,14 @@
 namespace bough::remote_words {
 
 inline constexpr std::size_t word = sizeof(std::uint64_t);
-static_assert(std::atomic_ref<std::uint64_t>::is_always_lock_free);
+static_assert(__atomic_always_lock_free(word, nullptr));
 
-// Pre: `at` is aligned to 8 bytes.
+// Pre: `at` is aligned to 8 bytes. (By the compiler's built-ins: libc++ has std::atomic_ref from version 19 on only.)
 inline std::uint64_t read(const std::byte* at) noexcept {
-    auto* p = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(at)); // atomic_ref has no const form yet
-    return std::atomic_ref<std::uint64_t>(*p).load(std::memory_order_acquire);
+    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
 }
 inline void write(std::byte* at, std::uint64_t value) noexcept {
-    std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at)).store(value, std::memory_order_release);
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), value, __ATOMIC_RELEASE);
 }
 
 // A put into memory that this process maps: the last word, if it is aligned, lands at once and after all else.

@@ -6,13 +6,11 @@
 
 #include <bough/concepts/explain_op.hpp>
 #include <bough/concepts/transport.hpp>
-#include <bough/core/fold.hpp>
 #include <bough/core/status.hpp>
 #include <bough/detail/contiguous.hpp>
 #include <bough/error.hpp>
-#include <bough/op/traits.hpp>
+#include <bough/op/identity.hpp>
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -39,13 +37,6 @@ consteval bool explain_written() {
 inline void report(const status& s, std::error_code& ec) noexcept { ec = make_error_code(s.code); }
 inline void report(const status& s, status& result) noexcept { result = s; }
 
-// Which type an element has, in 7 bits for arithmetic types and in 7 bits of hash for others.
-constexpr std::uint8_t fold_type(const type_signature& t) noexcept {
-    if (t.category == type_category::other) return static_cast<std::uint8_t>(0x80u | fold16(t.hash ^ t.size) % 0x80u);
-    return static_cast<std::uint8_t>(static_cast<unsigned>(t.category) << 4 |
-                                     static_cast<unsigned>(std::bit_width(t.size)));
-}
-
 // An element count and its bytes fit the types that carry them, and the memory is there.
 inline status check_data(const void* data, std::size_t count, std::size_t element_bytes) noexcept {
     if (count != 0 && data == nullptr) return invalid_argument("data: null, but its count is not zero");
@@ -68,14 +59,14 @@ inline status check_pair(const void* in, std::size_t in_count, const void* out, 
     return {};
 }
 
-// The signature and the call of typed data.
+// The signature of a call on typed data, but for its kind and its plan.
 template <class T, class O>
 call_signature signature_of(std::size_t count, rank_t root) noexcept {
     call_signature s;
     s.count = count;
     s.root = root;
-    s.op = fold16(op_id<O>);
-    s.type = fold_type(type_id<T>);
+    s.op = op_identity<O>();
+    s.type = type_identity<T>();
     return s;
 }
 

@@ -14,6 +14,7 @@
 #include <bough/detail/kept_memory.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/detail/mix_hash.hpp>
+#include <bough/op/identity.hpp>
 #include <bough/op/lift.hpp>
 
 #include <cstddef>
@@ -30,8 +31,9 @@ struct batch_part {
     std::size_t count = 0, out_count = 0; // elements
     std::size_t memory_bytes = 0;         // of one element that the user holds
     any_op op{};                          // on what travels
-    std::size_t alignment = 1;            // of what travels
-    std::size_t offset = 0;               // in the message, bytes
+    std::uint64_t op_identity = 0, type_identity = 0;
+    std::size_t alignment = 1; // of what travels
+    std::size_t offset = 0;    // in the message, bytes
     void (*pack)(const batch_part& part, std::byte* to) = nullptr;
     void (*unpack)(const batch_part& part, const std::byte* from) = nullptr;
 
@@ -101,6 +103,8 @@ public:
                         .count = count,
                         .out_count = out_count,
                         .memory_bytes = sizeof(T),
+                        .op_identity = op_identity<O>(),
+                        .type_identity = type_identity<element>(),
                         .alignment = travels_as_bytes_v<element> ? alignof(element) : 1,
                         .pack = &pack_part<T, O>,
                         .unpack = &unpack_part<T, O>};
@@ -126,10 +130,10 @@ public:
     bool exact() const noexcept { return exact_; }
     call_signature signature(rank_t root) const noexcept {
         call_signature s;
-        s.count = std::uint64_t{lengths_hash_} << 32 | bytes_;
+        s.count = lengths_hash_;
         s.root = root;
-        s.op = fold16(ops_hash_);
-        s.type = static_cast<std::uint8_t>(0x80u | fold16(types_hash_) % 0x80u);
+        s.op = ops_hash_;
+        s.type = types_hash_;
         return s;
     }
 
@@ -156,8 +160,8 @@ public:
             strictest = p.alignment > strictest ? p.alignment : strictest;
             commutative_ = commutative_ && p.op.traits.commutative;
             exact_ = exact_ && p.op.traits.exact;
-            ops = mix_hash(ops, p.op.id);
-            types = mix_hash(mix_hash(types, p.op.type.hash), p.op.type.size);
+            ops = mix_hash(ops, p.op_identity);
+            types = mix_hash(types, p.type_identity);
             lengths = mix_hash(lengths, p.count);
         }
         bytes_ = 0;
@@ -170,8 +174,7 @@ public:
         message_.resize(bytes_);
         ops_hash_ = ops;
         types_hash_ = types;
-        lengths = mix_hash(mix_hash(lengths, ops), types);
-        lengths_hash_ = static_cast<std::uint32_t>(lengths ^ lengths >> 32);
+        lengths_hash_ = lengths;
         laid_out_ = true;
     }
     // A wire form's encode, or a lift, that throws is an error of this call, which the other ranks are told.
@@ -210,8 +213,7 @@ private:
     kept_memory ops_;
     std::vector<std::byte> message_;
     std::size_t bytes_ = 0;
-    std::uint64_t ops_hash_ = 0, types_hash_ = 0;
-    std::uint32_t lengths_hash_ = 0;
+    std::uint64_t ops_hash_ = 0, types_hash_ = 0, lengths_hash_ = 0;
     bool commutative_ = true, exact_ = true, laid_out_ = false;
 };
 

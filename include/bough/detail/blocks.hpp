@@ -122,11 +122,6 @@ std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank
     return data.subspan(blocks.first(rank), blocks.count(rank));
 }
 
-// In the in-place form of a v-collective the counts come second, where the other form has its output: what looks like
-// counts is no op and no choice.
-template <class C>
-concept NotCounts = !std::convertible_to<const C&, std::span<const std::size_t>>;
-
 // Runs the plan that the caller chose, on a vector of so many blocks. `wrap` makes an algorithm of a tree source.
 template <class Goal, class Comm, class T, class Choice, class Wrap>
 status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {

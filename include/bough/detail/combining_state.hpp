@@ -204,11 +204,8 @@ private:
 #endif
         f.entered = true;
         if (came == combining_words::outcome::mismatch) {
-            envelope mine, theirs;
-            mine.operation = static_cast<std::uint32_t>(f.number);
-            mine.signature = f.signature;
-            theirs.signature = words_.signature(f.number, peer);
-            break_up(call_mismatch(mine, theirs, peer));
+            break_up(call_mismatch(f.signature, words_.signature(f.number, peer), peer,
+                                   static_cast<std::uint32_t>(f.number)));
             return false;
         }
         if (came == combining_words::outcome::completed) {
@@ -254,22 +251,29 @@ private:
     void check_deadlines(std::uint64_t now) {
         for (const flight* f : flights_) {
             if (first_ || now < f->deadline_ns || (f->entered && words_.is_done(f->number))) continue;
-            break_up({.code = errc::deadline, .peer = missing(*f), .operation = static_cast<std::uint32_t>(f->number)});
+            break_up(late(*f));
         }
     }
-    // The lowest rank that has not come to it, or, where it waits for a bank, to the operation that has the bank. no_rank: all
-    // have come there, and one has not looked at the result; words do not tell which.
-    rank_t missing(const flight& waits) const noexcept {
+    // Names the ranks that have not come to it, or, where it waits for a bank, to the operation that has
+    // the bank. None: all have come there, and one has not looked at the result; words do not tell which.
+    status late(const flight& waits) const noexcept {
+        status s{.code = errc::deadline,
+                 .collective = waits.signature.kind,
+                 .operation = static_cast<std::uint32_t>(waits.number)};
         std::uint64_t number = waits.number;
         if (!waits.entered) {
             for (const flight* f : flights_)
                 if (!f->entered) number = std::min(number, f->number); // the others wait behind it
-            if (number < shape_.banks) return no_rank;
+            if (number < shape_.banks) return s;
             number -= shape_.banks;
         }
-        for (rank_t r = 0; r != size(); ++r)
-            if (words_.left(r) <= number) return r;
-        return no_rank;
+        for (rank_t r = 0; r != size(); ++r) {
+            if (words_.left(r) > number) continue;
+            if (s.peer == no_rank) s.peer = r;
+            if (r / 64 == s.peer / 64) s.mine |= std::uint64_t{1} << r % 64;
+            ++s.missing;
+        }
+        return s;
     }
     // Would step() do something?
     bool news() const noexcept {

@@ -40,7 +40,7 @@ namespace detail {
 // options().costs, so it may be kept.
 struct choice_key {
     std::uint8_t kind = 0;
-    std::uint8_t size_class = 0; // log2 of the bytes
+    std::uint8_t size_class = 0; // of the bytes: size_class_of(); with bit 7 set, of a vector that stays whole
     rank_t root = 0;
     rank_t ranks = 0; // that take part, where it need not be all; else 0
     requirements needed{};
@@ -71,7 +71,7 @@ public:
         : options(given), plans(given.cached_plans), session_(std::move(shared)), members_(std::move(members)),
           context_(context), epoch_(session_->epoch()) {
         BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
-        if (!options.costs) options.costs = default_costs_of(session_->transport());
+        if (!options.costs) options.costs = bough::default_costs_of(session_->transport());
         rank_ = session_->rank();
         for (rank_t r = 0; r != members_.size(); ++r)
             if (members_[r] == session_->rank()) rank_ = r;
@@ -93,8 +93,9 @@ public:
         return tag;
     }
     status refuse(const status& why) {
+        if (session_->forked()) return {.code = errc::forked_child};
         if (is_stale()) return stale();
-        session_->refuse(next_tag(), members_);
+        session_->refuse(next_tag(), why.code, members_);
         ring();
         return why;
     }
@@ -116,7 +117,8 @@ public:
     // After an exception: ends the operation, if it had started, or refuses its number.
     status give_up(session_operation& op, const envelope& tag) {
         if (session_->is_done(op))
-            return session_->refuse(tag, members_), status{.code = errc::no_resources, .operation = tag.operation};
+            return session_->refuse(tag, errc::no_resources, members_),
+                   status{.code = errc::no_resources, .operation = tag.operation};
         session_->abandon(op);
         return op.result();
     }
@@ -169,22 +171,21 @@ private:
                 if (session_->busy()) session_->transport().operation_started();
             });
     }
-    status start_tagged(session_operation& op, prepared& work, const call& c, const call_signature& signature,
-                        envelope& tag) {
-        tag.plan = work.bound().plan_id;
-        if (!c.offsets.empty()) tag.plan ^= hash_offsets(c.offsets); // how the vector is cut is the plan's affair
+    status start_tagged(session_operation& op, prepared& work, const call& c, call_signature signature,
+                        const envelope& tag) {
+        signature.plan = work.bound().plan_id;
+        if (!c.offsets.empty()) signature.plan ^= hash_offsets(c.offsets); // how the vector is cut is the plan's affair
         if (!c.row_offsets.empty()) {
             if (!work.direct()) {
-                session_->refuse(tag, members_);
+                session_->refuse(tag, errc::unsupported, members_);
                 status s =
                     invalid_argument("plan: passes on blocks of other ranks, whose lengths this rank does not know");
                 s.code = errc::unsupported;
                 return s;
             }
-            tag.plan = static_cast<std::uint16_t>(~tag.plan); // does not match blocks of equal length
+            signature.plan = ~signature.plan; // does not match blocks of equal length
         }
-        tag.signature = signature;
-        session_->start(op, work, c, tag, options.timeout_ns);
+        session_->start(op, work, c, tag, signature, options.timeout_ns);
         ring();
         return {};
     }

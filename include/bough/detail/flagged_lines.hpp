@@ -2,25 +2,32 @@
 // Short messages by remote writes, one a call from each rank to each other, whose flag lies in the line of the data: what
 // bough::low_latency is made of.
 //
-// A region: a word of each peer that says that it has given up | two slots of each peer, for even and odd calls. A slot is filled from
-// the bottom: | ... | payload | gap | word |; the word is the number of the call and what sort of call it is.
+// A region: for each peer a line that says that it has given up | and one in which it says what it calls | two slots of each
+// peer, for even and odd calls. A slot is filled from the bottom: | ... | payload | gap | word |; the word is a hash of the
+// signature of the call and of its number. So a word is that which this rank has, that of two calls before, or of another call.
+// Then, and when a peer lets a rank wait for long, the rank says to it what it calls, word by word; the peer compares that.
+// Both say what differs.
 // There are no credits. In every form whoever writes to a rank also waits for a word of that rank, in each call. So who is in call n
 // has a word that its peer wrote in call n - 1, after the peer had read all that was written to it in call n - 2.
 #ifndef BOUGH_DETAIL_FLAGGED_LINES_HPP
 #define BOUGH_DETAIL_FLAGGED_LINES_HPP
 
 #include <bough/concepts/explain_remote_write_transport.hpp>
+#include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/quietly.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/status.hpp>
+#include <bough/execute/mismatch.hpp>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -34,32 +41,28 @@ struct flagged_layout {
     std::uint32_t most_bytes = 0;
 
     static constexpr std::uint64_t lines(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
-    static constexpr std::uint64_t given_up(rank_t by) noexcept { return 8 * std::uint64_t{by}; }
+    static constexpr std::uint64_t end_of(rank_t by) noexcept { return 64 * std::uint64_t{by}; }
+    constexpr std::uint64_t said(rank_t by) const noexcept { return 64 * (std::uint64_t{ranks} + by); }
     constexpr std::uint64_t slot_bytes() const noexcept { return lines(std::uint64_t{most_bytes} + 8); }
     // Behind the slot of a sender for calls of a parity.
     constexpr std::uint64_t end(rank_t sender, std::uint32_t parity) const noexcept {
-        return lines(given_up(ranks)) + slot_bytes() * (2 * std::uint64_t{sender} + parity + 1);
+        return said(ranks) + slot_bytes() * (2 * std::uint64_t{sender} + parity + 1);
     }
     constexpr std::uint64_t bytes() const noexcept { return end(ranks - 1, 1); }
 };
 
-// What sort of call it is, in half a word: count (14 bits, for 8192 bytes are at most 8192 elements), op (10), type (8).
+// A call of a group: one of a rank's that a peer is told.
 struct flagged_call {
-    static constexpr std::uint32_t make(std::uint64_t count, std::uint32_t op, std::uint32_t type) noexcept {
-        return static_cast<std::uint32_t>(count) << 18 | (op & 0x3ff) << 8 | (type & 0xff);
-    }
-    static constexpr status difference(std::uint32_t mine, std::uint32_t theirs) noexcept {
-        status s{.code = errc::call_mismatch};
-        const auto differs = [&](mismatch what, std::uint32_t from, std::uint32_t bits) {
-            s.mine = mine >> from & ((1u << bits) - 1);
-            s.theirs = theirs >> from & ((1u << bits) - 1);
-            s.mismatch = what;
-            return s.mine != s.theirs;
-        };
-        if (!differs(mismatch::type, 0, 8) && !differs(mismatch::op, 8, 10)) differs(mismatch::count, 18, 14);
-        return s;
+    call_signature signature{};
+    std::uint64_t number = 0;
+
+    // What stands behind its data, never 0.
+    constexpr std::uint64_t word() const noexcept {
+        const std::uint64_t h = hash_of(signature) + number * 0xa076'1d64'78bd'642fu;
+        return h + (h == 0 ? 1 : 0);
     }
 };
+static_assert(sizeof(flagged_call) == 48);
 
 template <RemoteWriteTransport X>
 class flagged_lines {
@@ -92,11 +95,13 @@ public:
     const X& writes() const noexcept { return x_; }
 
     // The next call, which counts; how it cannot begin, if so.
-    BOUGH_ALWAYS_INLINE const status* begin(std::uint32_t call) {
+    BOUGH_ALWAYS_INLINE const status* begin(const call_signature& signature) {
         if (bad_.code != errc::ok || forked()) [[unlikely]]
             return refusal();
         ++number_;
-        word_ = (number_ & 0xffff'ffffu) << 32 | call;
+        calls_[number_ & 1] = {signature, number_};
+        old_ = words_[number_ & 1];
+        words_[number_ & 1] = word_ = calls_[number_ & 1].word();
         last_ns_ = 0;
         return nullptr;
     }
@@ -136,19 +141,22 @@ public:
     // Ends the call, and all after it, here and, at the latest when they wait for this rank, on all others.
     BOUGH_COLD void fail(const status& why) {
         if (bad_.code != errc::ok) return;
-        bad_ = why;
+        bad_ = forked() ? status{.code = errc::forked_child} : why;
         bad_.operation = static_cast<std::uint32_t>(number_);
         if (forked()) return;
+        own_->end = calls_[number_ & 1];
         own_->given_up = 1u << 8 | static_cast<unsigned>(why.cause == errc::ok ? why.code : why.cause);
         tell_all();
     }
 
 private:
-    static constexpr std::uint64_t data_id = 1;
+    static constexpr std::uint64_t data_id = 1, said_id = 2;
     static constexpr std::uint32_t most_spins = 2000;
     // Of telling that this rank has given up: no longer, but that it is tried a few times, however late this thread is.
     static constexpr std::uint64_t farewell_ns = 5'000'000;
     static constexpr std::uint32_t farewell_rounds = 16;
+    static constexpr std::uint64_t ask_after_ns = 250'000'000;  // of waiting for a peer: it is told the call
+    static constexpr std::uint64_t patience_ns = 2'000'000'000; // with a peer of another call that does not say which
     static constexpr bool at_once = [] {
         if constexpr (requires { std::bool_constant<X::completes_at_once>{}; })
             return X::completes_at_once;
@@ -171,7 +179,8 @@ private:
     // Makes sure that there is memory for what goes to a peer.
     void connect(rank_t to) {
         const std::uint64_t slots = layout_.end(rank_, 0) - layout_.slot_bytes();
-        if (!reserve(to, layout_.given_up(rank_), 8) || !reserve(to, slots, 2 * layout_.slot_bytes()))
+        if (!reserve(to, layout_.end_of(rank_), 64) || !reserve(to, layout_.said(rank_), 64) ||
+            !reserve(to, slots, 2 * layout_.slot_bytes()))
             fail({.code = errc::no_resources, .peer = to});
     }
     BOUGH_COLD const status* refusal() {
@@ -207,12 +216,7 @@ private:
         for (std::uint32_t idle = 1;; ++idle) {
             const std::uint64_t now = remote_words::read(word);
             if (now == word_) return true;
-            if (now >> 32 == word_ >> 32) {
-                status differs =
-                    flagged_call::difference(static_cast<std::uint32_t>(word_), static_cast<std::uint32_t>(now));
-                differs.peer = from;
-                return fail(differs), false;
-            }
+            if (now != old_) return ask_how(from), false;
             if (gone) {
                 if (!aborted()) fail({.code = errc::peer_dead, .peer = from});
                 return false;
@@ -220,10 +224,74 @@ private:
             gone = gone_[from] != 0; // what it had put has landed: one more look
             if (!look(idle)) return false;
             if (gone || gone_[from] != 0) continue; // no word will wake it
+            if (idle % 16 == 1 && ask_ns_ != 0 && x_.now_ns() >= ask_ns_ && say(from)) ask_ns_ = 0;
             if constexpr (WaitableRemoteWrites<X>)
-                x_.wait(idle, last_ns_,
-                        [&] { return remote_words::read(word) >> 32 == word_ >> 32 || who_gave_up() != no_rank; });
+                x_.wait(idle, ask_ns_ != 0 ? ask_ns_ : last_ns_,
+                        [&] { return remote_words::read(word) != old_ || who_has_news() != no_rank; });
         }
+    }
+    // A peer's word is of another call. It is told this rank's, and tells its own, here or with its end; then both know.
+    BOUGH_COLD void ask_how(rank_t from) {
+        const std::uint64_t until = deadline_after(x_.now_ns(), std::min(patience_ns, timeout_ns_));
+        bool said = false;
+        for (std::uint32_t idle = 1;; ++idle) {
+            const bool over = has_ended(from) || gone_[from] != 0 || x_.now_ns() >= until;
+            status why = difference(from);
+            if (!why && over) why = {.code = errc::call_mismatch, .peer = from};
+            if (why) return fail(why);
+            if (!said) said = say(from);
+            drain();
+            if constexpr (WaitableRemoteWrites<X>)
+                x_.wait(idle, until, [&] { return has_ended(from) || differs(from); });
+        }
+    }
+    // Tells a peer what this rank calls. False: not now.
+    bool say(rank_t to) {
+        if (saying_ != 0) return false; // what it said before is still being read
+        struct words {
+            std::uint64_t at[6];
+        };
+        const flagged_call& mine = calls_[number_ & 1];
+        const auto parts = std::bit_cast<words>(mine);
+        for (std::size_t i = 0; i != 6; ++i) own_->said[i] = parts.at[i];
+        own_->said[6] = mine.word();
+        for (std::size_t i = 0; i != own_->said.size(); ++i) {
+            const posted p =
+                x_.put(to, layout_.said(rank_) + 8 * i, {}, std::as_bytes(std::span(&own_->said[i], 1)), said_id);
+            if (p == posted::pending) ++pending_, ++saying_;
+            if (p == posted::would_block || p == posted::failed) return false;
+        }
+        return true;
+    }
+    // What a peer has said that it calls; number 0: nothing, or not yet all of it.
+    flagged_call heard(rank_t from) const noexcept {
+        struct words {
+            std::uint64_t at[6];
+        } parts;
+        const std::byte* const at = region_.data() + layout_.said(from);
+        const std::uint64_t word = remote_words::read(at + 48);
+        for (std::size_t i = 0; i != 6; ++i) parts.at[i] = remote_words::read(at + 8 * i);
+        const auto said = std::bit_cast<flagged_call>(parts);
+        return said.word() == word ? said : flagged_call{};
+    }
+    bool has_ended(rank_t r) const noexcept { return remote_words::read(region_.data() + layout_.end_of(r) + 56) != 0; }
+    // Is it this rank's call of that number?
+    bool is_other(const flagged_call& said) const noexcept {
+        const flagged_call& mine = calls_[said.number & 1];
+        return said.number != 0 && said.number == mine.number && !(said.signature == mine.signature);
+    }
+    // Has a peer said that it calls something else?
+    bool differs(rank_t r) const noexcept {
+        const std::uint64_t word = remote_words::read(region_.data() + layout_.said(r) + 48);
+        return word != 0 && word != words_[0] && word != words_[1] && is_other(heard(r));
+    }
+    // What differs between a peer's call and mine, as far as it has said; ok: nothing that is known.
+    status difference(rank_t from) const noexcept {
+        flagged_call said = heard(from);
+        if (!is_other(said) && has_ended(from)) std::memcpy(&said, region_.data() + layout_.end_of(from), sizeof said);
+        if (!is_other(said)) return {};
+        return call_mismatch(calls_[said.number & 1].signature, said.signature, from,
+                             static_cast<std::uint32_t>(said.number));
     }
     BOUGH_COLD bool settle_long() {
         for (std::uint32_t idle = 1; pending_ != 0; ++idle)
@@ -237,17 +305,22 @@ private:
         for (std::size_t i = 0; i != found; ++i) {
             const event& e = events[i];
             if (e.what == event::kind::lost) gone_[e.peer] = 1;
-            if (e.what == event::kind::complete) --pending_;
+            if (e.what != event::kind::complete) continue;
+            --pending_;
+            if (e.id == said_id) --saying_;
         }
         return found;
     }
     // What else may have happened. False: the call has failed.
     bool look(std::uint32_t idle) {
-        drain();
+        if (drain() == 0 && forked()) return fail({.code = errc::forked_child}), false;
         if (idle % 16 != 1) return true;
         if (aborted()) return false;
         const std::uint64_t now = x_.now_ns();
-        if (last_ns_ == 0) last_ns_ = deadline_after(now, timeout_ns_);
+        if (last_ns_ == 0) {
+            last_ns_ = deadline_after(now, timeout_ns_);
+            ask_ns_ = deadline_after(now, std::min(ask_after_ns, timeout_ns_ / 2));
+        }
         if (now < last_ns_) return true;
         fail({.code = errc::deadline});
         return false;
@@ -272,40 +345,52 @@ private:
     bool tell(rank_t r) noexcept {
         posted p = posted::would_block;
         quietly([&] {
-            p = reserve(r, layout_.given_up(rank_), 8)
-                    ? x_.put(r, layout_.given_up(rank_), std::as_bytes(std::span(&own_->given_up, 1)), {}, data_id)
+            p = reserve(r, layout_.end_of(rank_), 64)
+                    ? x_.put(r, layout_.end_of(rank_), std::as_bytes(std::span(&own_->end, 1)),
+                             std::as_bytes(std::span(&own_->unused, 2)), data_id)
                     : posted::failed;
         });
         if (p == posted::pending) ++pending_;
         if (p != posted::would_block) gone_[r] = 1;
         return p != posted::would_block;
     }
-    // A peer has given up, and so has this rank.
+    // A peer has given up, or calls something else: so this rank gives up.
     bool aborted() {
-        const rank_t r = who_gave_up();
+        const rank_t r = who_has_news();
         if (r == no_rank) return false;
-        const std::uint64_t why = remote_words::read(region_.data() + layout_.given_up(r));
-        fail({.code = errc::peer_aborted, .cause = static_cast<errc>(why & 0xff), .peer = r});
+        const auto cause = static_cast<errc>(remote_words::read(region_.data() + layout_.end_of(r) + 56) & 0xff);
+        status why;
+        if (cause == errc::ok || cause == errc::call_mismatch) why = difference(r);
+        if (!why) // of a deadline: it only waited
+            why = {.code = errc::peer_aborted, .cause = cause, .peer = cause == errc::deadline ? no_rank : r};
+        fail(why);
         return true;
     }
-    rank_t who_gave_up() const noexcept {
+    rank_t who_has_news() const noexcept {
         rank_t r = 0;
-        while (r != size() && remote_words::read(region_.data() + layout_.given_up(r)) == 0) ++r;
+        while (r != size() && !has_ended(r) && !differs(r)) ++r;
         return r == size() ? no_rank : r;
     }
 
     struct own_words {                                       // that puts under way read
         std::array<std::array<std::uint64_t, 8>, 2> tails{}; // of even and odd calls
-        std::uint64_t given_up = 0;
+        std::array<std::uint64_t, 7> said{};
+        flagged_call end{};
+        std::uint64_t unused = 0, given_up = 0; // behind it
     };
     std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // goes after x_, as do
     std::vector<std::byte> held_;                                    // payloads that puts under way read
     X x_;
     flagged_layout layout_;
-    std::uint64_t number_ = 0, word_ = 0; // of the call
+    std::uint64_t number_ = 0, word_ = 0;  // of the call
+    std::uint64_t old_ = 0;                // the word that stands where its word will
+    std::array<std::uint64_t, 2> words_{}; // of the latest even and odd calls
+    std::array<flagged_call, 2> calls_{};
+    std::uint64_t ask_ns_ =
+        0; // when a peer that lets this rank wait is told the call; 0: it is, or time is not looked at
     std::uint64_t timeout_ns_, last_ns_ = 0;
     std::uint32_t spins_ = most_spins;
-    std::uint32_t pending_ = 0;
+    std::uint32_t pending_ = 0, saying_ = 0; // puts; of these, words of said
     rank_t rank_;
     std::span<std::byte> region_;
     std::vector<unsigned char> gone_; // by rank: lost, or told that this rank has given up

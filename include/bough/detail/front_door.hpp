@@ -7,6 +7,7 @@
 #include <bough/communicator.hpp>
 #include <bough/concepts/explain_op.hpp>
 #include <bough/detail/arguments.hpp>
+#include <bough/detail/first_use.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/standard.hpp>
@@ -55,15 +56,6 @@ consteval bool explain_exact() {
     return true;
 }
 
-// Whether something can be what a collective is done by. Trees: may it be a tree source too?
-template <class Goal, class Choice, bool Trees = false>
-consteval bool explain_choice() {
-    static_assert(
-        std::same_as<Choice, automatic> || is_plan<Choice>::value || ServesGoal<Choice, Goal> ||
-            (Trees && TreeSource<Choice>),
-        "bough: what this collective is done by is a plan, an algorithm or a family that serves it, or automatic{}");
-    return true;
-}
 // Would the ranks get the same bits?
 inline status check_exact(bool needed, bool exact) noexcept {
     if (!needed || exact) return {};
@@ -109,7 +101,10 @@ struct typed_call {
 
 // A front door runs on `comm`: a communicator, which runs the operation and waits, or a starter (bough/detail/starter.hpp),
 // which starts it and returns. Both have
+//   rank(), size(), transport(), options()
+//   remember_plan<P>(key, choose)             -> const P*: what choose() has chosen for this key the first time
 //   refuse(why), run(plan, call, signature)   -> status
+//   find_bound(plan)                          -> an equal plan that has been run before; null, if none is kept
 //   hold(op)                                  -> const O&, as long as the operation lives
 //   room<T>()                                 -> an empty vector that lives as long, to be bound to auto&&
 //   before(f), then(status, f)                -> status: f() -> status makes the data ready; f() makes the result of them
@@ -205,6 +200,7 @@ status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, 
                 return comm.refuse(bad);
             if (const status bad = check_exact(needs_exact(choice.algorithm()), typed.exact)) return comm.refuse(bad);
         }
+        if (const status bad = check_first_use(comm, choice, !typed.commutative)) return comm.refuse(bad);
         return run_typed(comm, choice, typed);
     } else {
         const auto algorithm = algorithm_for<Goal>(wrap(choice));
@@ -217,7 +213,9 @@ status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, 
                 return comm.refuse(bad);
             if (const status bad = check_exact(needs_exact(algorithm), typed.exact)) return comm.refuse(bad);
         }
-        return run_typed(comm, plan<Goal, std::remove_cvref_t<decltype(algorithm)>>(algorithm, at), typed);
+        const plan<Goal, std::remove_cvref_t<decltype(algorithm)>> made(algorithm, at);
+        if (const status bad = check_first_use(comm, made, !typed.commutative)) return comm.refuse(bad);
+        return run_typed(comm, made, typed);
     }
 }
 
@@ -235,11 +233,14 @@ constexpr std::uint8_t size_class_of(std::uint64_t bytes) noexcept {
 
 template <class Comm>
 problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept {
-    return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1),
-            .element_bytes = 1,
-            .cores = cores_of(comm.transport()),
-            .switch_ns = switch_ns_of(comm.transport()),
-            .exact_op = exact_op};
+    if constexpr (requires { comm.problem_of(size_class, exact_op); })
+        return comm.problem_of(size_class, exact_op);
+    else
+        return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1),
+                .element_bytes = 1,
+                .cores = bough::cores_of(comm.transport()),
+                .switch_ns = bough::switch_ns_of(comm.transport()),
+                .exact_op = exact_op};
 }
 
 // Runs what the communicator's costs choose among the standard candidates of the goal (bough/select/standard.hpp).
@@ -251,7 +252,7 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
     const chosen* best = comm.template remember_plan<chosen>(
         {Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0},
         [&]() -> std::shared_ptr<const chosen> {
-            const problem what = problem_of(comm, size_class, typed.exact);
+            const problem what = detail::problem_of(comm, size_class, typed.exact);
             const decision d = choose(standard_candidates<Goal>(typed.at, what), typed.at, what, comm.options().costs,
                                       {.needed = needed});
             if (!d) return nullptr;

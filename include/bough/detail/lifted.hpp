@@ -19,7 +19,7 @@ template <class T, class Comm, class O, class Run>
 requires LiftedOp<O, T> status run_lifted(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, Run&& run) {
     return guard_call(comm, [&]() -> status {
         using state = state_of<O, T>;
-        if (const status bad = check_data(in.data(), in.size(), sizeof(state))) return comm.refuse(bad);
+        if (const status bad = detail::check_data(in.data(), in.size(), sizeof(state))) return comm.refuse(bad);
         const O& held = comm.hold(op);
         auto&& states = comm.template room<state>();
         states.reserve(in.size());

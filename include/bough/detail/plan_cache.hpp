@@ -49,11 +49,18 @@ public:
         if (!to_front(plan)) put(bind(plan, rank, members));
         return free_[0]->work;
     }
+    // The plan that it was bound from; null, if none that is equal lies here.
+    template <class P>
+    const P* find_plan(const P& plan) const {
+        for (const std::unique_ptr<bound_plan>& known : free_)
+            if (detail::is_bound_from(*known, plan)) return &static_cast<const bound_plan_of<P>&>(*known).plan;
+        return nullptr;
+    }
     // The bound plan, taken out.
     template <class P>
     std::unique_ptr<bound_plan> take(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
         for (auto known = free_.begin(); known != free_.end(); ++known)
-            if (is_bound_from(**known, plan)) {
+            if (detail::is_bound_from(**known, plan)) {
                 std::unique_ptr<bound_plan> taken = std::move(*known);
                 free_.erase(known);
                 return taken;
@@ -73,7 +80,7 @@ private:
     template <class P>
     bool to_front(const P& plan) {
         for (std::size_t i = 0; i != free_.size(); ++i)
-            if (is_bound_from(*free_[i], plan)) {
+            if (detail::is_bound_from(*free_[i], plan)) {
                 for (; i != 0; --i) std::swap(free_[i], free_[i - 1]);
                 return true;
             }

@@ -13,6 +13,7 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/fd.hpp>
+#include <bough/os/forks.hpp>
 
 #include <array>
 #include <atomic>
@@ -22,7 +23,6 @@
 #include <cstdint>
 #include <ctime>
 #include <mutex>
-#include <new>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -166,11 +166,7 @@ public:
     }
     void stop() {
         if (!thread_.joinable()) return;
-        if (forked()) { // its number may be that of a thread which the child has made: that one is not to be waited for
-            alignas(std::thread) std::byte never_ends[sizeof(std::thread)];
-            ::new (static_cast<void*>(never_ends)) std::thread(std::move(thread_));
-            return;
-        }
+        if (forked()) return leave_to_parent(thread_); // its number may be that of a thread which the child has made
         const std::uint64_t once = 1;
         (void)!::write(end_.get(), &once, sizeof once);
         thread_.join();
@@ -178,7 +174,7 @@ public:
 
 private:
     // The queue, the timer and the thread are the parent's.
-    bool forked() const noexcept { return ::getpid() != process_; }
+    bool forked() const noexcept { return forks() != forks_; }
     void start() {
         const signals_blocked meanwhile;
 #if BOUGH_HAS_EXCEPTIONS
@@ -215,6 +211,7 @@ private:
     int descriptor_;
     pid_t process_, whom_;
     int signal_;
+    std::uint32_t forks_ = forks();
     std::thread thread_; // starts when all else is there
 };
 

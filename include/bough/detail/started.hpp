@@ -158,7 +158,7 @@ public:
             session_().cancel(op_);
             if (!session_().wait_for_bytes(op_)) {
                 BOUGH_EXPECTS(!holds_callers_bytes(), session<T>::kept_bytes);
-                return keep_for_good(*this); // what the transport holds is all here
+                return detail::keep_for_good(*this); // what the transport holds is all here
             }
         }
         persistent_ = false;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Starter: what a front door runs on to start an operation, or to bind one, instead of running it to its end.
 //
-//   return detail::start(comm, [&](auto& on) { return detail::run_allreduce<T>(on, data, data, op, choice); });
-// It has the members of a communicator that front doors use (bough/detail/front_door.hpp); so no collective is written twice.
+//   return detail::start_collective<operation, detail::allreduce_forms>(comm, data, op, choice);   // or persistent_operation
+// The forms of a collective run on it: allreduce_forms::call(on, data, op, choice). It has the members of a communicator that front
+// doors use (bough/detail/front_door.hpp); so no collective is written twice.
 #ifndef BOUGH_DETAIL_STARTER_HPP
 #define BOUGH_DETAIL_STARTER_HPP
 
 #include <bough/communicator.hpp>
 #include <bough/core/config.hpp>
-#include <bough/detail/contiguous.hpp>
+#include <bough/detail/call_forms.hpp>
 #include <bough/detail/started.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/operation.hpp>
@@ -34,6 +35,10 @@ public:
         return core_.template remember_plan<P>(key, std::forward<F>(choose));
     }
 
+    template <class P>
+    const P* find_bound(const P& plan) const {
+        return core_.plans.find_plan(plan);
+    }
     template <class O>
     const O& hold(const O& op) {
         if constexpr (std::is_function_v<O> || is_stateless_v<O>) {
@@ -123,22 +128,25 @@ Handle start_as(communicator<T>& comm, F&& front_door) {
     return handle;
 }
 
-// Forms is a type whose call(on, arguments...) are the forms of a collective. Data in a vector or the like are taken as
-// spans.
+// Are these the arguments of a form of the collective?
 template <class Forms, class X, class... A>
-concept CollectiveForm = requires(starter<X>& on, A&&... arguments) {
-    Forms::call(on, as_span(std::forward<A>(arguments))...);
-};
+concept CollectiveForm = has_form<Forms, starter<X>, A...>();
 
 template <class Forms, class X, class... A>
 operation start(communicator<X>& comm, A&&... arguments) {
-    return start_as<operation>(comm,
-                               [&](starter<X>& on) { return Forms::call(on, as_span(std::forward<A>(arguments))...); });
+    return start_as<operation>(
+        comm, [&](starter<X>& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });
 }
-template <class Forms, class X, class... A>
-persistent_operation bind(communicator<X>& comm, A&&... arguments) {
-    return start_as<persistent_operation>(
-        comm, [&](starter<X>& on) { return Forms::call(on, as_span(std::forward<A>(arguments))...); });
+
+// A front door that starts an operation (Handle is operation), or binds one (persistent_operation).
+template <class Handle, class Forms, class C, class... A>
+Handle start_collective(C& comm, A&&... arguments) {
+    if constexpr (explain_called_on<C>()) {
+        using on_type = starter<std::remove_cvref_t<decltype(comm.transport())>>;
+        if constexpr (explain_call<Forms, on_type, A...>())
+            return start_as<Handle>(
+                comm, [&](on_type& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });
+    }
 }
 
 } // namespace bough::detail

@@ -28,6 +28,11 @@ public:
         key.size_class = static_cast<std::uint8_t>(key.size_class | 0x80u);
         return comm_.template remember_plan<P>(key, std::forward<F>(choose));
     }
+    rank_t rank() const noexcept { return comm_.rank(); }
+    template <class P>
+    const P* find_bound(const P& plan) const {
+        return comm_.find_bound(plan);
+    }
     template <class P>
     status run(const P& plan, call c, const call_signature& signature) {
         if (c.count != 0) {
@@ -37,17 +42,16 @@ public:
         return comm_.run(plan, c, signature);
     }
 
+    // Plans are priced for one element: all but one of a plan's blocks are empty.
+    problem problem_of(std::uint8_t size_class, bool exact_op) const noexcept {
+        problem what = detail::problem_of(comm_, size_class, exact_op);
+        if (what.bytes != 0) what.element_bytes = what.bytes;
+        return what;
+    }
+
 private:
     Comm& comm_;
 };
-
-// Plans are priced for one element: all but one of a plan's blocks are empty.
-template <class Comm>
-problem problem_of(whole_call<Comm>& whole, std::uint8_t size_class, bool exact_op) noexcept {
-    problem what = problem_of(whole.comm(), size_class, exact_op);
-    if (what.bytes != 0) what.element_bytes = what.bytes;
-    return what;
-}
 
 } // namespace bough::detail
 

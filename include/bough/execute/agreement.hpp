@@ -15,6 +15,7 @@
 #ifndef BOUGH_EXECUTE_AGREEMENT_HPP
 #define BOUGH_EXECUTE_AGREEMENT_HPP
 
+#include <bough/core/absence.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/execute/session.hpp>
 
@@ -39,6 +40,8 @@ public:
 
     bool done() const noexcept { return done_; }
     const status& result() const noexcept { return result_; }
+    // When the round's time is up; changes in step().
+    const std::uint64_t& deadline_ns() const noexcept { return deadline_ns_; }
     // Valid once done() without error: the bitwise and of the words, and for each member whether it has failed.
     std::uint64_t word() const noexcept { return word_; }
     const std::vector<unsigned char>& failed() const noexcept { return failed_; }
@@ -144,7 +147,7 @@ private:
         std::memcpy(theirs.data(), m.bytes.data() + sizeof h, theirs.size());
         for (std::size_t i = 0; i != members_.size(); ++i)
             if (members_[i] == session_.rank() && theirs[i] != 0) { // taken for dead: out
-                result_ = {.code = errc::peer_aborted, .cause = errc::deadline, .peer = session_.rank()};
+                result_ = came_too_late(session_.rank());
                 done_ = true;
                 return;
             }

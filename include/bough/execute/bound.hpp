@@ -8,7 +8,6 @@
 #ifndef BOUGH_EXECUTE_BOUND_HPP
 #define BOUGH_EXECUTE_BOUND_HPP
 
-#include <bough/core/fold.hpp>
 #include <bough/execute/bound_view.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/plan.hpp>
@@ -25,7 +24,7 @@ namespace bough {
 
 struct bound_schedule {
     block_t blocks = 1;
-    std::uint16_t plan_id = 0;
+    std::uint64_t plan_id = 0;
     bool may_hold = false;
     std::vector<bound_step> steps;
     std::vector<bound_place> places;
@@ -59,13 +58,13 @@ constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> ste
 }
 
 // A hash of a vector's blocks.
-constexpr std::uint16_t hash_offsets(std::span<const std::uint64_t> offsets) noexcept {
+constexpr std::uint64_t hash_offsets(std::span<const std::uint64_t> offsets) noexcept {
     std::uint64_t h = offsets.size();
     for (const std::uint64_t offset : offsets) {
         h = (h ^ offset) * 0x9e37'79b9'7f4a'7c15u;
         h ^= h >> 32;
     }
-    return fold16(h);
+    return h;
 }
 
 class binder {
@@ -306,7 +305,7 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
     for (rank_t r = 0; r < plan.size(); r += stride) id = detail::hash_steps(id, steps_of(r));
     for (const rank_t r : {plan.root(), plan.size() - 1}) id = detail::hash_steps(id, steps_of(r));
     if constexpr (requires { plan.algorithm().hash(); }) id ^= plan.algorithm().hash();
-    bound.plan_id = detail::fold16(id);
+    bound.plan_id = id;
     if constexpr (requires { plan.algorithm(); }) bound.may_hold = bough::may_hold(plan.algorithm());
     if (!members.empty()) {
         for (bound_step& s : bound.steps)

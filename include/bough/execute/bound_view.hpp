@@ -47,7 +47,7 @@ struct bound_channel {
 
 struct bound_view {
     block_t blocks = 1;
-    std::uint16_t plan_id = 0;
+    std::uint64_t plan_id = 0;
     bool may_hold = false; // messages may stay where they landed until their combine is ready
     list_view<const bound_step> steps;
     list_view<const bound_place> places;

@@ -4,8 +4,8 @@
 // It knows no transport and no clock. A `Port` moves messages for it:
 //   port.send(step, to, segment, data, bytes) -> posted      port.take(held, into, bytes, step) -> posted
 //   port.claim(held) -> bool: may its payload be read now?     port.release(held): it is not needed any more
-// and whoever polls calls arrived(step, held), sent(step), taken(step), retry(). Memory is lent by the owner; nothing is
-// allocated, nothing is called back.
+// The owner calls arrived(step, held, port) when the message of a receive step is there, completed(step, port) when a pending
+// send or take has ended, and retry(port) after polling. Memory is lent by the owner; nothing is allocated.
 //
 // A receive that is fused with its combine is not copied: the combine reads the payload where it landed. If the combine
 // has to wait for something else, the payload is held there only if the plan may hold messages (the sender of a held
@@ -111,6 +111,13 @@ public:
         drain(port);
     }
     bool has_blocked() const noexcept { return blocked_ != 0; }
+    // f(peer) for every step that waits until its peer takes its message, or until the payload of one has come.
+    template <class F>
+    void for_each_held_up(F&& f) const {
+        for (std::uint32_t k = 0; k != blocked_; ++k) f(bound_.steps[memory_.blocked[k]].peer);
+        for (std::size_t i = 0; i != bound_.steps.size(); ++i)
+            if (memory_.waits[i] == pending_post) f(bound_.steps[i].peer);
+    }
 
     // The owner may move the payload of a message that is held, if its handle then names the new place.
     template <class F>
@@ -126,6 +133,7 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t pending_post = ~std::uint32_t{0}; // more than any step waits for
     std::byte* at(std::uint32_t place) const noexcept {
         const place_bytes& p = memory_.places[place];
         return memory_.buffers[p.buffer] + p.offset;
@@ -151,6 +159,8 @@ private:
         while (ready_ != 0 && error_ == errc::ok) fire(memory_.ready[--ready_], port);
     }
 
+    // A post of this step is pending: its count of waits is free until complete().
+    void under_way(std::uint32_t i) noexcept { memory_.waits[i] = pending_post; }
     void satisfied(std::uint32_t later) noexcept {
         if (--memory_.waits[later] == 0) memory_.ready[ready_++] = later;
     }
@@ -173,7 +183,7 @@ private:
                 fail(errc::peer_dead, i);
             } else {
                 if (s.next_on_channel != not_a_step) satisfied(s.next_on_channel);
-                if (result == posted::complete) complete(i, s);
+                result == posted::complete ? complete(i, s) : under_way(i);
             }
             break;
         }
@@ -216,7 +226,7 @@ private:
         if (result != posted::complete && result != posted::pending)
             return fail(errc::peer_aborted, i); // its length is right, so its sender took it back
         held.present = false;
-        if (result == posted::complete) complete(i, s);
+        result == posted::complete ? complete(i, s) : under_way(i);
     }
 
     template <class Port>

@@ -145,6 +145,12 @@ public:
             return;
         }
     }
+    // Is anything for this rank still here, because the transport does not take it?
+    bool holds_for(rank_t peer) const noexcept {
+        for (const notice& n : notices_)
+            if (!n.posted && n.to == peer) return true;
+        return false;
+    }
     void forget(rank_t peer) {
         std::erase_if(notices_, [peer](const notice& n) { return !n.posted && n.to == peer; });
     }

@@ -36,7 +36,7 @@ public:
           engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}) {
         find_pieces();
         for (const bound_step& s : bound_.steps)
-            if (s.verb == verb::send) outgoing_.push_back({s.peer, 0});
+            if (s.verb == verb::send) outgoing_.push_back({s.peer});
         const auto before = [](const outgoing_channel& a, const outgoing_channel& b) { return a.peer < b.peer; };
         const auto same = [](const outgoing_channel& a, const outgoing_channel& b) { return a.peer == b.peer; };
         std::sort(outgoing_.begin(), outgoing_.end(), before);
@@ -65,10 +65,11 @@ public:
         std::uint32_t arrived = 0;
     };
     std::vector<incoming_channel>& incoming() noexcept { return incoming_; }
-    // What this operation has sent to one peer before it was the oldest (bough/execute/ahead.hpp).
+    // What this operation has sent to one peer: before it was the oldest (bough/execute/ahead.hpp), and, where the
+    // transport gathers, up to where its last message goes (bough/execute/departures.hpp).
     struct outgoing_channel {
         rank_t peer = no_rank;
-        std::uint64_t ahead = 0;
+        std::uint64_t ahead = 0, last = 0;
     };
     std::vector<outgoing_channel>& outgoing() noexcept { return outgoing_; }
     const bound_schedule& bound() const noexcept { return bound_; }

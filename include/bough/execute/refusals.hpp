@@ -4,6 +4,7 @@
 #define BOUGH_EXECUTE_REFUSALS_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/status.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,20 +15,18 @@ namespace bough {
 
 class refusals {
 public:
-    // This rank refuses a call. What others said of it is settled.
-    void mine(const envelope& tag) {
+    // This rank refuses a call, with this error. What others said of it is settled.
+    void mine(const envelope& tag, errc why) {
         std::erase_if(theirs_, [&](const refusal& r) { return r.is_of(tag); });
-        remember(mine_, {tag.operation, tag.context, no_rank});
+        remember(mine_, {tag.operation, tag.context, {.code = why}});
     }
     bool empty() const noexcept { return theirs_.empty(); } // no other rank has refused a call that may come
-    bool is_mine(const envelope& tag) const noexcept { return by(mine_, tag) != nullptr; }
-    // `peer` refuses a call that this rank has not come to.
-    void theirs(rank_t peer, const envelope& tag) { remember(theirs_, {tag.operation, tag.context, peer}); }
-    // Who has refused this call; no_rank: nobody that is known.
-    rank_t refused_by(const envelope& tag) const noexcept {
-        const refusal* r = by(theirs_, tag);
-        return r == nullptr ? no_rank : r->peer;
-    }
+    // Why this rank refused a call; ok: it did not.
+    errc why_mine(const envelope& tag) const noexcept { return by(mine_, tag).code; }
+    // A peer refuses a call that this rank has not come to, which is to end with `said` then.
+    void theirs(const envelope& tag, const status& said) { remember(theirs_, {tag.operation, tag.context, said}); }
+    // What a call is to end with, as a peer has refused it; empty: nobody that is known has.
+    status why_theirs(const envelope& tag) const noexcept { return by(theirs_, tag); }
     void clear() noexcept {
         mine_.clear();
         theirs_.clear();
@@ -37,7 +36,7 @@ private:
     struct refusal {
         std::uint32_t operation;
         std::uint16_t context;
-        rank_t peer;
+        status said;
         bool is_of(const envelope& tag) const noexcept { return operation == tag.operation && context == tag.context; }
     };
     static constexpr std::size_t kept = 64; // the latest
@@ -46,9 +45,9 @@ private:
         if (all.size() == kept) all.erase(all.begin());
         all.push_back(r);
     }
-    static const refusal* by(const std::vector<refusal>& all, const envelope& tag) noexcept {
+    static status by(const std::vector<refusal>& all, const envelope& tag) noexcept {
         const auto r = std::find_if(all.begin(), all.end(), [&](const refusal& x) { return x.is_of(tag); });
-        return r == all.end() ? nullptr : &*r;
+        return r == all.end() ? status{} : r->said;
     }
 
     std::vector<refusal> mine_, theirs_;

@@ -10,8 +10,12 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/execute/ahead.hpp>
 #include <bough/execute/contexts.hpp>
+#include <bough/execute/deadline_watch.hpp>
+#include <bough/execute/departures.hpp>
+#include <bough/execute/dispute.hpp>
 #include <bough/execute/early.hpp>
 #include <bough/execute/inquiry.hpp>
 #include <bough/execute/mismatch.hpp>
@@ -21,6 +25,7 @@
 #include <bough/execute/refusals.hpp>
 #include <bough/execute/session_operation.hpp>
 #include <bough/execute/session_port.hpp>
+#include <bough/execute/telling.hpp>
 
 #include <algorithm>
 #include <array>
@@ -53,23 +58,36 @@ public:
     std::uint64_t stale_messages() const noexcept { return stale_; }
     const early_messages<T>& early() const noexcept { return early_; }
     std::size_t outstanding() const noexcept { return active_.size(); }
+    bool is_disputed() const noexcept { return dispute_.is_open(); }
     bool has_to_send() const noexcept { return !outbox_.empty() || told_ != size(); }
+    bool unsent() const noexcept { return departures<T>::unsent(transport_); }
     bough::contexts& contexts() noexcept { return contexts_; }
     std::vector<control_message>& inbox() noexcept { return inbox_; }
+    // Is this the child of a fork? Then no list of this object is used: another thread may have
+    // been changing it.
+    bool forked() const noexcept {
+        if constexpr (requires { transport_.forked(); })
+            return transport_.forked();
+        else
+            return false;
+    }
 
-    void start(session_operation& op, prepared& work, const call& c, const envelope& tag, std::uint64_t timeout_ns) {
+    void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
+               const call_signature& signature, std::uint64_t timeout_ns) {
         op.work_ = &work;
         op.tag_ = tag;
         op.tag_.epoch = epoch_;
+        sign(op.tag_, op.signature_ = signature);
         op.ticket_ = ++tickets_ & 0x7fff'ffffu;
         op.timeout_ns_ = timeout_ns;
         op.attend_ns_ = 0;
         op.pending_ = 0;
         op.taken_back_by_ = no_rank;
         if (op.result_) op.result_ = {};
+        if (forked()) return op.end_in_child();
         contexts_.start(tag);
-        recent_.add(tag);
-        if ((!usable() || !refusals_.empty()) && refuses_to_start(op)) return;
+        recent_.add(op.tag_, signature);
+        if ((poison_ || !refusals_.empty()) && refuses_to_start(op)) return;
         work.prepare(c);
         for (auto& channel : work.incoming()) channel.arrived = 0;
         if (!active_.empty()) ahead_.prepare(work);
@@ -80,21 +98,17 @@ public:
         settle(op);
         if (!early_.empty()) deliver_early(op);
         if (any_lost_ && !op.done_) fail_if_lost(op);
+        hand_over();
     }
-    void refuse(const envelope& tag, std::span<const rank_t> members) {
+    void refuse(const envelope& tag, errc why, std::span<const rank_t> members) {
         sheltered([&] {
             contexts_.start(tag);
             if (poison_) return;
-            refusals_.mine(tag);
-            envelope notice = tag;
-            notice.epoch = epoch_;
-            notice.segment = refusal_segment;
-            for (rank_t i = 0; i != (members.empty() ? size() : members.size()); ++i) {
-                const rank_t r = members.empty() ? i : members[i];
-                if (r != rank() && !is_lost(r)) outbox_.send(transport_, r, notice, {});
-            }
-            if (early_.any([&](const event& e) { return same_call(e.envelope, tag); })) refused(tag.operation);
+            refusals_.mine(tag, why);
+            detail::tell_refusal(transport_, outbox_, tag, why, epoch_, members, lost_);
+            if (early_.any([&](const event& e) { return same_call(e.envelope, tag); })) refused(tag);
         });
+        hand_over();
     }
     BOUGH_COLD void fail_as(session_operation& op, errc code) {
         fail(op, {.code = code, .operation = op.tag_.operation});
@@ -109,10 +123,12 @@ public:
                 while (next != found) handle(events_[next++]);
             });
         handling_ = false;
+        if (found == 0 && forked()) return false;
         if (found == 0 && (++idle_turns_ & 31u) == 0) make_way();
         const std::size_t before = active_.size();
         if (blocked_) retry();
         if (has_to_send()) flush();
+        hand_over();
         return found != 0 || active_.size() != before; // the end of one may let another go on
     }
 
@@ -121,42 +137,32 @@ public:
     BOUGH_COLD void make_way() {
         if (active_.empty()) return;
         early_.copy_all();
-        if (active_.size() == 1) return;
+        if (active_.size() != 1) free_slots();
+    }
+    // The same of what operations hold, too.
+    BOUGH_COLD void free_slots() {
+        early_.copy_all();
         for (session_operation* op : active_)
             op->work_->engine().for_each_held([this](held_message& held) { early_.detach(held); });
     }
 
     void check_deadlines() {
-        if (active_.empty()) return;
-        const std::uint64_t now = transport_.now_ns();
-        for (std::size_t i = active_.size(); i-- != 0;) {
-            session_operation& op = *active_[i];
-            if (op.result_) continue;
-            const auto due = op.at(now);
-            if (due == session_operation::due::end) fail_as(op, errc::deadline);
-            if (due == session_operation::due::question && &op == active_.front() && !std::exchange(op.asked_, true))
-                sheltered([&] { ask(transport_, outbox_, *op.work_, op.tag_, lost_); });
-            i = std::min(i, active_.size());
-        }
+        if (active_.empty() && !dispute_.is_open()) return;
+        if (dispute_.is_late(transport_.now_ns())) disputes().conclude();
+        deadline_watch<session_core>{*this}.look();
+        hand_over();
     }
 
     void send_control(rank_t to, envelope tag, std::span<const std::byte> bytes) {
         tag.epoch = epoch_;
         tag.segment = control_segment;
         outbox_.send(transport_, to, tag, bytes);
+        hand_over();
     }
+    bool has_told(rank_t to) { return is_lost(to) || detail::has_told(transport_, outbox_, to); }
     void recycle(std::vector<std::byte>&& bytes) { notices_.recycle(std::move(bytes)); }
     void reserve_control(std::size_t messages, std::size_t bytes) {
-        inbox_.reserve(inbox_.size() + notices_.room() + messages);
-        struct undo {
-            notices& in;
-            std::size_t messages, bytes;
-            ~undo() { in.unreserve(messages, bytes); } // none, unless memory runs out
-        } half{notices_, 0, bytes};
-        notices_.reserve(messages, bytes);
-        half.messages = messages;
-        outbox_.reserve(messages, bytes);
-        half.messages = 0;
+        reserve_words(inbox_, notices_, outbox_, messages, bytes);
     }
     void unreserve_control(std::size_t messages, std::size_t bytes) noexcept {
         notices_.unreserve(messages, bytes);
@@ -176,6 +182,8 @@ public:
         refusals_.clear();
         contexts_.clear();
         recent_.clear();
+        search_.clear();
+        dispute_.close();
         std::erase_if(inbox_, [this](const control_message& m) { return m.tag.epoch != epoch_; });
         stale_ += early_.drop([this](const event& e) { return bough::contexts::before(e.envelope.epoch, epoch_); });
         // What came for this epoch before it began here, aborts and control messages included; what is early is kept again.
@@ -187,23 +195,15 @@ public:
 private:
     // How an engine reaches the transport.
     friend struct session_port<session_core>;
+    friend struct deadline_watch<session_core>;
+    friend class session_disputes<session_core>;
     using port = session_port<session_core>;
 
-    // Can operations start?
-    bool usable() const {
-        if constexpr (requires { transport_.forked(); })
-            if (transport_.forked()) return false;
-        return !poison_;
-    }
-    // Why this one cannot, if it cannot.
+    // Why this one cannot start, if it cannot.
     BOUGH_COLD bool refuses_to_start(session_operation& op) {
-        const std::uint32_t number = op.tag_.operation;
-        if constexpr (requires { transport_.forked(); })
-            if (transport_.forked()) return op.result_ = {.code = errc::forked_child, .operation = number}, true;
         if (poison_) return op.result_ = poisoned(poison_), true;
-        const rank_t peer = refusals_.refused_by(op.tag_);
-        if (peer == no_rank) return false;
-        set_poison(op.result_ = refused_call(peer, number));
+        if (op.result_ = refusals_.why_theirs(op.tag_); !op.result_) return false;
+        set_poison(op.result_);
         return true;
     }
 
@@ -262,26 +262,16 @@ private:
             if (bough::contexts::before(epoch_, tag.epoch)) return early_.keep(e); // its sender has shrunk already
             ++stale_;
             early_.release(e.id);
-        } else if (tag.segment == abort_segment || tag.segment == control_segment) {
+        } else if (tag.segment > inquiry_segment) {
             if (control_message m; notices_.read(transport_, early_, e, m)) notice(std::move(m));
-        } else if (tag.segment == refusal_segment) {
-            early_.release(e.id);
-            if (!poison_ && !refusals_.is_mine(tag)) {
-                if (contexts_.was_started(tag))
-                    break_group(refused_call(e.peer, tag.operation));
-                else
-                    refusals_.theirs(e.peer, tag);
-            }
         } else if (poison_) {
             early_.release(e.id);
-        } else if (refusals_.is_mine(tag)) {
+        } else if (refusals_.why_mine(tag) != errc::ok) {
             early_.release(e.id);
-            refused(tag.operation);
+            refused(tag);
         } else if (contexts_.was_started(tag)) { // and was complete without this message, or is asked for
             early_.release(e.id);
-            session_operation* op = find(tag);
-            const status why = heard(op != nullptr ? &op->tag_ : recent_.find(tag), tag, e.peer);
-            if (why) break_group(why);
+            disputes().heard(find(tag), e);
         } else {
             early_.keep(e);
         }
@@ -289,8 +279,14 @@ private:
 
     void notice(control_message&& m) {
         if (m.tag.epoch != epoch_) return;
-        if (m.tag.segment != abort_segment) return inbox_.push_back(std::move(m));
-        break_group(abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation)); // it gave up: so does this rank
+        if (m.tag.segment == control_segment) return inbox_.push_back(std::move(m));
+        if (m.tag.segment == signature_segment) return disputes().told(m.peer, m.tag, m.bytes);
+        status said = abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context);
+        if (m.tag.segment == abort_segment) return break_group(said); // it gave up: so does this rank
+        if (m.tag.segment != refusal_segment) return deadline_watch<session_core>{*this}.heard(m);
+        said.peer = m.peer; // it refuses a call
+        if (poison_ || refusals_.why_mine(m.tag) != errc::ok) return;
+        contexts_.was_started(m.tag) ? break_group(said) : refusals_.theirs(m.tag, said);
     }
 
     session_operation* find(const envelope& tag) noexcept {
@@ -298,25 +294,25 @@ private:
             if (same_call(op->tag_, tag)) return op;
         return nullptr;
     }
+    session_disputes<session_core> disputes() noexcept { return session_disputes<session_core>(*this); }
     // A peer has started a call that this rank refused.
-    void refused(std::uint32_t number) {
-        break_group({.code = errc::invalid_argument, .peer = rank(), .operation = number});
+    void refused(const envelope& tag) {
+        break_group({.code = refusals_.why_mine(tag), .peer = rank(), .operation = tag.operation});
     }
 
     void deliver(session_operation& op, const event& e) {
         if (op.result_ || op.taken_back_by_ != no_rank) return early_.release(e.id);
         if (differ(e.envelope, op.tag_)) {
             early_.release(e.id);
-            return fail(op, call_mismatch(op.tag_, e.envelope, e.peer));
+            return disputes().heard(&op, e);
         }
         auto channel = op.work_->incoming().begin();
         const auto end = op.work_->incoming().end();
         while (channel != end && channel->peer != e.peer) ++channel;
         if (channel == end || e.envelope.segment != channel->arrived || channel->arrived == channel->count) {
             early_.release(e.id);
-            const std::uint32_t segment = e.envelope.segment;
-            if (segment == inquiry_segment) return;
-            return fail(op, {errc::call_mismatch, {}, mismatch::segment, e.peer, op.tag_.operation, 0, segment});
+            if (e.envelope.segment == inquiry_segment) return;
+            return fail(op, unexpected_message(e));
         }
         const std::uint32_t step = op.work_->bound().receives[channel->first + channel->arrived++];
         port p{*this, op};
@@ -329,7 +325,7 @@ private:
             if (!op.done_)
                 deliver(op, e);
             else if (early_.release(e.id); !op.result_) // complete without it: its sender made another call, or asks
-                if (const status why = heard(&op.tag_, e.envelope, e.peer)) break_group(why);
+                disputes().heard(&op, e);
         }
     }
 
@@ -359,6 +355,7 @@ private:
     }
     void lost(rank_t peer, errc why) {
         mark_lost(peer, why);
+        if (dispute_.is_with(peer)) disputes().conclude();
         for (std::size_t i = active_.size(); i-- != 0;) {
             fail_if_lost(*active_[i]);
             i = std::min(i, active_.size());
@@ -376,7 +373,9 @@ private:
     // The first failure poisons the group and is told to everybody whose link is alive.
     BOUGH_COLD void set_poison(const status& why) {
         if (poison_) return;
-        poison_ = why;
+        poison_ = as_seen(why);
+        tells_ = why;
+        dispute_.close();
         told_ = 0;
         // What survivors say to each other is of use in a broken group, too: it lies there while an epoch begins.
         early_.drop(
@@ -385,25 +384,13 @@ private:
     }
     // Sends what others must be told. If there is no memory for that, some other time.
     BOUGH_COLD void flush() {
-        const auto all = [this] {
-            envelope tag;
-            tag.epoch = epoch_;
-            tag.operation = poison_.operation;
-            tag.segment = abort_segment;
-            const abort_notice said = abort_notice::of(poison_);
-            for (; told_ != size(); ++told_)
-                if (told_ != rank() && !is_lost(told_)) outbox_.put(told_, tag, std::as_bytes(std::span(&said, 1)));
+        quietly([this] {
+            tell_poison(outbox_, tells_, epoch_, rank(), told_, lost_);
             outbox_.flush(transport_);
-        };
-#if BOUGH_HAS_EXCEPTIONS
-        try {
-            all();
-        } catch (...) {
-        }
-#else
-        all();
-#endif
+            departures<T>::flush(transport_);
+        });
     }
+    status as_seen(const status& why) const noexcept { return deadline_watch<session_core>::as_seen_by(rank(), why); }
     void break_group(const status& why) {
         set_poison(why);
         for (std::size_t i = 0; i < active_.size();)
@@ -412,7 +399,8 @@ private:
 
     BOUGH_COLD void fail(session_operation& op, const status& why) {
         if (op.result_) return;
-        op.result_ = why;
+        if (forked()) return op.end_in_child(); // an op has forked
+        op.result_ = as_seen(why);
         port p{*this, op};
         op.work_->engine().release_held(p);
         const bound_schedule& bound = op.work_->bound();
@@ -436,7 +424,15 @@ private:
         const bough::engine& engine = op.work_->engine();
         if (op.result_) return;
         if (engine.error() != errc::ok) return stopped(op);
-        if (engine.done()) remove(op);
+        if (engine.done() && !dispute_.is_open() && !departures_.begins(transport_, op)) remove(op);
+    }
+    // Ends each call of the session: what was posted in it leaves, and operations end that only waited for that.
+    BOUGH_ALWAYS_INLINE void hand_over() {
+        if constexpr (GatheringTransport<T>) {
+            sheltered([&] { transport_.flush(); });
+            if (dispute_.is_open()) return;
+            while (session_operation* op = departures_.next(transport_, active_)) remove(*op);
+        }
     }
     BOUGH_COLD void stopped(session_operation& op) { // its engine has an error
         status why = why_stopped(*op.work_, op.tag_.operation);
@@ -445,6 +441,7 @@ private:
     }
     void remove(session_operation& op) {
         op.done_ = true;
+        departures_.end(op);
         ahead_.forget(*op.work_);
         if (active_.back() == &op) return active_.pop_back();
         std::erase(active_, &op);
@@ -474,17 +471,21 @@ private:
     rank_t told_;               // of poison: all ranks below this one
     std::array<event, 8> events_;
     std::vector<session_operation*> active_;
+    departures<T> departures_; // of these
     refusals refusals_;
     std::vector<errc> lost_; // of each rank why; ok: it is not
     std::vector<control_message> inbox_;
     bough::contexts contexts_;
     recent_calls recent_;
+    dispute dispute_;
     std::uint64_t stale_ = 0;
     std::uint32_t idle_turns_ = 0;
     bool blocked_ = false; // an engine has a refused send
     bool any_lost_ = false;
     bool handling_ = false; // events that have been polled
     status poison_{};
+    status tells_{}; // the same, as others are told of it
+    absence_search search_{size(), rank()};
 };
 
 } // namespace bough::detail

@@ -23,13 +23,25 @@ struct session_mutex_of<T> {
 template <class M>
 class locked {
 public:
-    explicit locked(M& m) : mutex_(m) { mutex_.lock(); }
-    ~locked() { mutex_.unlock(); }
+    locked(M& m, bool needed) : mutex_(needed ? &m : nullptr) {
+        if (needed) m.lock();
+    }
+    ~locked() {
+        if (mutex_ != nullptr) mutex_->unlock();
+    }
     locked(const locked&) = delete;
     locked& operator=(const locked&) = delete;
 
 private:
-    M& mutex_;
+    M* mutex_;
+};
+template <>
+class locked<no_mutex> {
+public:
+    constexpr explicit locked(no_mutex&) noexcept {}
+    constexpr ~locked() {} // not trivial: one that is not read is no mistake
+    locked(const locked&) = delete;
+    locked& operator=(const locked&) = delete;
 };
 
 } // namespace bough::detail

@@ -21,7 +21,12 @@ inline status why_stopped(prepared& work, std::uint32_t operation) noexcept {
     const bound_step& s = steps[stopped.error_step()];
     const rank_t peer = s.partner != not_a_step && s.verb == verb::combine ? steps[s.partner].peer : s.peer;
     const mismatch what = stopped.error() == errc::call_mismatch ? mismatch::count : mismatch::none;
-    return {stopped.error(), {}, what, peer, operation, stopped.expected(), stopped.came()};
+    return {.code = stopped.error(),
+            .mismatch = what,
+            .peer = peer,
+            .operation = operation,
+            .mine = stopped.expected(),
+            .theirs = stopped.came()};
 }
 
 template <class Session>

@@ -22,6 +22,7 @@
 #include <bough/hana/detail/fused_layout.hpp>
 #include <bough/hana/detail/fused_rule.hpp>
 #include <bough/hana/detail/members.hpp>
+#include <bough/op/identity.hpp>
 #include <bough/op/traits.hpp>
 
 #include <array>
@@ -172,6 +173,15 @@ requires Op<fused<S, F...>, T>
 inline constexpr bool is_integer_only_v<fused<S, F...>, T> = fused<S, F...>::layout::traits.integer_only;
 template <class S, class... F>
 inline constexpr std::uint64_t op_id<fused<S, F...>> = fused<S, F...>::layout::hash;
+// The ids of ops at compile time do not tell all lambdas apart.
+template <class S, class... F>
+struct detail::named_op<fused<S, F...>> {
+    static std::uint64_t identity() noexcept {
+        std::uint64_t h = op_id<fused<S, F...>>;
+        ((h = detail::mix_hash(h, op_identity<typename F::op_type>())), ...);
+        return h;
+    }
+};
 template <class F>
 inline constexpr type_signature type_id<fused_state<F>> = {F::layout::size, type_category::other, F::layout::hash};
 

@@ -10,7 +10,7 @@
 #define BOUGH_HANA_WIRE_HPP
 
 #include <bough/hana/detail/members.hpp>
-#include <bough/op/wire.hpp>
+#include <bough/op/explain_wire.hpp>
 
 #include <cstddef>
 #include <span>

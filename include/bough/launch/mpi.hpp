@@ -5,15 +5,19 @@
 //   MPI_Init(&argc, &argv);
 //   bough::mpi_wire_up wire{MPI_COMM_WORLD};
 //   bough::shared_memory link{wire};
-// MPI does not tell of dead ranks: an exchange that one does not call ends with deadline on the others.
+// MPI does not tell of dead ranks: as a rule mpirun ends the job. Where it does not, an exchange that a rank does not call
+// ends with deadline on the others, and names it.
 #ifndef BOUGH_LAUNCH_MPI_HPP
 #define BOUGH_LAUNCH_MPI_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/error.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/os/mpi_comm.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,16 +33,23 @@ namespace bough {
 
 class mpi_wire_up {
 public:
-    // Collective over `of`. Pre: MPI is initialised.
+    // Collective over `of`. Pre: MPI is initialised. Throws bough::error, no_resources, if MPI refuses a communicator.
     explicit mpi_wire_up(MPI_Comm of) : s_(std::make_unique<state>()) {
-        MPI_Comm_dup(of, &s_->comm);
+        const int code = duplicate(of);
+        if (code != MPI_SUCCESS) {
+#if BOUGH_HAS_EXCEPTIONS
+            throw error({.code = errc::no_resources}, detail::mpi_text("MPI_Comm_dup", code));
+#else
+            detail::throw_if({.code = errc::no_resources});
+#endif
+        }
         MPI_Comm_set_errhandler(s_->comm, MPI_ERRORS_RETURN);
         MPI_Comm_rank(s_->comm, &rank_);
         MPI_Comm_size(s_->comm, &size_);
     }
     mpi_wire_up(mpi_wire_up&&) = default;
     mpi_wire_up& operator=(mpi_wire_up&&) = delete;
-    // Collective, unless an exchange has failed.
+    // Waits for nobody: all messages of a communicator whose exchanges have all ended well have come.
     ~mpi_wire_up() {
         int over = 0;
         MPI_Finalized(&over);
@@ -52,23 +63,34 @@ public:
     rank_t rank() const noexcept { return static_cast<rank_t>(rank_); }
     rank_t size() const noexcept { return static_cast<rank_t>(size_); }
 
+    // Each rank sends to each other one, so that a rank that has not called is known.
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
         if (const status bad = check_exchange(mine, all, size())) return bad;
-        if (broken_) return {.code = errc::deadline};
+        if (broken_) return broken_;
         s_->mine.assign(mine.begin(), mine.end());
-        s_->all.resize(all.size());
+        s_->all.assign(all.size(), std::byte{});
+        s_->receives.assign(size(), MPI_REQUEST_NULL);
+        s_->sends.assign(size(), MPI_REQUEST_NULL);
         const int count = static_cast<int>(mine.size());
-        MPI_Request request;
-        if (MPI_Iallgather(s_->mine.data(), count, MPI_BYTE, s_->all.data(), count, MPI_BYTE, s_->comm, &request) !=
-            MPI_SUCCESS)
-            return broken_ = true, status{.code = errc::peer_dead};
+        for (rank_t r = 0; r != size(); ++r)
+            if (MPI_Irecv(s_->all.data() + r * mine.size(), count, MPI_BYTE, static_cast<int>(r), 0, s_->comm,
+                          &s_->receives[r]) != MPI_SUCCESS)
+                return broken_ = {.code = errc::peer_dead, .peer = r};
+        for (rank_t r = 0; r != size(); ++r)
+            if (MPI_Isend(s_->mine.data(), count, MPI_BYTE, static_cast<int>(r), 0, s_->comm, &s_->sends[r]) !=
+                MPI_SUCCESS)
+                return broken_ = {.code = errc::peer_dead, .peer = r};
         const std::uint64_t last = deadline_after(detail::steady_now_ns(), timeout_ns);
-        for (;;) {
-            int done = 0;
-            if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-                return broken_ = true, status{.code = errc::peer_dead};
-            if (done != 0) break;
-            if (detail::steady_now_ns() >= last) return broken_ = true, status{.code = errc::deadline};
+        for (rank_t r = 0; r != size();) { // the first rank that has not called, or has not heard this one
+            int heard = 0, told = 0;
+            if (MPI_Test(&s_->receives[r], &heard, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+                MPI_Test(&s_->sends[r], &told, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                return broken_ = {.code = errc::peer_dead, .peer = r};
+            if (heard != 0 && told != 0) {
+                ++r;
+                continue;
+            }
+            if (detail::steady_now_ns() >= last) return broken_ = {.code = errc::deadline, .peer = r};
             std::this_thread::yield();
         }
         std::copy(s_->all.begin(), s_->all.end(), all.begin());
@@ -79,10 +101,16 @@ private:
     struct state {
         MPI_Comm comm = MPI_COMM_NULL;
         std::vector<std::byte> mine{}, all{};
+        std::vector<MPI_Request> receives{}, sends{};
     };
+    int duplicate(MPI_Comm of) {
+        const detail::mpi_comm_errors returned(of);
+        return MPI_Comm_dup(of, &s_->comm);
+    }
+
     std::unique_ptr<state> s_;
     int rank_ = 0, size_ = 1;
-    bool broken_ = false;
+    status broken_{};
 };
 
 static_assert(WireUp<mpi_wire_up>);

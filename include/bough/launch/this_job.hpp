@@ -62,7 +62,7 @@ inline status job_of_descriptor(const char* text, job& found) {
 
 // Was this process started by a launcher of several ranks that nobody here understands?
 inline bool has_foreign_launcher() noexcept {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
         const char* value = std::getenv(name);
         if (value != nullptr && std::string_view(value) != "1") return true;
     }
@@ -80,8 +80,8 @@ inline status find_job(job& found) {
     }
     if (has_foreign_launcher()) // each process would be a job of its own: nobody means that
         return invalid_argument(
-            "this_job: the launcher is not known here; Open MPI's mpirun and srun speak PMIx: include "
-            "<bough/launch/pmix.hpp>");
+            "this_job: the launcher is not known here; Open MPI's mpirun and srun --mpi=pmix speak PMIx: include "
+            "<bough/launch/pmix.hpp>; with another mpirun use <bough/transport/mpi.hpp>");
     found = job();
     return {};
 }

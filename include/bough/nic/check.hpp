@@ -152,7 +152,7 @@ private:
         for (std::uint32_t i = 0; i != inlet_count; ++i) {
             if (!used(p, i)) continue;
             sources[p.inlets[i].counter].push_back(i);
-            credits[p.inlets[i].counter] += is_credit(p.inlets[i]) ? 1 : 0;
+            credits[p.inlets[i].counter] += is_credit(p.inlets[i]) ? 1u : 0u;
         }
         std::vector<std::uint32_t> first;
         first.resize(p.counters.size(), static_cast<std::uint32_t>(p.steps.size()));

@@ -25,6 +25,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/core/stable_sort.hpp>
 #include <bough/model/fit.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/nic/assemble.hpp>
@@ -250,8 +251,8 @@ inline target_choice choose_target(rank_t size, std::uint64_t bytes, const targe
             }
         }
     for (placement& p : made.tried) p.predicted_ns += options.before_ns;
-    std::stable_sort(made.tried.begin(), made.tried.end(),
-                     [](const placement& a, const placement& b) { return a.predicted_ns < b.predicted_ns; });
+    bough::detail::stable_sort(made.tried.begin(), made.tried.end(),
+                               [](const placement& a, const placement& b) { return a.predicted_ns < b.predicted_ns; });
     return made;
 }
 

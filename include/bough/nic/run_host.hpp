@@ -287,7 +287,8 @@ public:
     // Polls once; true if every instance that was started has ended and nothing is owed, or the program has failed.
     bool poll() {
         const bool idle = !device_.progress();
-        if ((++turns_ & (idle ? 63u : 1023u)) == 0) look_around(); // however busy others keep this rank
+        if ((++turns_ & (idle ? 63u : 1023u)) == 0 || (idle && device_.session_->forked()))
+            look_around(); // however busy others keep this rank
         return error_ || !unfinished();
     }
     // Until the instance has ended for this host; no longer than the communicator's timeout.
@@ -417,13 +418,14 @@ private:
     template <class F>
     void wait_until(F&& ready, std::uint64_t deadline_ns) {
         std::uint32_t turn = 0;
-        device_.session_->wait_until(
+        const bool over = device_.session_->wait_until(
             [&] {
                 device_.run_arrived();
                 if ((++turn & 15u) == 0) look_around();
                 return error_ || ready();
             },
             deadline_ns);
+        if (!over) look_around();
     }
     // Is there a reason to give up?
     void look_around() {
@@ -446,7 +448,7 @@ private:
     bool hear_poison(errc code) {
         status poison = device_.session_->poison();
         if (!poison) return false;
-        if (code != errc::ok)
+        if (code != errc::ok && poison.code != errc::forked_child)
             poison = {
                 .code = code, .cause = poison.cause != errc::ok ? poison.cause : poison.code, .peer = poison.peer};
         error_ = poison;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Traits of ops and elements that travel in a call signature: op_id<O>, type_id<T>; and has_identity_v<O, T>.
 //
-// Ranks compare these numbers to find out that they did not make the same call. The ops of bough and the arithmetic
-// types have ids that do not depend on the compiler. Others are hashed from their name, which g++ and clang++ spell
-// alike for ordinary classes, also in unnamed namespaces; for a class template, specialise. Lambdas have no portable
-// name: all of them, and all unnamed classes, share one id, so a mismatch between two lambdas goes unseen.
+// The ops of bough and the arithmetic types have ids that do not depend on the compiler. Others are hashed from their name,
+// which g++ and clang++ spell alike for ordinary classes, also in unnamed namespaces; not for class templates, local classes
+// and lambdas. Specialise them to give a name of your own:
+//   template <> inline constexpr std::uint64_t bough::op_id<my_op> = bough::hash_name("my_op");
+// What ranks compare is made of these, and of more where that is the default (bough/op/identity.hpp).
 #ifndef BOUGH_OP_TRAITS_HPP
 #define BOUGH_OP_TRAITS_HPP
 
@@ -52,30 +53,51 @@ constexpr std::uint64_t hash_name(const char (&name)[N]) noexcept {
 
 namespace detail {
 
+struct type_name_hash {
+    std::uint64_t value = fnv_offset;
+    bool is_unnamed = false; // the name has a part that is a place in the source: of a lambda or an unnamed class
+};
+
 // Hashes the name of X as the compiler prints it, less what the compilers print differently: blanks and the name of
-// unnamed namespaces. The parameter must keep its name, and the signature must stay free of typedefs.
+// unnamed namespaces; and less the folder of a source file. The parameter must keep its name, and the signature must stay
+// free of typedefs.
 template <class X>
-constexpr unsigned long long hash_type_name() noexcept {
+constexpr auto hash_type_text() noexcept {
     constexpr std::size_t length = sizeof(__PRETTY_FUNCTION__) - 1;
     const char* text = __PRETTY_FUNCTION__;
     std::size_t i = 0;
     while (!begins(text + i, "X = ")) ++i;
-    std::uint64_t hash = fnv_offset;
+    type_name_hash made;
     for (i += 4; i < length - 1;) { // the last character closes the bracket
         const char* at = text + i;
-        if (begins(at, "<lambda") || begins(at, "(lambda") || begins(at, "<unnamed") || begins(at, "(unnamed")) {
-            return hash_name("bough.unnamed");
-        }
         if (begins(at, "{anonymous}")) {
             i += sizeof("{anonymous}") - 1;
-        } else if (begins(at, "(anonymous namespace)")) {
-            i += sizeof("(anonymous namespace)") - 1;
-        } else {
-            if (*at != ' ') hash = fnv1a(hash, *at);
-            ++i;
+            continue;
         }
+        if (begins(at, "(anonymous namespace)")) {
+            i += sizeof("(anonymous namespace)") - 1;
+            continue;
+        }
+        if (begins(at, "<lambda") || begins(at, "<unnamed")) made.is_unnamed = true;
+        if (begins(at, "(lambda at ") || begins(at, "(unnamed ")) {
+            made.is_unnamed = true;
+            std::size_t file = i + 1;
+            for (std::size_t k = i; k < length && text[k] != ':'; ++k) {
+                if (begins(text + k, " at ")) file = k + 4;
+                if (text[k] == '/') file = k + 1;
+            }
+            made.value = fnv1a(made.value, '(');
+            i = file;
+            continue;
+        }
+        if (*at != ' ') made.value = fnv1a(made.value, *at);
+        ++i;
     }
-    return hash;
+    return made;
+}
+template <class X>
+constexpr std::uint64_t hash_type_name() noexcept {
+    return hash_type_text<X>().value;
 }
 
 } // namespace detail

@@ -123,7 +123,9 @@ public:
         return &static_cast<const detail::held_algorithm_of<A>&>(*held_).algorithm;
     }
 
-    friend bool operator==(const any_algorithm& a, const any_algorithm& b) {
+    // A template, so that what only converts to an any_algorithm is not compared by this.
+    template <std::same_as<any_algorithm> A, std::same_as<any_algorithm> B>
+    friend bool operator==(const A& a, const B& b) {
         return a.held_ == b.held_ || (a.held_->type == b.held_->type && a.held_->equals(*b.held_));
     }
 

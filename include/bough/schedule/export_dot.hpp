@@ -7,6 +7,7 @@
 #define BOUGH_SCHEDULE_EXPORT_DOT_HPP
 
 #include <bough/concepts/plan.hpp>
+#include <bough/core/stable_sort.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/posts.hpp>
 #include <bough/schedule/print_step.hpp>
@@ -60,8 +61,8 @@ void export_dot(Out& out, const P& plan) {
     const auto by_channel = [](const detail::post& x, const detail::post& y) {
         return x.from != y.from ? x.from < y.from : x.to < y.to;
     };
-    std::stable_sort(sends.begin(), sends.end(), by_channel);
-    std::stable_sort(receives.begin(), receives.end(), by_channel);
+    bough::detail::stable_sort(sends.begin(), sends.end(), by_channel);
+    bough::detail::stable_sort(receives.begin(), receives.end(), by_channel);
     for (auto s = sends.begin(), r = receives.begin(); s != sends.end() && r != receives.end();) {
         if (by_channel(*s, *r)) {
             ++s;

@@ -14,6 +14,7 @@
 #define BOUGH_SCHEDULE_IMPORT_GOAL_CHECK_HPP
 
 #include <bough/core/rank.hpp>
+#include <bough/core/stable_sort.hpp>
 #include <bough/core/step.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/export_sizes.hpp>
@@ -268,7 +269,8 @@ inline import_fault schedules_of(const goal_file& file, imported_schedules& made
             if (bytes != op.bytes) return fault("this line and its annotation differ in bytes");
             tags.push_back({std::uint64_t{op.what == goal_operation::kind::send} << 32 | op.peer, op.tag});
         }
-        std::stable_sort(tags.begin(), tags.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        bough::detail::stable_sort(tags.begin(), tags.end(),
+                                   [](const auto& a, const auto& b) { return a.first < b.first; });
         for (std::size_t i = 1; i < tags.size(); ++i)
             if (tags[i].first == tags[i - 1].first && tags[i].second <= tags[i - 1].second)
                 return {"the tags of messages with rank " + std::to_string(static_cast<rank_t>(tags[i].first)) +

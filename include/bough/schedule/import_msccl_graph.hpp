@@ -4,6 +4,7 @@
 #define BOUGH_SCHEDULE_IMPORT_MSCCL_GRAPH_HPP
 
 #include <bough/core/rank.hpp>
+#include <bough/core/stable_sort.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/schedule/import_result.hpp>
@@ -154,8 +155,9 @@ private:
                         receives_.push_back({static_cast<rank_t>(tb.receive), r, tb.channel, n});
                 }
             }
-        std::stable_sort(sends_.begin(), sends_.end());
-        std::stable_sort(receives_.begin(), receives_.end());
+        const auto before = [](const end& a, const end& b) { return a < b; };
+        bough::detail::stable_sort(sends_.begin(), sends_.end(), before);
+        bough::detail::stable_sort(receives_.begin(), receives_.end(), before);
         for (auto* ends : {&sends_, &receives_})
             for (std::size_t i = 1; i < ends->size(); ++i) {
                 const end &x = (*ends)[i - 1], &y = (*ends)[i];

@@ -39,7 +39,7 @@ public:
     constexpr plan(const A& algorithm, dimensions at) : algorithm_(algorithm), at_(at) {
         BOUGH_EXPECTS(at.size >= 1, "size: a group needs at least one rank");
         BOUGH_EXPECTS(at.root < at.size, "root: not a rank of the group");
-        BOUGH_EXPECTS(!check_plan(algorithm, at), "the algorithm refuses these dimensions: see its check()");
+        BOUGH_EXPECTS(!bough::check_plan(algorithm, at), "the algorithm refuses these dimensions: see its check()");
         if (at_.blocks == natural_blocks) at_.blocks = algorithm.natural_blocks(at.size);
     }
 

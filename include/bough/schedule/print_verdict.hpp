@@ -36,6 +36,8 @@ constexpr std::string_view fault_name(fault f) noexcept {
     case fault::scratch_exceeded: return "scratch_exceeded";
     case fault::write_to_output: return "write_to_output";
     case fault::broken_message: return "broken_message";
+    case fault::not_in_rank_order: return "not_in_rank_order";
+    case fault::different_bits: return "different_bits";
     }
     return "unknown fault";
 }
@@ -84,6 +86,11 @@ inline std::string to_string(const verdict& v) {
         return at_step("") + "writes " + block + " of the output, which is no result of this rank";
     case fault::broken_message:
         return at_step("") + "a part of a message at " + block + " that the next step does not go on with";
+    case fault::not_in_rank_order:
+        return at_result() +
+               "not in rank order, which the algorithm (keeps_rank_order) or its shape (rank_ordered) claims";
+    case fault::different_bits:
+        return at_result() + "not combined as on other ranks, which the algorithm (rank_consistent) claims";
     }
     return "unknown fault";
 }

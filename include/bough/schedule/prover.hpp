@@ -29,16 +29,15 @@ template <class Goal>
 class prover {
 public:
     // `schedules[r]` are the steps of rank r; `scratch[r]` the scratch blocks it may touch.
-    // `hold`: a message that only one combine reads stays with its sender until that combine is done.
     constexpr prover(const Goal& goal, const dimensions& at, std::span<const schedule> schedules,
-                     std::span<const block_t> scratch, std::uint32_t eager_slots, bool hold)
-        : goal_(goal), at_(at), slots_(eager_slots), hold_(hold), schedules_(schedules), scratch_(scratch),
-          brackets_(at.size) {}
+                     std::span<const block_t> scratch, const verify_options& options)
+        : goal_(goal), at_(at), options_(options), slots_(options.eager_slots), schedules_(schedules),
+          scratch_(scratch), brackets_(at.size) {}
 
     constexpr verdict run() {
         if (check_steps() && pair_messages()) {
             infer();
-            if (hold_) find_held();
+            if (options_.hold) find_held();
             turns_ = turns_of(schedules_, node_first_, nodes_, messages_, after_first_, after_);
             execute();
             if (!failed()) check_results();
@@ -222,7 +221,7 @@ private:
         }
     }
     constexpr bool is_held(const message& m) const {
-        if (!hold_) return false;
+        if (!options_.hold) return false;
         for (std::uint32_t e = after_first_[m.receive]; e != after_first_[m.receive + 1]; ++e)
             if (holds_send_[after_[e]] == m.send) return true;
         return false;
@@ -342,7 +341,7 @@ private:
         for (std::uint32_t n = last + 1 - parts; n != last + 1; ++n) {
             nodes_[n].waits = done_mark;
             ++completed_;
-            if (hold_ && holds_send_[n] != no_step) complete(holds_send_[n]);
+            if (options_.hold && holds_send_[n] != no_step) complete(holds_send_[n]);
             for (std::uint32_t e = after_first_[n]; e != after_first_[n + 1]; ++e)
                 if (--nodes_[after_[e]].waits == 0) ready(after_[e]);
         }
@@ -437,13 +436,17 @@ private:
                     fail(fault::wrong_result, r, no_step, b, odd);
                     return;
                 }
-                traits.needs_commutative |= !brackets_.in_order(got.bracket) && !brackets_.repeats(got.bracket);
+                const bool in_order = brackets_.in_order(got.bracket) && !brackets_.repeats(got.bracket);
+                if (options_.in_rank_order && !in_order) return void(fail(fault::not_in_rank_order, r, no_step, b));
+                traits.needs_commutative |= !in_order;
                 traits.needs_idempotent |= brackets_.repeats(got.bracket);
                 traits.depth = std::max(traits.depth, brackets_.depth(got.bracket));
                 if (of_block[b] == no_bracket)
                     of_block[b] = got.bracket;
                 else
                     traits.rank_consistent &= of_block[b] == got.bracket;
+                if (options_.same_bits && !traits.rank_consistent)
+                    return void(fail(fault::different_bits, r, no_step, b));
                 const std::uint64_t hash = brackets_.hash(got.bracket);
                 if (first_result)
                     first_hash = hash;
@@ -452,7 +455,6 @@ private:
                 first_result = false;
                 bracket = mix(bracket, hash);
             }
-        if (traits.needs_idempotent) traits.needs_commutative = true;
         if (traits.depth != 0)
             traits.bracket = traits.position_invariant && traits.rank_consistent ? first_hash : bracket;
         std::vector<rank_t> met(at_.size, no_rank);
@@ -468,8 +470,8 @@ private:
 
     const Goal& goal_;
     dimensions at_;
+    verify_options options_;
     std::uint32_t slots_;
-    bool hold_;
     std::span<const schedule> schedules_;
     std::span<const block_t> scratch_;
     brackets brackets_;

@@ -13,6 +13,19 @@
 #include <cstdint>
 #include <vector>
 
+namespace bough {
+
+struct verify_options {
+    std::uint32_t eager_slots = 0; // messages that a channel buffers; 0: a send waits for its receive
+    // A message that one combine reads stays with its sender until it is combined: what engines do with the long messages
+    // of algorithms that claim may_hold. Without eager slots only.
+    bool hold = false;
+    bool in_rank_order = false; // to be proved as well: all results are in rank order
+    bool same_bits = false;     // and ranks that get the same block get it from the same combines
+};
+
+} // namespace bough
+
 namespace bough::detail {
 
 struct step_fault {

@@ -27,8 +27,10 @@ enum class fault : std::uint8_t {
     missing_result,        // a block of the result is never written
     wrong_result,          // a block of the result lacks contributions, or holds another block
     scratch_exceeded,      // more scratch than the algorithm declares
-    write_to_output, // a step writes a block of output that is no result of its rank: there may be no memory for it
-    broken_message,  // a part of a message that the next step does not go on with
+    write_to_output,   // a step writes a block of output that is no result of its rank: there may be no memory for it
+    broken_message,    // a part of a message that the next step does not go on with
+    not_in_rank_order, // a result is not in rank order, though the algorithm, or its shape, claims that
+    different_bits, // a rank's result has another bracket than another's, though the algorithm claims that it has not
 };
 
 // Computed from a proved plan. Volumes, combines and scratch are in blocks.

@@ -7,7 +7,9 @@
 // Proved, for every rank and block: sends and receives match in number, order and length; no deadlock with unbuffered
 // messages (or with `eager_slots` buffered ones per channel); every contribution reaches every result exactly once; nothing
 // is read before it is written; the caller's input is not written; the plan is right in place and out of place; scratch
-// stays within what the algorithm declares. Computed on the way: the traits (bough/schedule/traits.hpp).
+// stays within what the algorithm declares; results are in rank order, and have equal bits, where the algorithm or its shape
+// claims that (keeps_rank_order, rank_ordered, rank_consistent; bough/schedule/verify_claims.hpp has the other claims).
+// Computed on the way: the traits (bough/schedule/traits.hpp).
 // Time and memory: linear in the blocks that all steps touch, times the ranges of ranks in a bracket (1 or 2 for trees).
 #ifndef BOUGH_SCHEDULE_VERIFY_HPP
 #define BOUGH_SCHEDULE_VERIFY_HPP
@@ -20,13 +22,6 @@
 
 namespace bough {
 
-struct verify_options {
-    std::uint32_t eager_slots = 0; // messages that a channel buffers; 0: a send waits for its receive
-    // A message that one combine reads stays with its sender until it is combined: what engines do with the long messages
-    // of algorithms that claim may_hold. Without eager slots only.
-    bool hold = false;
-};
-
 // Proves schedules that come from elsewhere: `schedules[r]` are rank r's steps. Pre: at.blocks is a number, not
 // natural_blocks; one schedule and one scratch limit (in blocks) per rank.
 template <class Goal>
@@ -36,11 +31,19 @@ constexpr verdict verify_schedules(const Goal& goal, const dimensions& at, std::
     BOUGH_EXPECTS(schedules.size() == at.size, "schedules: one per rank is needed");
     BOUGH_EXPECTS(scratch.size() == at.size, "scratch: one limit per rank is needed");
     BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
-    return detail::prover<Goal>(goal, at, schedules, scratch, options.eager_slots, options.hold).run();
+    return detail::prover<Goal>(goal, at, schedules, scratch, options).run();
 }
 
 template <Plan P>
 constexpr verdict verify(const P& plan, verify_options options = {}) {
+    if constexpr (requires {
+                      plan.algorithm();
+                      plan.at();
+                  }) {
+        options.in_rank_order |= keeps_rank_order(plan.algorithm(), plan.at());
+        if constexpr (requires { plan.algorithm().rank_consistent(plan.at()); })
+            options.same_bits |= plan.algorithm().rank_consistent(plan.at());
+    }
     std::vector<schedule> schedules;
     std::vector<block_t> scratch;
     schedules.reserve(plan.size());

@@ -3,8 +3,8 @@
 //
 //   static_assert(verify_claims(plan_allreduce(my_algorithm{}, {.size = 13})));
 //
-// The bracket class is a claim about two plans: if their algorithms claim equal ones at equal sizes, then their proofs have
-// equal traits.bracket.
+// The bracket class is a claim about two plans, that equal classes mean equal bits at equal sizes:
+//   static_assert(verify_claims(plan_allreduce(mine{}, at), plan_allreduce(recursive_doubling{}, at)));
 #ifndef BOUGH_SCHEDULE_VERIFY_CLAIMS_HPP
 #define BOUGH_SCHEDULE_VERIFY_CLAIMS_HPP
 
@@ -25,11 +25,29 @@ enum class claim : std::uint8_t {
     same_bits,  // it says that all ranks get the same bits, but they do not
     may_hold,   // it says that messages may stay where they landed, but then it deadlocks
     symmetric,  // it says that all ranks do alike, but `rank` does not
+    bracket,    // two algorithms name one bracket class, but do not combine alike
 };
+
+// A sentence about it, that begins with the argument.
+constexpr const char* describe(claim untrue) noexcept {
+    switch (untrue) {
+    case claim::none: return "algorithm: its claims are true";
+    case claim::plan: return "plan: is wrong, verify(plan) says where";
+    case claim::serves: return "algorithm: does not say that it serves this collective";
+    case claim::rank_order:
+        return "algorithm: it (keeps_rank_order) or its shape (rank_ordered) claims rank order, but does not keep it";
+    case claim::same_bits:
+        return "algorithm: claims that all ranks get the same bits (rank_consistent), but they do not";
+    case claim::may_hold: return "algorithm: claims may_hold, but deadlocks if messages stay where they landed";
+    case claim::symmetric: return "algorithm: claims that all ranks do alike (symmetric), but they do not";
+    case claim::bracket: return "algorithm: claims the bracket class of another one that combines otherwise";
+    }
+    return "algorithm: unknown claim";
+}
 
 struct claim_verdict {
     claim untrue = claim::none; // the first one
-    rank_t rank = no_rank;      // of claim::symmetric
+    rank_t rank = no_rank;      // whose steps or result it is about, if there is one
     verdict proof{};
 
     constexpr explicit operator bool() const noexcept { return untrue == claim::none; }
@@ -59,23 +77,43 @@ constexpr std::vector<step> outline_of(const schedule& steps, rank_t rank, rank_
 
 } // namespace detail
 
+namespace detail {
+
+// Which claim a verdict speaks of.
+constexpr claim claim_of(fault found) noexcept {
+    switch (found) {
+    case fault::none: return claim::none;
+    case fault::not_in_rank_order: return claim::rank_order;
+    case fault::different_bits: return claim::same_bits;
+    default: return claim::plan;
+    }
+}
+// The results of a scan differ from rank to rank, so an algorithm that says nothing claims nothing there.
+template <class Goal, Algorithm A>
+constexpr bool claims_same_bits(const A& a, const dimensions& at) {
+    if constexpr (Goal::kind == goal::scan::kind || Goal::kind == goal::exscan::kind) {
+        if constexpr (requires { a.rank_consistent(at); }) return a.rank_consistent(at);
+        return false;
+    } else {
+        return claims_of(a, at).rank_consistent;
+    }
+}
+
+} // namespace detail
+
 template <class Goal, Algorithm A>
 constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
     const claims said = claims_of(p.algorithm(), p.at());
     claim_verdict found;
-    found.proof = verify(p);
-    const plan_traits& traits = found.proof.traits;
-    if (!found.proof)
-        found.untrue = claim::plan;
-    else if (!said.serves.contains(Goal::kind))
+    found.proof = verify(p, {.same_bits = detail::claims_same_bits<Goal>(p.algorithm(), p.at())});
+    found.untrue = detail::claim_of(found.proof.fault);
+    if (found.untrue != claim::none) {
+        found.rank = found.proof.rank;
+    } else if (!said.serves.contains(Goal::kind)) {
         found.untrue = claim::serves;
-    else if (said.keeps_rank_order && traits.needs_commutative)
-        found.untrue = claim::rank_order;
-    else if (said.rank_consistent && !traits.rank_consistent)
-        found.untrue = claim::same_bits;
-    else if (said.may_hold && !verify(p, {.hold = true}))
+    } else if (said.may_hold && !verify(p, {.hold = true})) {
         found.untrue = claim::may_hold;
-    else if (said.symmetric) {
+    } else if (said.symmetric) {
         const auto other = [&](bool by_xor) { // the first rank that does not do as rank 0
             const auto first = detail::outline_of(p.schedule_of(0), 0, p.size(), by_xor);
             for (rank_t r = 1; r < p.size(); ++r)
@@ -86,6 +124,23 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
         if (found.rank != no_rank && std::has_single_bit(p.size()) && other(true) == no_rank) found.rank = no_rank;
         if (found.rank != no_rank) found.untrue = claim::symmetric;
     }
+    return found;
+}
+
+// What the claims of two plans say of both. Pre: both are of one size and one number of blocks.
+template <class Goal, Algorithm A, Algorithm B>
+constexpr claim_verdict verify_claims(const plan<Goal, A>& a, const plan<Goal, B>& b) {
+    BOUGH_EXPECTS(a.size() == b.size() && a.blocks() == b.blocks(), "plans: must be of one size and number of blocks");
+    const bracket_class said = claims_of(a.algorithm(), a.at()).bracket;
+    claim_verdict found;
+    found.proof = verify(a);
+    if (!found.proof)
+        found.untrue = detail::claim_of(found.proof.fault);
+    else if (const verdict other = verify(b); !other)
+        found.untrue = detail::claim_of(other.fault);
+    else if (said.claimed() && said == claims_of(b.algorithm(), b.at()).bracket &&
+             found.proof.traits.bracket != other.traits.bracket)
+        found.untrue = claim::bracket;
     return found;
 }
 

@@ -21,6 +21,7 @@
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
+#include <bough/core/stable_sort.hpp>
 #include <bough/select/any_costs.hpp>
 #include <bough/select/candidates.hpp>
 
@@ -159,12 +160,13 @@ decision sort_out(const candidate_list& from, const dimensions& at, const proble
 // Those behind the first `fixed`.
 template <int = 0>
 void rank_by_price(decision& made, std::ptrdiff_t fixed) {
-    std::stable_sort(made.prospects.begin() + fixed, made.prospects.end(), [](const prospect& a, const prospect& b) {
-        const bool a_out = a.excluded != exclusion::none, b_out = b.excluded != exclusion::none;
-        if (a_out || b_out) return !a_out && b_out;
-        if (a.predicted_ns != b.predicted_ns) return a.predicted_ns < b.predicted_ns;
-        return !a.at_least && b.at_least;
-    });
+    bough::detail::stable_sort(
+        made.prospects.begin() + fixed, made.prospects.end(), [](const prospect& a, const prospect& b) {
+            const bool a_out = a.excluded != exclusion::none, b_out = b.excluded != exclusion::none;
+            if (a_out || b_out) return !a_out && b_out;
+            if (a.predicted_ns != b.predicted_ns) return a.predicted_ns < b.predicted_ns;
+            return !a.at_least && b.at_least;
+        });
 }
 
 } // namespace detail
@@ -191,7 +193,8 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         p.predicted_ns = left.back().bound.ns = ns;
         left.back().priced = true;
     }
-    std::stable_sort(left.begin(), left.end(), [](const open& a, const open& b) { return a.bound.ns < b.bound.ns; });
+    bough::detail::stable_sort(left.begin(), left.end(),
+                               [](const open& a, const open& b) { return a.bound.ns < b.bound.ns; });
 
     double best_ns = std::numeric_limits<double>::infinity();
     std::size_t best = 0; // the index that has it

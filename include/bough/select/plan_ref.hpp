@@ -39,7 +39,7 @@ public:
         } else {
             auto to_itself = step_sink{[&out](step s) {
                 if (s.communicates()) s.peer = 0;
-                push_step(out, s);
+                bough::push_step(out, s);
             }};
             emit_(plan_, at_, folded_, detail::step_ref(to_itself));
         }

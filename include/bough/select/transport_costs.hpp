@@ -10,6 +10,8 @@
 #ifndef BOUGH_SELECT_TRANSPORT_COSTS_HPP
 #define BOUGH_SELECT_TRANSPORT_COSTS_HPP
 
+#include <bough/concepts/transport.hpp>
+#include <bough/core/rank.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/select/any_costs.hpp>
 
@@ -21,7 +23,7 @@ inline constexpr model::lrc thread_costs{
 
 template <class X>
 any_costs default_costs_of(const X& transport) {
-    if constexpr (requires { transport.default_costs(); })
+    if constexpr (KnowsCosts<X>)
         return transport.default_costs();
     else
         return thread_costs;
@@ -30,7 +32,7 @@ any_costs default_costs_of(const X& transport) {
 // How many cores the ranks of a transport share, if it knows.
 template <class X>
 rank_t cores_of(const X& transport) noexcept {
-    if constexpr (requires { transport.cores(); })
+    if constexpr (KnowsCores<X>)
         return transport.cores();
     else
         return no_rank;
@@ -38,7 +40,7 @@ rank_t cores_of(const X& transport) noexcept {
 
 template <class X>
 double switch_ns_of(const X& transport) noexcept {
-    if constexpr (requires { transport.switch_ns(); })
+    if constexpr (KnowsSwitchTime<X>)
         return transport.switch_ns();
     else
         return problem{}.switch_ns;

@@ -155,15 +155,13 @@ constexpr sim_trace trace(const P& plan, const M& model, const sim_options& opti
     else
         with(detail::noise_of_ranks(options.noise, plan.size()));
 
-    run.deeds = std::move(tape.deeds);
-    std::stable_sort(run.deeds.begin(), run.deeds.end(),
-                     [](const traced_deed& a, const traced_deed& b) { return a.rank < b.rank; });
-    run.first.push_back(0);
-    for (rank_t r = 0; r != plan.size(); ++r) {
-        std::size_t at = run.first.back();
-        while (at != run.deeds.size() && run.deeds[at].rank == r) ++at;
-        run.first.push_back(at);
-    }
+    // By rank; the deeds of a rank stay in their order.
+    run.first.assign(plan.size() + std::size_t{1}, 0);
+    for (const traced_deed& d : tape.deeds) ++run.first[d.rank + std::size_t{1}];
+    for (rank_t r = 0; r != plan.size(); ++r) run.first[r + std::size_t{1}] += run.first[r];
+    std::vector<std::size_t> next(run.first.begin(), run.first.end() - 1);
+    run.deeds.resize(tape.deeds.size());
+    for (const traced_deed& d : tape.deeds) run.deeds[next[d.rank]++] = d;
     detail::number_messages(run);
     return run;
 }

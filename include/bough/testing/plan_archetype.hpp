@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The Algorithm and the Plan with the least rights: code that compiles with them asks for nothing but the concept.
 //
-// Both broadcast from the root over a star. Neither can be default-constructed, compared or printed; the plan cannot be
+// Both broadcast from the root over a star. Neither can be default-constructed or printed; the plan cannot be compared or
 // copied either, and its goal is one of its own.
 #ifndef BOUGH_TESTING_PLAN_ARCHETYPE_HPP
 #define BOUGH_TESTING_PLAN_ARCHETYPE_HPP
@@ -30,6 +30,7 @@ public:
     constexpr block_t natural_blocks(rank_t) const { return 1; }
     constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
     constexpr status check(const dimensions&) const { return {}; }
+    friend constexpr bool operator==(const algorithm_archetype&, const algorithm_archetype&) { return true; }
 
     void operator&() const = delete;
     template <class Other>

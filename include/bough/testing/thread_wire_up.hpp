@@ -26,14 +26,15 @@ namespace bough::testing {
 
 class thread_wire_up {
     struct board {
-        explicit board(rank_t n) : ranks(n) {}
+        explicit board(rank_t n) : ranks(n), asked(n) {}
         const rank_t ranks;
         std::mutex lock;
         std::condition_variable changed;
         std::vector<std::byte> said, complete; // of the exchange under way, of the last one
+        std::vector<bool> asked;               // by rank: it has called the one under way
         rank_t came = 0;
         std::uint64_t done = 0; // exchanges
-        bool broken = false;
+        status broken{};        // why there are no more
     };
 
 public:
@@ -47,21 +48,23 @@ public:
             if (const status bad = check_exchange(mine, all, size())) return bad;
             board& b = *board_;
             std::unique_lock held(b.lock);
-            if (b.broken) return {.code = errc::peer_dead};
+            if (b.broken) return b.broken;
             b.said.resize(all.size());
             std::copy(mine.begin(), mine.end(), b.said.begin() + static_cast<std::ptrdiff_t>(mine.size() * rank_));
             const std::uint64_t number = b.done;
+            b.asked[rank_] = true;
             if (++b.came == b.ranks) {
                 b.came = 0;
+                b.asked.assign(b.ranks, false);
                 b.complete = std::exchange(b.said, {});
                 ++b.done;
                 b.changed.notify_all();
             } else if (!b.changed.wait_until(held, end_of(timeout_ns), [&] { return b.done != number || b.broken; })) {
-                b.broken = true;
+                const auto missing = std::find(b.asked.begin(), b.asked.end(), false) - b.asked.begin();
+                b.broken = {.code = errc::deadline, .peer = static_cast<rank_t>(missing)};
                 b.changed.notify_all();
-                return {.code = errc::deadline};
             }
-            if (b.done == number) return {.code = errc::peer_dead};
+            if (b.done == number) return b.broken;
             // Nobody is two exchanges ahead: the next one waits for this rank.
             std::copy(b.complete.begin(), b.complete.end(), all.begin());
             return {};

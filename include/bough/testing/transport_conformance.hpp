@@ -45,8 +45,8 @@ public:
         using check = transport_fault (transport_checker::*)();
         for (const check c :
              {&transport_checker::who_is_who, &transport_checker::idle_polls, &transport_checker::refusals,
-              &transport_checker::traffic, &transport_checker::any_release_order, &transport_checker::cancellation,
-              &transport_checker::departure}) {
+              &transport_checker::traffic, &transport_checker::any_release_order, &transport_checker::silent_sender,
+              &transport_checker::cancellation, &transport_checker::departure}) {
             if (const transport_fault bad = (this->*c)()) return bad;
             if (options_.ranks == 1 && c == &transport_checker::idle_polls) break;
         }
@@ -157,6 +157,61 @@ private:
             d.keep_arrivals = true;
         }
         return {};
+    }
+
+    // T11. A rank posts, hands over what its transport says is still there, and is not heard of again.
+    transport_fault silent_sender() {
+        for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, options_.longest / 16, options_.longest}) {
+            driver d = fresh(std::max<rank_t>(2, options_.ranks));
+            d.streams().push_back({.from = 0, .to = 1, .fixed = bytes});
+            d.streams()[0].target = 1; // the first one may be refused for a while
+            if (!d.run()) return d.fault();
+            const std::size_t before = d.posts().size();
+            for (posted result = posted::complete; result == posted::complete && d.streams()[0].posted != 9;)
+                result = d.offer(0);
+            d.streams()[0].target = d.streams()[0].posted;
+            const auto is_over = [&] {
+                for (std::size_t i = before; i != d.posts().size(); ++i)
+                    if (d.posts()[i].owner == 0 && d.posts()[i].now == post_state::pending) return false;
+                return true;
+            };
+            if (!turn_until(d, is_over, 0)) return broken_or(d, transport_rule::one_event, "a pending post never ends");
+            if constexpr (GatheringTransport<end>) {
+                const std::uint64_t all = d.at(0).accepted(1);
+                const auto has_left = [&] { return d.at(0).flush(), d.at(0).handed_over(1) >= all; };
+                if (!turn_until(d, has_left, 1))
+                    return broken_or(d, transport_rule::handed_over, "what was posted is never handed over");
+            }
+            const auto has_come = [&] { return d.streams()[0].arrived == d.streams()[0].posted; };
+            if (!turn_until(d, has_come, 1))
+                return broken_or(d, transport_rule::handed_over,
+                                 "a message that was handed over does not arrive before its sender polls again");
+            if (!d.run()) return d.fault();
+        }
+        return {};
+    }
+    // Polls the ranks from `first` on until done(). False: a rule is broken, or nothing has happened for too long.
+    template <class F>
+    bool turn_until(driver& d, const F& done, rank_t first) {
+        std::uint64_t idle = 0, since = 0;
+        while (!done()) {
+            bool moved = false;
+            for (rank_t r = first; r != d.size(); ++r)
+                if (!d.poll_one(r, moved)) return false;
+            if (!moved && !d.held().empty()) {
+                if (!d.use(d.take_one(0))) return false;
+                moved = true;
+            }
+            if (moved) idle = 0;
+            if (idle++ == 0) since = d.at(first).now_ns();
+            if (idle >= options_.patience_polls && (d.at(first).now_ns() - since >= options_.patience_ns ||
+                                                    idle >= std::uint64_t{1000} * options_.patience_polls))
+                return false;
+        }
+        return true;
+    }
+    static transport_fault broken_or(const driver& d, transport_rule rule, const char* sentence) {
+        return d.fault() ? d.fault() : transport_fault{rule, 0, sentence};
     }
 
     // T9. A send is taken back before its peer has polled, when it has been seen, and when it has been claimed.

@@ -25,6 +25,7 @@ enum class transport_rule : std::uint8_t {
     same_envelope,      // the envelope arrives bit for bit
     same_payload,       // so does the payload, and nothing beside it is written
     release,            // a released arrival makes room, in any order of releases
+    handed_over,        // T11: what was complete arrives without its sender, once it is handed over
 };
 
 // Names the rule that is broken, the rank that saw it, and what it saw.

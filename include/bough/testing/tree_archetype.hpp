@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The TreeShape and the Tree with the least rights: code that compiles with them asks for nothing but the concept.
 //
-// The shape is flat. Neither can be default-constructed, compared, printed or asked about rank order; the tree cannot be
+// The shape is flat. Neither can be default-constructed, printed or asked about rank order; the tree cannot be compared or
 // copied either.
 #ifndef BOUGH_TESTING_TREE_ARCHETYPE_HPP
 #define BOUGH_TESTING_TREE_ARCHETYPE_HPP
@@ -23,6 +23,7 @@ public:
     constexpr rank_t child_count(rank_t v, rank_t n) const { return v == 0 ? n - 1 : 0; }
     constexpr rank_t child(rank_t, rank_t, rank_t i) const { return i + 1; }
     constexpr status check() const { return {}; }
+    friend constexpr bool operator==(const tree_shape_archetype&, const tree_shape_archetype&) { return true; }
 
     void operator&() const = delete;
     template <class Other>

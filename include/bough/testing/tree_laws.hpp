@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // The laws of Tree and TreeShape, as code: run them over your own shape at every size you care about.
 //
-//   static_assert(bough::testing::check_tree(my_tree) == bough::testing::tree_fault{});
-//   static_assert(bough::testing::check_shape(my_shape, 13) == bough::testing::tree_fault{});
+//   static_assert(bough::testing::lawful<bough::testing::check_tree(my_tree)>());
+//   static_assert(bough::testing::lawful<bough::testing::check_shape(my_shape, 13)>());
 // Time O(size + the children asked for), memory O(size); the report names one law and one rank.
 #ifndef BOUGH_TESTING_TREE_LAWS_HPP
 #define BOUGH_TESTING_TREE_LAWS_HPP
 
 #include <bough/concepts/tree.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/tree/rank_order.hpp>
 #include <bough/tree/tree.hpp>
 
 #include <cstddef>
@@ -18,18 +19,18 @@
 namespace bough::testing {
 
 enum class tree_law : std::uint8_t {
-    none,                 // all laws hold
-    valid_parameters,     // a shape's check() is ok
-    at_least_one_rank,    // size() >= 1
-    root_in_range,        // root() < size()
-    root_has_no_parent,   // parent(root()) == no_rank
-    parent_in_range,      // parent(r) < size() and is not r, for every other rank
-    child_in_range,       // child(r, i) < size()
-    child_knows_parent,   // parent(child(r, i)) == r
-    child_once,           // no rank is listed as a child twice
-    parent_knows_child,   // every rank other than the root is a child of its parent
-    reaches_root,         // going up from any rank ends at the root
-    children_are_adjacent // rank-ordered trees: each child in receive order extends the interval combined so far
+    none,               // all laws hold
+    valid_parameters,   // a shape's check() is ok
+    at_least_one_rank,  // size() >= 1
+    root_in_range,      // root() < size()
+    root_has_no_parent, // parent(root()) == no_rank
+    parent_in_range,    // parent(r) < size() and is not r, for every other rank
+    child_in_range,     // child(r, i) < size()
+    child_knows_parent, // parent(child(r, i)) == r
+    child_once,         // no rank is listed as a child twice
+    parent_knows_child, // every rank other than the root is a child of its parent
+    reaches_root,       // going up from any rank ends at the root
+    children_are_adjacent // trees that claim rank_ordered(): each child in receive order extends the interval combined so far
 };
 
 struct tree_fault {
@@ -37,6 +38,23 @@ struct tree_fault {
     rank_t rank = no_rank; // the rank that breaks it
     friend constexpr bool operator==(const tree_fault&, const tree_fault&) = default;
 };
+
+namespace detail {
+// Apart, so that the compiler writes the law's name and the rank by itself.
+template <tree_law Law, rank_t Rank>
+consteval bool holds() {
+    static_assert(Law == tree_law::none,
+                  "bough: the tree breaks a law: `holds<Law, Rank>` says which, and at which rank "
+                  "(see bough::testing::tree_law)");
+    return Law == tree_law::none;
+}
+} // namespace detail
+
+// static_assert(lawful<check_shape(shape, 13)>()): an error names the law and the rank.
+template <tree_fault F>
+consteval bool lawful() {
+    return detail::holds<F.law, F.rank>();
+}
 
 template <Tree T>
 constexpr tree_fault check_tree(const T& tree) {
@@ -82,29 +100,8 @@ constexpr tree_fault check_tree(const T& tree) {
 // Pre: check_tree(tree) reports nothing.
 template <Tree T>
 constexpr tree_fault check_rank_order(const T& tree, bool below_allowed = false) {
-    std::vector<rank_t> order{tree.root()}; // parents before children
-    order.reserve(tree.size());
-    for (std::size_t at = 0; at != order.size(); ++at) {
-        const rank_t r = order[at];
-        const rank_t children = tree.child_count(r);
-        for (rank_t i = 0; i != children; ++i) order.push_back(tree.child(r, i));
-    }
-    std::vector<rank_t> first(tree.size(), 0); // the interval of each subtree
-    std::vector<rank_t> last(tree.size(), 0);
-    for (std::size_t at = order.size(); at-- != 0;) {
-        const rank_t r = order[at];
-        first[r] = last[r] = r;
-        for (rank_t i = tree.child_count(r); i-- != 0;) {
-            const rank_t child = tree.child(r, i);
-            if (first[child] == last[r] + 1)
-                last[r] = last[child];
-            else if (below_allowed && last[child] + 1 == first[r])
-                first[r] = first[child];
-            else
-                return {tree_law::children_are_adjacent, child};
-        }
-    }
-    return {};
+    const rank_t odd = first_out_of_order(tree, below_allowed);
+    return odd == no_rank ? tree_fault{} : tree_fault{tree_law::children_are_adjacent, odd};
 }
 
 // A shape at one size: its parameters, its laws as a tree, and rank order where it claims that.

@@ -15,12 +15,13 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/forks.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/transport/detail/lifeline.hpp>
 #include <bough/transport/detail/shared_join.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
 #include <bough/transport/detail/shared_segment.hpp>
 #include <bough/transport/detail/shared_sleep.hpp>
+#include <bough/transport/join_room.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -45,15 +46,18 @@ public:
     // The same without exceptions: empty, and `result` says why, as that of shared_memory::join.
     template <WireUp W>
     static std::optional<common_memory> join(W& wire, status& result, const common_memory_options& options = {}) {
-        status refused;
-        if (options.bytes < 1 || options.bytes > std::uint64_t{1} << 40)
-            refused = invalid_argument("bytes: must be 1 to 2^40");
-        detail::segment_layout layout{.ranks = wire.size(), .slots = 1, .area_bytes = 256, .heap_bytes = 0};
-        if (wire.rank() == 0 && !refused) layout.heap_bytes = options.bytes;
-        detail::shared_join joined(wire.rank(), layout, 0, false, options.join_timeout_ns);
-        result = joined.run(wire, refused);
-        if (result) return std::nullopt;
-        std::optional<common_memory> made(common_memory(std::move(joined), wire.rank(), wire.size(), result));
+        std::optional<common_memory> made;
+        join_room room(wire, options.join_timeout_ns);
+        result = room.run([&]() -> status {
+            if (options.bytes < 1 || options.bytes > std::uint64_t{1} << 40)
+                return invalid_argument("bytes: must be 1 to 2^40");
+            detail::segment_layout layout{.ranks = wire.size(), .slots = 1, .area_bytes = 256, .heap_bytes = 0};
+            if (wire.rank() == 0) layout.heap_bytes = options.bytes;
+            detail::shared_join joined(wire.rank(), layout, 0, false);
+            status well = joined.run(room);
+            if (!well) made.emplace(common_memory(std::move(joined), wire.rank(), wire.size(), well));
+            return well;
+        });
         if (result) made.reset();
         return made;
     }

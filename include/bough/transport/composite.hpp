@@ -18,7 +18,7 @@
 // Waiting     with peers on both sides it naps in one, for an eighth of the time that it has waited (20 us to 1 ms),
 //             and looks at both
 // Refinements InPlaceTransport if one of the two is: what comes by the other is read at `data` if it is there, else
-//             taken. WaitableTransport if one of the two is
+//             taken. WaitableTransport, GatheringTransport if one of the two is
 // Handles     an inner transport's handles must be below 2^61 (addresses are); two bits say where an arrival is
 // Memory      8 bytes a rank, and the groups; nothing is allocated after construction
 #ifndef BOUGH_TRANSPORT_COMPOSITE_HPP
@@ -42,6 +42,7 @@ template <Transport Inside, Transport Between>
 class composite {
     static constexpr bool in_place = InPlaceTransport<Inside> || InPlaceTransport<Between>;
     static constexpr bool waitable = WaitableTransport<Inside> || WaitableTransport<Between>;
+    static constexpr bool gathers = GatheringTransport<Inside> || GatheringTransport<Between>;
     template <class T>
     static constexpr bool knows_forks = requires(const T& t) {
         t.forked();
@@ -98,6 +99,8 @@ public:
         return between_.use().post_send(to, tag, bytes, id);
     }
     std::size_t poll(std::span<event> events) {
+        if constexpr (knows_forks<Inside> != knows_forks<Between>)
+            if (forked()) return 0; // else either says so itself
         inside_first_ = !inside_first_;
         std::size_t found = inside_first_ ? poll_inside(events) : poll_between(events);
         events = events.subspan(found);
@@ -116,6 +119,24 @@ public:
     errc cancel(std::uint64_t id) {
         const errc answer = inside_.use().cancel(id);
         return answer == errc::ok ? answer : between_.use().cancel(id);
+    }
+    void flush() requires gathers {
+        if constexpr (GatheringTransport<Inside>) inside_.end.flush();
+        if constexpr (GatheringTransport<Between>) between_.end.flush();
+    }
+    bool unsent() const noexcept requires gathers {
+        bool some = false;
+        if constexpr (GatheringTransport<Inside>) some = some || inside_.end.unsent();
+        if constexpr (GatheringTransport<Between>) some = some || between_.end.unsent();
+        return some;
+    }
+    std::uint64_t accepted(rank_t to) const noexcept requires gathers {
+        if (const rank_t place = place_[to]; place != no_rank) return accepted_by(inside_.end, place);
+        return accepted_by(between_.end, to);
+    }
+    std::uint64_t handed_over(rank_t to) noexcept requires gathers {
+        if (const rank_t place = place_[to]; place != no_rank) return handed_over_by(inside_.end, place);
+        return handed_over_by(between_.end, to);
     }
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires waitable {
         if (!between_.used) return wait_at(inside_.end, idle, deadline_ns);
@@ -180,6 +201,21 @@ private:
             return end.claim(handle >> 2);
         else
             return (handle & 2) != 0;
+    }
+    // One that does not gather has nothing left.
+    template <class T>
+    static std::uint64_t accepted_by(const T& end, rank_t to) noexcept {
+        if constexpr (GatheringTransport<T>)
+            return end.accepted(to);
+        else
+            return 0;
+    }
+    template <class T>
+    static std::uint64_t handed_over_by(T& end, rank_t to) noexcept {
+        if constexpr (GatheringTransport<T>)
+            return end.handed_over(to);
+        else
+            return 0;
     }
     template <class T>
     static void wait_at(T& end, std::uint32_t idle, std::uint64_t deadline_ns) {

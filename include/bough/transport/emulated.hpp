@@ -21,7 +21,7 @@
 // so it is the same in every run. The clock of a link starts when this rank looks, which it does whenever it is polled
 // and, if asleep or busy, meanwhile. In the slow windows of `slow` a link moves at a fraction of its bandwidth.
 //
-// All else is the inner transport's: T1 to T10, InPlaceTransport where it is one, the bounds of what is under way.
+// All else is the inner transport's: T1 to T11, InPlaceTransport where it is one, the bounds of what is under way.
 // Time    a send, a receive: O(log h) beside the inner transport's, h being the arrivals that are held back
 // Memory  56 bytes a peer, and an event for each arrival held back, which are no more than the inner transport has room for
 #ifndef BOUGH_TRANSPORT_EMULATED_HPP
@@ -162,6 +162,8 @@ public:
         return result;
     }
     std::size_t poll(std::span<event> events) {
+        if constexpr (requires { inner_.forked(); })
+            if (inner_.forked()) return 0; // what is held back is the parent's
         std::size_t found = 0;
         const auto pass_on = [&] {
             const std::size_t count = std::min(events.size() - found, passed_.size());

@@ -20,9 +20,10 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/error.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/transport/detail/bell.hpp>
-#include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/ring.hpp>
 #include <bough/transport/detail/slots.hpp>
 
@@ -34,6 +35,7 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -59,9 +61,10 @@ public:
     // The transport of one rank; to be used by one thread at a time. Each rank's may be taken once.
     endpoint connect(rank_t rank);
 
-    // May be called again: every run has a group of its own. Runs f(transport) on one thread per rank and waits for all. If
-    // ranks throw, the exception of the one whose end was gone first is rethrown here: the others learn that it is gone,
-    // and their operations end with peer_dead.
+    // May be called again: every run has a group of its own. Runs f(transport) on one thread per
+    // rank and waits for all. If ranks throw, the exception of the one whose end was gone first is
+    // rethrown here: the others learn that it is gone, and their operations end with peer_dead.
+    // Without memory for a thread it throws error, no_resources.
     template <class F>
     void run(F&& f);
 
@@ -101,7 +104,7 @@ public:
     endpoint(endpoint&&) = default;
     endpoint& operator=(endpoint&&) = delete;
     ~endpoint() {
-        if (!world_) return;
+        if (!world_ || forked()) return; // a child rings no bell of its parent's
         const std::uint32_t order = world_->leaving.fetch_add(1, std::memory_order_relaxed) + 1;
         for (detail::ring* ring : open_) ring->cancel_all(world_->ranks[ring->to].gone);
         // Nobody reads this rank's memory from here on.
@@ -276,6 +279,9 @@ inline in_process::endpoint in_process::connect(rank_t rank) {
 template <class F>
 void in_process::run(F&& f) {
     if (shared_->ranks[0].taken.load()) shared_ = std::make_shared<world>(size(), shared_->options);
+#if BOUGH_HAS_EXCEPTIONS
+    std::vector<std::exception_ptr> thrown(size()); // outlives the threads, which write into it
+#endif
     // Joins what has started, also if a thread cannot be made: the ends that are left then go first, and are seen as gone.
     struct joined {
         std::vector<std::thread> threads;
@@ -290,7 +296,6 @@ void in_process::run(F&& f) {
     for (rank_t r = 0; r != size(); ++r) ends.push_back(connect(r));
     threads.reserve(size());
 #if BOUGH_HAS_EXCEPTIONS
-    std::vector<std::exception_ptr> thrown(size());
     const auto body = [&](endpoint end) {
         const rank_t rank = end.rank();
         try {
@@ -302,7 +307,18 @@ void in_process::run(F&& f) {
 #else
     const auto body = [&](endpoint end) { f(std::move(end)); };
 #endif
-    for (endpoint& end : ends) threads.emplace_back(body, std::move(end));
+    const auto start = [&] {
+        for (endpoint& end : ends) threads.emplace_back(body, std::move(end));
+    };
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+        start();
+    } catch (...) { // the system refuses a thread, or there is no memory for one
+        throw error({.code = errc::no_resources, .argument = "in_process: a thread for each rank"});
+    }
+#else
+    start();
+#endif
     for (std::thread& t : threads) t.join();
 #if BOUGH_HAS_EXCEPTIONS
     std::exception_ptr first;

@@ -8,7 +8,8 @@
 //   }
 //   MPI_Finalize();
 //
-// Each transport has a duplicate of the communicator to itself, so that its messages never meet the program's own. A
+// Each transport has a duplicate of the communicator to itself, so that its messages never meet the program's own. It is
+// given back when all its ranks have ended theirs, at the next transport that is made or ends, or in MPI_Finalize. A
 // message travels as one frame, envelope and payload together, if the payload has at most `eager_bytes`. A longer one is
 // announced by its envelope; its payload goes from the sender's memory straight to where take() wants it. MPI buffers
 // without a bound that a program could name, so credits keep at most `window` messages of each rank on their way.
@@ -18,11 +19,15 @@
 // (calls return their errors here). A payload that is under way cannot be taken back (T9): cancel, and the loss of its
 // receiver, wait until MPI says that it is over, which a receiver that is stopped in the middle keeps away.
 //
-// Threads: calls come from one thread at a time: MPI_THREAD_FUNNELED in the main thread, else MPI_THREAD_SERIALIZED.
+// Threads: calls come from one thread at a time: MPI_THREAD_FUNNELED in the main thread, else MPI_THREAD_SERIALIZED. With
+// MPI_THREAD_MULTIPLE each thread may have transports of its own.
 #ifndef BOUGH_TRANSPORT_MPI_HPP
 #define BOUGH_TRANSPORT_MPI_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/status.hpp>
+#include <bough/error.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/detail/measured_costs.hpp>
 #include <bough/transport/mpi_endpoint.hpp>
@@ -32,16 +37,30 @@
 #include <cstdint>
 #include <memory>
 #include <mpi.h>
+#include <optional>
 #include <span>
+#include <string>
 #include <thread>
+#include <utility>
 
 namespace bough {
 
 class mpi {
 public:
-    // Collective over `of`. Pre: MPI is initialised, and is finalised after this transport has gone.
-    explicit mpi(MPI_Comm of, const mpi_options& options = {})
-        : s_(std::make_unique<detail::mpi_endpoint>(of, options)) {}
+    // Collective over `of`. Pre: MPI is initialised, and is finalised after this transport has gone. Throws bough::error
+    // with what join() says, and with the words of MPI. While it is made, MPI's errors of `of` are returned, not fatal.
+    explicit mpi(MPI_Comm of, const mpi_options& options = {}) : s_(opened(of, options)) {}
+
+    // The same without exceptions: empty, and `result` says why. no_resources: MPI refuses a communicator;
+    // invalid_argument: options that break a rule. If one rank has an error, all have: peer_aborted with its cause.
+    static std::optional<mpi> join(MPI_Comm of, const mpi_options& options, status& result) {
+        std::optional<mpi> made;
+        std::string text;
+        auto end = std::make_unique<detail::mpi_endpoint>();
+        result = end->open(of, options, text);
+        if (!result) made.emplace(mpi(std::move(end)));
+        return made;
+    }
     mpi(mpi&&) = default;
     mpi& operator=(mpi&&) = delete;
     ~mpi() {
@@ -59,22 +78,32 @@ public:
     static constexpr double switch_ns() noexcept { return detail::mpi_costs.switch_ns; }
     bool forked() const noexcept { return detail::forks() != s_->forks; }
 
+    // In the child of a fork MPI is not called: what is of it is the parent's.
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        return s_->post_send(to, tag, bytes, id);
+        return forked() ? posted::failed : s_->post_send(to, tag, bytes, id);
     }
-    std::size_t poll(std::span<event> events) { return s_->poll(events); }
+    std::size_t poll(std::span<event> events) { return forked() ? 0 : s_->poll(events); }
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        return s_->take(handle, into, id);
+        return forked() ? posted::failed : s_->take(handle, into, id);
     }
     // A long message has to be taken.
-    bool claim(std::uint64_t handle) const noexcept { return s_->claim(handle); }
-    void release(std::uint64_t handle) { s_->release(handle); }
-    errc cancel(std::uint64_t id) { return s_->cancel(id); }
+    bool claim(std::uint64_t handle) const noexcept { return !forked() && s_->claim(handle); }
+    void release(std::uint64_t handle) {
+        if (!forked()) s_->release(handle);
+    }
+    errc cancel(std::uint64_t id) { return forked() ? errc::forked_child : s_->cancel(id); }
+    // MPI may have to be called again before a frame can leave. Frames are counted, all of this rank's together.
+    void flush() {
+        if (!forked()) s_->flush();
+    }
+    bool unsent() const noexcept { return !forked() && s_->unsent(); }
+    std::uint64_t accepted(rank_t) const noexcept { return s_->accepted(); }
+    std::uint64_t handed_over(rank_t to) noexcept { return s_->handed_over(to); }
 
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     void wait(std::uint32_t idle, std::uint64_t) const {
         constexpr std::uint32_t yields = 20'000; // some milliseconds; each poll has asked MPI too
-        if (idle < s_->spins) return;
+        if (idle < s_->spins || forked()) return;
         if (idle < s_->spins + yields)
             std::this_thread::yield();
         else
@@ -82,10 +111,23 @@ public:
     }
 
 private:
+    explicit mpi(std::unique_ptr<detail::mpi_endpoint> end) noexcept : s_(std::move(end)) {}
+    static std::unique_ptr<detail::mpi_endpoint> opened(MPI_Comm of, const mpi_options& options) {
+        std::string text;
+        auto end = std::make_unique<detail::mpi_endpoint>();
+        const status bad = end->open(of, options, text);
+#if BOUGH_HAS_EXCEPTIONS
+        if (bad) throw error(bad, text);
+#else
+        detail::throw_if(bad);
+#endif
+        return end;
+    }
+
     std::unique_ptr<detail::mpi_endpoint> s_;
 };
 
-static_assert(InPlaceTransport<mpi> && WaitableTransport<mpi>);
+static_assert(InPlaceTransport<mpi> && WaitableTransport<mpi> && GatheringTransport<mpi>);
 
 } // namespace bough
 

@@ -5,10 +5,11 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
-#include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/forks.hpp>
+#include <bough/os/forks.hpp>
+#include <bough/os/mpi_comm.hpp>
+#include <bough/transport/join_room.hpp>
 #include <bough/transport/mpi_frames.hpp>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <mpi.h>
 #include <span>
+#include <string>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -42,6 +44,7 @@ class mpi_endpoint {
         std::uint32_t used = 0, told = 0;  // messages of it that are used up, and how many of them it knows of
         std::uint32_t announced = 0;       // long messages to it
         bool left = false, reported = false;
+        bool parted = false; // it has said so
     };
     struct arrival {
         frame head{};
@@ -76,30 +79,35 @@ class mpi_endpoint {
     };
 
 public:
-    mpi_endpoint(MPI_Comm of, const mpi_options& o) : options(o), outgoing(0) {
-        BOUGH_EXPECTS(o.window >= 1 && o.window <= 4096, "window: must be 1 to 4096");
-        BOUGH_EXPECTS(o.eager_bytes <= 1u << 20, "eager_bytes: at most 1 MiB");
-        MPI_Comm_dup(of, &comm);
-        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-        int me = 0, all = 1, here = 1, place = 0;
-        MPI_Comm_rank(comm, &me);
-        MPI_Comm_size(comm, &all);
-        MPI_Comm node;
-        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-        MPI_Comm_size(node, &here);
-        MPI_Comm_rank(node, &place);
-        MPI_Comm_free(&node);
+    mpi_endpoint() : outgoing(0) {}
+
+    // Collective over `of`; ok on all ranks, or an error on all. `text`: what MPI says of it on this rank.
+    status open(MPI_Comm of, const mpi_options& o, std::string& text) {
+        mpi_parting::give_back();
+        mpi_comm_errors quiet(of);
+        status well;
+        for (int tries = 0; tries != 2; ++tries) {
+            text.clear();
+            well = mpi_agree(of, duplicate(of, o, text));
+            if (!well) break;
+            if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm); // on all ranks that have one
+            // There may be no more communicators because peers of transports that have ended are late to say so.
+            if (tries == 0) mpi_parting::give_back(1'000'000'000);
+        }
+        if (well) return well;
+        const long online = ::sysconf(_SC_NPROCESSORS_ONLN); // of the node, not of this process alone
+        int here = 1, place = 0;
+        well = mpi_agree(comm, mpi_neighbours(comm, here, place, text));
+        if (well) return MPI_Comm_free(&comm), well;
+        cores = place == 0 ? static_cast<std::uint32_t>(std::max(online, 1l)) : 0;
+        oversubscribed = here > online;
         std::uint32_t least[2] = {o.window, o.eager_bytes};
         MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT32_T, MPI_MIN, comm);
         options = {least[0], least[1]};
-        const long online = ::sysconf(_SC_NPROCESSORS_ONLN); // of the node, not of this process alone
-        cores = place == 0 ? static_cast<std::uint32_t>(std::max(online, 1l)) : 0;
         MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_UINT32_T, MPI_SUM, comm);
-        oversubscribed = here > online;
         spins = oversubscribed ? 1 : 200;
-        rank = static_cast<rank_t>(me);
-        peers.resize(static_cast<std::size_t>(all));
         outgoing = mpi_outgoing(options.eager_bytes);
+        return {};
     }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
@@ -188,11 +196,25 @@ public:
         return errc::invalid_argument;
     }
 
+    // What MPI has not sent may wait for this rank to call it.
+    void flush() {
+        if (!outgoing.all_sent()) outgoing.reclaim();
+    }
+    bool unsent() const {
+        return !outgoing.all_sent() &&
+               outgoing.is_flying_to([this](int to) { return !peers[static_cast<rank_t>(to)].left; });
+    }
+    std::uint64_t accepted() const noexcept { return outgoing.sent(); }
+    std::uint64_t handed_over(rank_t to) const noexcept {
+        return peers[to].left ? outgoing.sent() : outgoing.sent_to(static_cast<int>(to));
+    }
+
     // Says goodbye. What cannot be taken back ends first, if that takes no longer than a second.
     void leave() {
+        if (detail::forks() != forks) return; // MPI is its parent's
         int over = 0;
         MPI_Finalized(&over);
-        if (over != 0 || detail::forks() != forks) return; // MPI is gone, or it is not this process's
+        if (over != 0) return; // MPI is gone
         const std::uint64_t last_ns = deadline_after(steady_now_ns(), 1'000'000'000);
         for (long_send& s : sends) s.taken_back |= s.request == MPI_REQUEST_NULL;
         const auto under_way = [this] {
@@ -206,14 +228,16 @@ public:
                 if (events[i].what == event::kind::arrived) release(events[i].id);
             if (found == 0) std::this_thread::yield();
         }
+        bool is_clean = !under_way();
         for (std::size_t i = takes.size(); i-- != 0;) give_up(i, errc::peer_dead);
         int expected = 0;
         for (rank_t r = 0; r != peers.size(); ++r) {
             if (r == rank) continue;
             expected += !peers[r].left;
-            outgoing.send(comm, static_cast<int>(r), {.kind = frame::bye}, {});
+            is_clean = outgoing.send(comm, static_cast<int>(r), {.kind = frame::bye}, {}) && is_clean &&
+                       (!peers[r].left || peers[r].parted);
         }
-        mpi_parting::add({comm, std::move(outgoing), sizeof(frame) + options.eager_bytes, expected});
+        mpi_parting::add({comm, std::move(outgoing), sizeof(frame) + options.eager_bytes, expected, is_clean});
     }
 
     bool claim(std::uint64_t handle) const noexcept { return arrivals[handle]->head.kind == frame::message; }
@@ -224,6 +248,30 @@ public:
     std::vector<peer> peers;
 
 private:
+    // --- the communicator ---
+
+    // What this rank alone can see of what it needs.
+    status duplicate(MPI_Comm of, const mpi_options& o, std::string& text) {
+        if (o.window < 1 || o.window > 4096) return refused(invalid_argument("window: must be 1 to 4096"), of);
+        if (o.eager_bytes > 1u << 20) return refused(invalid_argument("eager_bytes: at most 1 MiB"), of);
+        const int code = MPI_Comm_dup(of, &comm);
+        if (code != MPI_SUCCESS) {
+            comm = MPI_COMM_NULL;
+            text = mpi_text("MPI_Comm_dup", code);
+            return {.code = errc::no_resources};
+        }
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        int me = 0, all = 1;
+        MPI_Comm_rank(comm, &me);
+        MPI_Comm_size(comm, &all);
+        rank = static_cast<rank_t>(me);
+        return attempted([&] { return peers.resize(static_cast<std::size_t>(all)), status{}; });
+    }
+    // The others have begun to duplicate it.
+    status refused(const status& why, MPI_Comm of) {
+        if (MPI_Comm_dup(of, &comm) != MPI_SUCCESS) comm = MPI_COMM_NULL;
+        return why;
+    }
     // --- frames ---
 
     bool say(rank_t to, frame head, std::span<const std::byte> payload) {
@@ -296,7 +344,10 @@ private:
             sends.erase(mine);
             break;
         case frame::none: no_payload(from, head.number); break;
-        case frame::bye: lose(from); break;
+        case frame::bye:
+            peers[from].parted = true;
+            lose(from);
+            break;
         default: break;
         }
         return false;

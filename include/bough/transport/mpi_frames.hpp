@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 // The frames that bough::mpi sends, the memory they are sent from, and what is left of a rank that has ended: its
-// communicator is given back when MPI ends, because only then everything that was sent to it has come.
+// communicator, which is given back when everything that was sent to it has come.
 #ifndef BOUGH_TRANSPORT_MPI_FRAMES_HPP
 #define BOUGH_TRANSPORT_MPI_FRAMES_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/os/clock.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mpi.h>
+#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
@@ -83,11 +86,13 @@ public:
 
     // False: MPI says no.
     bool send(MPI_Comm comm, int to, const mpi_frame& frame, std::span<const std::byte> payload) {
-        reclaim();
+        if (free_.empty()) reclaim();
         std::unique_ptr<std::byte[]> memory;
         if (free_.empty()) {
             memory = std::make_unique<std::byte[]>(sizeof(mpi_frame) + longest_);
-            free_.reserve(++made_);
+            free_.reserve(made_ + 1); // before MPI has the memory
+            flying_.reserve(made_ + 1);
+            ++made_;
         } else {
             memory = std::move(free_.back());
             free_.pop_back();
@@ -99,30 +104,52 @@ public:
         const bool good = MPI_Isend(memory.get(), static_cast<int>(sizeof frame + payload.size()), MPI_BYTE, to,
                                     mpi_frame_tag, comm, &request) == MPI_SUCCESS &&
                           MPI_Test(&request, &sent, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        ++sent_;
         if (sent != 0 || !good)
             free_.push_back(std::move(memory));
         else
-            flying_.emplace_back(request, std::move(memory));
+            flying_.push_back({request, std::move(memory), to, sent_});
         return good;
     }
+    // Of those that MPI has sent by now the memory is free; asking moves the others on.
     void reclaim() {
-        int sent = 1;
-        while (!flying_.empty() && MPI_Test(&flying_.front().first, &sent, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-               sent != 0) {
-            free_.push_back(std::move(flying_.front().second));
-            flying_.erase(flying_.begin());
-        }
+        std::erase_if(flying_, [this](flight& f) {
+            int sent = 0;
+            if (MPI_Test(&f.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS || sent == 0) return false;
+            free_.push_back(std::move(f.memory));
+            return true;
+        });
     }
     bool all_sent() const noexcept { return flying_.empty(); }
+    // Frames so far, and how many of them, from the first on, need nothing more to reach this rank.
+    std::uint64_t sent() const noexcept { return sent_; }
+    std::uint64_t sent_to(int to) const noexcept {
+        for (const flight& f : flying_)
+            if (f.to == to) return f.number - 1;
+        return sent_;
+    }
+    template <class F>
+    bool is_flying_to(const F& one_of) const {
+        return std::any_of(flying_.begin(), flying_.end(), [&](const flight& f) { return one_of(f.to); });
+    }
 
 private:
     std::size_t longest_, made_ = 0;
     std::vector<std::unique_ptr<std::byte[]>> free_;
-    std::vector<std::pair<MPI_Request, std::unique_ptr<std::byte[]>>> flying_;
+    struct flight {
+        MPI_Request request;
+        std::unique_ptr<std::byte[]> memory;
+        int to;
+        std::uint64_t number; // of the frame
+    };
+    std::vector<flight> flying_;
+    std::uint64_t sent_ = 0;
 };
 
-// The communicators of transports that have ended. MPI_Finalize calls the attribute of MPI_COMM_SELF first, while
-// everything still works: there each hears its peers' last words and is given back.
+// The communicators of transports that have ended. Each is given back when all its peers have said bye: nothing more can
+// come. MPI_Comm_free need not wait for anybody then. That is looked at whenever a transport is made or ends, and, for
+// what is left, when MPI_Finalize calls the attribute of MPI_COMM_SELF, while everything still works.
+// Any thread may call this, as far as MPI lets it.
 class mpi_parting {
 public:
     struct remains {
@@ -130,18 +157,49 @@ public:
         mpi_outgoing outgoing;
         std::size_t longest; // frame
         int expected;        // peers that have not said bye
+        bool is_clean;       // and will have sent nothing else then
     };
 
     static void add(remains what) {
         static const bool hooked = hook();
         (void)hooked;
-        all().push_back(std::move(what));
+        {
+            const std::lock_guard held(list().lock);
+            list().all.push_back(std::move(what));
+        }
+        give_back();
+    }
+    // Gives back what can be, for at most `patience_ns`. `at_end`: also where something else may still come.
+    static void give_back(std::uint64_t patience_ns = 0, bool at_end = false) {
+        const std::uint64_t last_ns = deadline_after(steady_now_ns(), patience_ns);
+        std::vector<remains> mine; // other threads look at other ones
+        {
+            const std::lock_guard held(list().lock);
+            mine.swap(list().all);
+        }
+        for (;;) {
+            std::erase_if(mine, [at_end](remains& r) {
+                hear(r);
+                if (r.expected != 0 || !r.outgoing.all_sent() || !(r.is_clean || at_end)) return false;
+                MPI_Comm_free(&r.comm);
+                return true;
+            });
+            const auto may_end = [at_end](const remains& r) { return r.is_clean || at_end; };
+            if (std::none_of(mine.begin(), mine.end(), may_end) || steady_now_ns() >= last_ns) break;
+            std::this_thread::yield();
+        }
+        const std::lock_guard held(list().lock);
+        for (remains& r : mine) list().all.push_back(std::move(r));
     }
 
 private:
-    static std::vector<remains>& all() {
-        static std::vector<remains> list;
-        return list;
+    struct shared_list {
+        std::mutex lock;
+        std::vector<remains> all;
+    };
+    static shared_list& list() {
+        static shared_list& one = *new shared_list; // MPI may be finalised after static objects are gone
+        return one;
     }
     static bool hook() {
         int key = MPI_KEYVAL_INVALID;
@@ -150,28 +208,25 @@ private:
                MPI_Comm_free_keyval(&key) == MPI_SUCCESS;
     }
     static int at_finalize(MPI_Comm, int, void*, void*) {
-        const std::uint64_t last_ns =
-            steady_now_ns() + 1'000'000'000; // a peer that never says bye is none of our making
-        for (remains& r : all()) {
-            std::vector<std::byte> frame(r.longest);
-            while ((r.expected != 0 || !r.outgoing.all_sent()) && steady_now_ns() < last_ns)
-                if (!hear(r, frame)) std::this_thread::yield();
-            if (r.expected == 0) MPI_Comm_free(&r.comm);
-        }
+        give_back(1'000'000'000, true); // a peer that never says bye is none of our making
         return MPI_SUCCESS;
     }
-    static bool hear(remains& r, std::vector<std::byte>& frame) {
+    // All frames that have come.
+    static void hear(remains& r) {
         r.outgoing.reclaim();
-        MPI_Message message;
-        int found = 0;
-        if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, r.comm, &found, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            r.expected = 0;
-        if (found == 0) return false;
-        MPI_Mrecv(frame.data(), static_cast<int>(frame.size()), MPI_BYTE, &message, MPI_STATUS_IGNORE);
-        mpi_frame head;
-        std::memcpy(&head, frame.data(), sizeof head);
-        r.expected -= head.kind == mpi_frame::bye;
-        return true;
+        std::vector<std::byte> frame;
+        for (;;) {
+            MPI_Message message;
+            int found = 0;
+            if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, r.comm, &found, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                r.is_clean = false, r.expected = 0;
+            if (found == 0) return;
+            frame.resize(r.longest);
+            MPI_Mrecv(frame.data(), static_cast<int>(frame.size()), MPI_BYTE, &message, MPI_STATUS_IGNORE);
+            mpi_frame head;
+            std::memcpy(&head, frame.data(), sizeof head);
+            r.expected -= head.kind == mpi_frame::bye;
+        }
     }
 };
 

@@ -39,7 +39,7 @@ namespace bough {
 // How blocks are counted and given back.
 struct credited_blocks {
     using counter = std::uint32_t;
-    static constexpr std::uint32_t version = 1;
+    static constexpr std::uint32_t version = 3;
     // A credit is due when so many blocks are used up, of `blocks`.
     static constexpr std::uint32_t batch(std::uint32_t blocks) noexcept { return blocks < 2 ? 1 : blocks / 2; }
     static constexpr bool in_need = true; // and when the sender must be out of blocks
@@ -50,7 +50,7 @@ struct credited_blocks {
 // pair of ranks all messages are of the same call: the same plan, so the same root and degree. Others are refused: `failed`.
 struct notified_blocks {
     using counter = std::uint8_t;
-    static constexpr std::uint32_t version = 2;
+    static constexpr std::uint32_t version = 4;
     static constexpr std::uint32_t batch(std::uint32_t blocks) noexcept { return blocks; }
     static constexpr bool in_need = false;
     static constexpr bool one_call = true;

@@ -162,8 +162,8 @@ struct alignas(64) one_sided_lane {
     std::uint64_t want_due = 0, want_flying = 0, stop_due = 0, stop_flying = 0;
     struct only_call { // of notified_blocks
         std::uint16_t plan = 0;
-        rank_t root = 0;
-        std::uint8_t kind = 0;
+        std::uint8_t root = 0, kind = 0;
+        bool known = false;
     } call;
     std::unique_ptr<one_sided_outgoing[]> outgoing; // by block, when I have said hello
     std::unique_ptr<one_sided_incoming[]> incoming; // when the peer has

@@ -171,7 +171,7 @@ struct one_sided_layout {
     constexpr std::uint64_t bytes() const noexcept { return lines(greeting_of(ranks)) + lane_bytes() * (ranks - 1); }
     // Not 0, and equal for ranks that understand each other.
     constexpr std::uint64_t greeting(std::uint32_t protocol) const noexcept {
-        std::uint64_t h = mixed_in(0x626f'7567'6831'0003u, make_word(protocol, ranks));
+        std::uint64_t h = mixed_in(0x626f'7567'6831'0004u, make_word(protocol, ranks));
         h = mixed_in(h, make_word(blocks, block_bytes));
         return mixed_in(h, piece_bytes) | 1;
     }

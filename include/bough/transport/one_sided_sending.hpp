@@ -26,11 +26,11 @@ protected:
         l.open |= std::uint64_t{1} << i;
         this->make_busy(l);
     }
-    // What has no plan is no message of a call: it tells of an end.
+    // What has no signature is no message of a call: it tells of an end.
     static bool is_of_one_call(lane& l, const envelope& tag) noexcept {
-        if (tag.plan == 0) return true;
-        if (l.call.plan == 0) l.call = {.plan = tag.plan, .root = tag.signature.root, .kind = tag.signature.kind};
-        return l.call.plan == tag.plan && l.call.root == tag.signature.root && l.call.kind == tag.signature.kind;
+        if (tag.digest.hash == 0) return true;
+        if (!l.call.known) l.call = {tag.digest.plan, tag.root, tag.kind, true};
+        return l.call.plan == tag.digest.plan && l.call.root == tag.root && l.call.kind == tag.kind;
     }
     BOUGH_COLD bool greet(lane& l) {
         if (l.outgoing == nullptr && !this->open_out(l)) return this->broken(l, errc::no_resources), false;

@@ -11,8 +11,8 @@
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/remote_words.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/transport/detail/exposed.hpp>
-#include <bough/transport/detail/forks.hpp>
 #include <bough/transport/detail/slots.hpp>
 
 #include <atomic>

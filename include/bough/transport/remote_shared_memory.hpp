@@ -22,13 +22,14 @@
 #include <bough/error.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/forks.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/transport/detail/lifeline.hpp>
 #include <bough/transport/detail/measured_costs.hpp>
 #include <bough/transport/detail/shared_join.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
 #include <bough/transport/detail/shared_segment.hpp>
 #include <bough/transport/detail/shared_sleep.hpp>
+#include <bough/transport/join_room.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -65,22 +66,24 @@ public:
     template <WireUp W>
     static std::optional<shared_memory_regions> join(W& wire, status& result,
                                                      const shared_memory_regions_options& options = {}) {
-        status refused;
-        if (options.region_bytes > std::uint64_t{1} << 46) refused = invalid_argument("region_bytes: at most 64 TiB");
-        const std::uint64_t bytes = refused ? 64 : (options.region_bytes + 63) / 64 * 64;
-        const detail::segment_layout layout{
-            .ranks = wire.size(), .slots = 1, .area_bytes = 0, .heap_bytes = bytes, .sparse_heap = options.sparse};
-        detail::shared_join joined(wire.rank(), layout, options.cores, false, options.join_timeout_ns);
-        joined.too_much = "region_bytes: there is not so much memory";
-        result = joined.run(wire, refused);
-        for (rank_t r = 0; r != wire.size() && !result; ++r)
-            if (r != wire.rank() && joined.peers[r].layout.heap_bytes != bytes) {
-                result = invalid_argument("region_bytes: must be equal on all ranks");
-                result.peer = r;
-            }
-        if (result) return std::nullopt;
-        std::optional<shared_memory_regions> made(
-            shared_memory_regions(std::move(joined), wire.rank(), layout, result));
+        std::optional<shared_memory_regions> made;
+        join_room room(wire, options.join_timeout_ns);
+        result = room.run([&]() -> status {
+            if (options.region_bytes > std::uint64_t{1} << 46) return invalid_argument("region_bytes: at most 64 TiB");
+            const std::uint64_t bytes = (options.region_bytes + 63) / 64 * 64;
+            const detail::segment_layout layout{
+                .ranks = wire.size(), .slots = 1, .area_bytes = 0, .heap_bytes = bytes, .sparse_heap = options.sparse};
+            detail::shared_join joined(wire.rank(), layout, options.cores, false);
+            joined.too_much = "region_bytes: there is not so much memory";
+            status well = joined.run(room);
+            for (rank_t r = 0; r != wire.size() && !well; ++r)
+                if (r != wire.rank() && joined.peers[r].layout.heap_bytes != bytes) {
+                    well = invalid_argument("region_bytes: must be equal on all ranks");
+                    well.peer = r;
+                }
+            if (!well) made.emplace(shared_memory_regions(std::move(joined), wire.rank(), layout, well));
+            return well;
+        });
         if (result) made.reset();
         return made;
     }

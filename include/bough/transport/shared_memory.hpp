@@ -26,7 +26,7 @@
 #include <bough/core/contract.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/forks.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/transport/detail/lifeline.hpp>
 #include <bough/transport/detail/measured_costs.hpp>
 #include <bough/transport/detail/shared_join.hpp>
@@ -35,6 +35,7 @@
 #include <bough/transport/detail/shared_receiver.hpp>
 #include <bough/transport/detail/shared_sender.hpp>
 #include <bough/transport/detail/shared_sleep.hpp>
+#include <bough/transport/join_room.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -439,13 +440,16 @@ inline detail::segment_layout shared_memory::layout_of(rank_t ranks, const share
 
 template <WireUp W>
 std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {
-    const status refused = check(options); // the others are told
-    const detail::segment_layout layout = layout_of(wire.size(), refused ? shared_memory_options{} : options);
-    detail::shared_join joined(wire.rank(), layout, options.cores, options.direct_reads, options.join_timeout_ns);
-    result = joined.run(wire, refused);
-    if (result) return std::nullopt;
-    std::optional<shared_memory> made(
-        shared_memory(std::move(joined), wire.rank(), layout, options.eager_bytes, result));
+    std::optional<shared_memory> made;
+    join_room room(wire, options.join_timeout_ns);
+    result = room.run([&]() -> status {
+        if (const status bad = check(options)) return bad;
+        const detail::segment_layout layout = layout_of(wire.size(), options);
+        detail::shared_join joined(wire.rank(), layout, options.cores, options.direct_reads);
+        status well = joined.run(room);
+        if (!well) made.emplace(shared_memory(std::move(joined), wire.rank(), layout, options.eager_bytes, well));
+        return well;
+    });
     if (result) made.reset();
     return made;
 }

@@ -10,7 +10,8 @@
 // Ranks of equal cost get it in rank order; of senders that are done at the same time, the one that had the message
 // first serves first. So the tree is the same on all ranks and machines, as long as the costs are.
 // With send costs alone: optimal for the sum of all completion times, and at most 1.5 times the optimum for the last one;
-// mostly equal to it, in the mean within one per cent. Equal costs give an optimal tree.
+// often equal to it, in the mean 1 to 5 per cent above it, the more ranks and different costs the farther
+// (doc/algorithms/heterogeneous_trees.md). Equal costs give an optimal tree.
 // Time O(n log n).
 // Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks of Workstations",
 // ICPP 1998, section 6; Banikazemi, Sampathkumar, Prabhu, Panda, Sadayappan, "Communication Modeling of Heterogeneous

@@ -54,6 +54,7 @@ public:
     bool arm() override {
         if constexpr (has_descriptor) {
             session_->make_way();
+            if (session_->progress()) return false; // what has ended at a look at the clock may let another go on
             return transport().arm();
         } else {
             return false;

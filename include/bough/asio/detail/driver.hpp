@@ -12,6 +12,7 @@
 #include <bough/asio/detail/driven.hpp>
 #include <bough/asio/detail/driver_registry.hpp>
 #include <bough/asio/options.hpp>
+#include <bough/os/asio_config.hpp>
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/detail/config.hpp>

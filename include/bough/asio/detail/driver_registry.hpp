@@ -4,6 +4,8 @@
 #ifndef BOUGH_ASIO_DETAIL_DRIVER_REGISTRY_HPP
 #define BOUGH_ASIO_DETAIL_DRIVER_REGISTRY_HPP
 
+#include <bough/os/asio_config.hpp>
+
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/query.hpp>

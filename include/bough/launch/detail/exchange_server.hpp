@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The launcher's side of exchange: gathers what every rank says, and answers all. It never waits: its owner polls.
 //
-// Once a rank is gone, or breaks the protocol, every exchange that is not complete ends with an error on every rank that
-// is left, and so does every later one.
+// Once a rank is gone, breaks the protocol, or can wait no longer, every exchange that is not complete ends with the same
+// error on every rank that is left, and so does every later one. The error names the rank that is gone, or missing.
 #ifndef BOUGH_LAUNCH_DETAIL_EXCHANGE_SERVER_HPP
 #define BOUGH_LAUNCH_DETAIL_EXCHANGE_SERVER_HPP
 
@@ -135,6 +135,16 @@ private:
         launch_ask ask;
         if (l.in.size() < sizeof ask) return true;
         std::memcpy(&ask, l.in.data(), sizeof ask);
+        if (ask.bytes == launch_ask::late) {
+            l.in.erase(l.in.begin(), l.in.begin() + sizeof ask);
+            if (l.asked && ask.number == number_) { // else its answer is on the way
+                rank_t missing = 0;
+                while (links_[missing].asked) ++missing;
+                fail({.code = errc::deadline, .peer = missing});
+                for (rank_t r = 0; r != size(); ++r) write(r);
+            }
+            return hear(rank);
+        }
         // Nobody asks before its last question has been answered.
         if (l.asked || ask.bytes > most_wire_up_bytes || l.in.size() > sizeof ask + ask.bytes ||
             (!broken_ && ask.number != number_))

@@ -3,6 +3,7 @@
 //
 //   launcher -> rank   hello                       once, at the start
 //   rank -> launcher   ask, then its bytes         one exchange
+//   rank -> launcher   ask, of `late` bytes        it can wait no longer for that exchange
 //   launcher -> rank   answer, then all bytes      the end of it; of a failed one no bytes
 #ifndef BOUGH_LAUNCH_DETAIL_WIRE_HPP
 #define BOUGH_LAUNCH_DETAIL_WIRE_HPP
@@ -31,6 +32,7 @@ struct launch_hello {
     rank_t size = 1;
 };
 struct launch_ask {
+    static constexpr std::uint32_t late = ~std::uint32_t{0};
     std::uint32_t number = 0; // of the exchange, from 1
     std::uint32_t bytes = 0;
 };
@@ -41,7 +43,7 @@ struct launch_answer {
     std::uint32_t mine = 0, theirs = 0; // of call_mismatch: lengths
 };
 
-// A rank's end. Blocks, until the deadline.
+// A rank's end. Blocks, until the deadline; `bytes`: what is left.
 inline errc write_all(int fd, std::span<const std::byte> bytes, std::uint64_t deadline_ns) noexcept {
     while (!bytes.empty()) {
         const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -56,7 +58,7 @@ inline errc write_all(int fd, std::span<const std::byte> bytes, std::uint64_t de
     }
     return errc::ok;
 }
-inline errc read_all(int fd, std::span<std::byte> bytes, std::uint64_t deadline_ns) noexcept {
+inline errc read_on(int fd, std::span<std::byte>& bytes, std::uint64_t deadline_ns) noexcept {
     while (!bytes.empty()) {
         const ssize_t n = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
         if (n > 0) {
@@ -71,6 +73,9 @@ inline errc read_all(int fd, std::span<std::byte> bytes, std::uint64_t deadline_
         }
     }
     return errc::ok;
+}
+inline errc read_all(int fd, std::span<std::byte> bytes, std::uint64_t deadline_ns) noexcept {
+    return read_on(fd, bytes, deadline_ns);
 }
 
 // The WireUp of a rank that a launcher of this machine has started.
@@ -108,8 +113,15 @@ private:
         errc code = write_all(fd_.get(), std::as_bytes(std::span(&ask, 1)), deadline_ns);
         if (code == errc::ok) code = write_all(fd_.get(), mine, deadline_ns);
         launch_answer answer;
+        std::span<std::byte> to_come = std::as_writable_bytes(std::span(&answer, 1));
         if (code != errc::deadline) // where writing failed, the answer may have come before
-            code = read_all(fd_.get(), std::as_writable_bytes(std::span(&answer, 1)), deadline_ns);
+            code = read_on(fd_.get(), to_come, deadline_ns);
+        if (code == errc::deadline) { // the launcher knows which rank is missing
+            const launch_ask late{number_, launch_ask::late};
+            deadline_ns = deadline_after(steady_now_ns(), 1'000'000'000);
+            if (write_all(fd_.get(), std::as_bytes(std::span(&late, 1)), deadline_ns) == errc::ok)
+                code = read_on(fd_.get(), to_come, deadline_ns);
+        }
         if (code != errc::ok) return {.code = code};
         if (answer.number != number_) return {.code = errc::protocol_error};
         if (answer.code != 0)

@@ -147,7 +147,8 @@ private:
         std::uint64_t unrung =
             0; // sends that need not wait for the host: they may follow the end of the instance before
         const auto sends = [&](std::uint32_t i) { return r_.nodes[i].s.verb == verb::send && !r_.nodes[i].notice; };
-        for (std::uint32_t i = 0; i != n; ++i) unrung += !r_.nodes[i].arrival && sends(i) && !behind.test(i, 0) ? 1 : 0;
+        for (std::uint32_t i = 0; i != n; ++i)
+            unrung += !r_.nodes[i].arrival && sends(i) && !behind.test(i, 0) ? 1u : 0u;
         for (std::uint32_t e = 0; e != n; ++e) {
             if (!r_.nodes[e].arrival) continue;
             std::uint64_t freed = unrung;

@@ -88,16 +88,19 @@ public:
 
     // Polls every end once. Sets `moved` if anything happened; false: a rule is broken.
     bool poll_all(bool& moved) {
-        for (rank_t r = 0; r != size(); ++r) {
-            std::array<event, 8> events;
-            const std::size_t room = 1 + mix(++polls_) % events.size();
-            const std::size_t found = at(r).poll(std::span(events).first(room));
-            if (found > room)
-                return fail(transport_rule::poll_returns, r, "poll fills in more events than there is room for");
-            moved |= found != 0;
-            for (std::size_t i = 0; i != found; ++i)
-                if (!handle(r, events[i])) return false;
-        }
+        for (rank_t r = 0; r != size(); ++r)
+            if (!poll_one(r, moved)) return false;
+        return true;
+    }
+    bool poll_one(rank_t r, bool& moved) {
+        std::array<event, 8> events;
+        const std::size_t room = 1 + mix(++polls_) % events.size();
+        const std::size_t found = at(r).poll(std::span(events).first(room));
+        if (found > room)
+            return fail(transport_rule::poll_returns, r, "poll fills in more events than there is room for");
+        moved |= found != 0;
+        for (std::size_t i = 0; i != found; ++i)
+            if (!handle(r, events[i])) return false;
         return true;
     }
 

@@ -55,12 +55,13 @@ public:
         e.operation = static_cast<std::uint32_t>(next());
         e.segment = static_cast<std::uint32_t>(next());
         e.context = static_cast<std::uint16_t>(next());
-        e.plan = static_cast<std::uint16_t>(next());
-        e.signature.count = next();
-        e.signature.root = static_cast<rank_t>(next());
-        e.signature.op = static_cast<std::uint16_t>(next());
-        e.signature.type = static_cast<std::uint8_t>(next());
-        e.signature.kind = static_cast<std::uint8_t>(next());
+        e.kind = static_cast<std::uint8_t>(next());
+        e.root = static_cast<std::uint8_t>(next());
+        e.digest.hash = next();
+        e.digest.op = static_cast<std::uint16_t>(next());
+        e.digest.type = static_cast<std::uint16_t>(next());
+        e.digest.plan = static_cast<std::uint16_t>(next());
+        e.digest.count = static_cast<std::uint16_t>(next());
         return e;
     }
     std::span<const std::byte> payload(const stream& s, std::uint32_t number) const noexcept {

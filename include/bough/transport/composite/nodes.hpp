@@ -15,6 +15,7 @@
 #include <bough/algorithm/groups.hpp>
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/status.hpp>
+#include <bough/transport/join_room.hpp>
 
 #include <algorithm>
 #include <array>
@@ -66,31 +67,30 @@ inline listed_groups groups_of_names(std::span<const std::string_view> names) {
     return listed_groups(std::move(group));
 }
 
-// Collective: one exchange. invalid_argument on the rank whose name is empty or too long, peer_aborted on the others;
-// else what the wire-up says.
+// Collective. invalid_argument on the rank whose name is empty or too long, peer_aborted on the others; else what the
+// wire-up says.
 template <WireUp W>
 status exchange_nodes(W& wire, std::string_view mine, std::uint64_t timeout_ns, listed_groups& groups) {
-    constexpr std::size_t bytes = most_node_name_bytes + 1; // the length of the name, 0: not fit to be one
-    status result;
-    if (mine.empty() || mine.size() > most_node_name_bytes)
-        result = invalid_argument("node: a name has 1 to 248 bytes");
-    std::array<std::byte, bytes> card{};
-    if (!result) {
+    constexpr std::size_t bytes = most_node_name_bytes + 1; // its length before it
+    std::vector<std::byte> all(bytes * wire.size());
+    join_room room(wire, timeout_ns);
+    return room.run([&]() -> status {
+        if (mine.empty() || mine.size() > most_node_name_bytes)
+            return invalid_argument("node: a name has 1 to 248 bytes");
+        std::array<std::byte, bytes> card{};
         card[0] = static_cast<std::byte>(mine.size());
         std::memcpy(card.data() + 1, mine.data(), mine.size());
-    }
-    std::vector<std::byte> all(bytes * wire.size());
-    if (const status bad = wire.exchange(card, all, timeout_ns)) return result ? result : bad;
-    std::vector<std::string_view> names;
-    for (rank_t r = 0; r != wire.size() && !result; ++r) {
-        const std::byte* theirs = all.data() + r * bytes;
-        const auto length = std::to_integer<std::size_t>(theirs[0]);
-        if (length == 0 || length > most_node_name_bytes)
-            result = {.code = errc::peer_aborted, .cause = errc::invalid_argument, .peer = r};
-        names.emplace_back(reinterpret_cast<const char*>(theirs + 1), length);
-    }
-    if (!result) groups = groups_of_names(names);
-    return result;
+        if (const status bad = room.exchange(card, all, room.left_ns())) return bad;
+        std::vector<std::string_view> names;
+        for (rank_t r = 0; r != wire.size(); ++r) {
+            const std::byte* theirs = all.data() + r * bytes;
+            const auto length = std::to_integer<std::size_t>(theirs[0]);
+            if (length == 0 || length > most_node_name_bytes) return {.code = errc::protocol_error, .peer = r};
+            names.emplace_back(reinterpret_cast<const char*>(theirs + 1), length);
+        }
+        groups = groups_of_names(names);
+        return {};
+    });
 }
 
 } // namespace bough

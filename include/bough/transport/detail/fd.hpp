@@ -36,7 +36,8 @@ inline bool send_with_fd(int socket, std::span<const std::byte> bytes, int fd) n
 }
 
 // What has come, and the descriptor that came with it, if one did (further ones are closed). Returns how many bytes; 0:
-// the peer has closed; -1: nothing yet (errno EAGAIN), or an error.
+// the peer has closed; -1: nothing yet (errno EAGAIN), or an error; EMFILE also if a descriptor came and is lost, for this
+// process may have no more.
 inline ssize_t receive_with_fd(int socket, std::span<std::byte> into, unique_fd& fd) noexcept {
     alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
     iovec part{into.data(), into.size()};
@@ -58,6 +59,10 @@ inline ssize_t receive_with_fd(int socket, std::span<std::byte> into, unique_fd&
             unique_fd one(number);
             if (!fd) fd = std::move(one);
         }
+    }
+    if (came > 0 && !fd && (message.msg_flags & MSG_CTRUNC) != 0) {
+        errno = EMFILE;
+        return -1;
     }
     return came;
 }

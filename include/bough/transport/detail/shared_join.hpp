@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the ranks of a node find each other: a collective join, with one deadline for all of it.
+// How the ranks of a node find each other.
 //
 //   1  every rank makes its segment and a listening socket with a random name that no file has, and tells both names and
 //      a secret by the wire-up;
 //   2  connects to all lower ranks, is connected to by all higher ones; each shows the other's secret and passes its
-//      segment. Who is of another user is closed at once; who does not know the secret, too;
+//      segment. Connections from another user, or without the secret, are closed at once;
 //   3  tries to read a word of each peer's memory, as long messages will be read;
-//   4  tells how it went by the wire-up: if one rank has failed, all have.
+//   4  tells whose memory it can read.
+//
+// A rank that fails tells the others, wherever it is (bough/transport/join_room.hpp).
 #ifndef BOUGH_TRANSPORT_DETAIL_SHARED_JOIN_HPP
 #define BOUGH_TRANSPORT_DETAIL_SHARED_JOIN_HPP
 
 #include <bough/concepts/wire_up.hpp>
-#include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
@@ -19,6 +20,7 @@
 #include <bough/transport/detail/fd.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
 #include <bough/transport/detail/shared_segment.hpp>
+#include <bough/transport/join_room.hpp>
 
 #include <algorithm>
 #include <array>
@@ -56,9 +58,8 @@ struct joined_peer {
 
 class shared_join {
 public:
-    shared_join(rank_t rank, const segment_layout& layout, std::uint32_t cores, bool direct, std::uint64_t timeout_ns)
-        : layout_(layout), rank_(rank), cores_(cores), direct_(direct),
-          deadline_ns_(deadline_after(steady_now_ns(), timeout_ns)), probe_(std::make_unique<secret>()) {}
+    shared_join(rank_t rank, const segment_layout& layout, std::uint32_t cores, bool direct)
+        : layout_(layout), rank_(rank), cores_(cores), direct_(direct), probe_(std::make_unique<secret>()) {}
 
     shared_segment mine;
     unique_fd file;                 // of it
@@ -66,45 +67,41 @@ public:
     const char* too_much = nullptr; // what no_resources says when there is no memory for it: which option asks for less
     std::uint32_t cores() const noexcept { return cores_; }
 
-    // `refused`: why this rank cannot take part; the others are told.
+    // Collective, if it is ok on all ranks; else the room is to be left with what it says.
     template <WireUp W>
-    status run(W& wire, const status& refused) {
+    status run(join_room<W>& room) {
         const rank_t p = layout_.ranks;
         if (p > most_ranks) return {.code = errc::unsupported};
         card my_card;
-        status why = refused ? refused : prepare(my_card);
-        my_card.code = why.code;
+        if (const status bad = prepare(my_card)) return bad;
         cards_.resize(p);
-        if (const status bad = exchange(wire, my_card, cards_)) return why ? why : bad;
-        if (!why) why = compare();
-        if (!why) why = meet();
-        if (!why) probe();
-        // How it went.
+        if (const status bad = room.exchange(std::as_bytes(std::span(&my_card, 1)),
+                                             std::as_writable_bytes(std::span(cards_)), room.left_ns()))
+            return bad;
+        if (const status bad = compare()) return bad;
+        peers.resize(p);
+        probes_.resize(p, 0);
+        if (const status bad = room.meet([this](std::uint64_t until_ns) { return meet(until_ns); })) return bad;
+        listener_.reset();
+        probe();
         const std::size_t bitmap = (p + 7) / 8;
-        std::vector<std::byte> said(4 + bitmap), all(said.size() * p);
-        said[0] = static_cast<std::byte>(why.code);
-        for (rank_t r = 0; r != p && !why; ++r)
-            if (peers[r].reads_it) said[4 + r / 8] |= std::byte{1} << static_cast<int>(r % 8);
-        if (const status bad = wire.exchange(said, all, left_ns())) return why ? why : bad;
-        for (rank_t r = 0; r != p; ++r) {
-            const std::byte* of = all.data() + r * said.size();
-            if (r != rank_ && of[0] != std::byte{0} && !why)
-                why = {.code = errc::peer_aborted, .cause = static_cast<errc>(of[0]), .peer = r};
-            if (!why)
-                peers[r].reads_me = (of[4 + rank_ / 8] >> static_cast<int>(rank_ % 8) & std::byte{1}) != std::byte{0};
-        }
-        return why;
+        std::vector<std::byte> said(bitmap), all(bitmap * p);
+        for (rank_t r = 0; r != p; ++r)
+            if (peers[r].reads_it) said[r / 8] |= std::byte{1} << static_cast<int>(r % 8);
+        if (const status bad = room.exchange(said, all, room.left_ns())) return bad;
+        for (rank_t r = 0; r != p; ++r)
+            peers[r].reads_me =
+                (all[r * bitmap + rank_ / 8] >> static_cast<int>(rank_ % 8) & std::byte{1}) != std::byte{0};
+        return {};
     }
 
 private:
-    static constexpr std::uint32_t version = 0x626f'7501;
-    static constexpr rank_t most_ranks = 8 * (most_wire_up_bytes - 4);
+    static constexpr std::uint32_t version = 0x626f'7502;
+    static constexpr rank_t most_ranks = 8 * most_wire_up_bytes;
 
     struct card { // by the wire-up
         std::uint32_t version = shared_join::version;
-        errc code = errc::ok;
-        std::uint8_t unused[3] = {};
-        std::uint32_t slots = 0, area_bytes = 0, cores = 0, unused_too = 0;
+        std::uint32_t slots = 0, area_bytes = 0, cores = 0;
         std::uint64_t heap_bytes = 0;
         std::array<char, 32> name{};
         secret key{};
@@ -122,11 +119,6 @@ private:
         pid_t pid = 0;
     };
 
-    template <class W>
-    status exchange(W& wire, const card& mine_, std::vector<card>& all) {
-        return wire.exchange(std::as_bytes(std::span(&mine_, 1)), std::as_writable_bytes(std::span(all)), left_ns());
-    }
-    std::uint64_t left_ns() const noexcept { return time_left(steady_now_ns(), deadline_ns_); }
     static bool draw(void* into, std::size_t bytes) noexcept {
         return ::getrandom(into, bytes, 0) == static_cast<ssize_t>(bytes);
     }
@@ -176,8 +168,7 @@ private:
         for (rank_t r = 0; r != layout_.ranks; ++r) {
             const card& c = cards_[r];
             if (c.version != version) return {.code = errc::protocol_error, .peer = r};
-            if (c.code != errc::ok) return {.code = errc::peer_aborted, .cause = c.code, .peer = r};
-            if (c.slots != layout_.slots || c.area_bytes != layout_.area_bytes || c.cores != cards_[0].cores) {
+            if (c.slots != layout_.slots || c.area_bytes != layout_.area_bytes || c.cores != cards_[rank_].cores) {
                 status s = invalid_argument("options: slots, eager_bytes and cores must be equal on all ranks");
                 s.peer = r;
                 return s;
@@ -203,48 +194,49 @@ private:
         return send_with_fd(socket, std::as_bytes(std::span(&h, 1)), file.get());
     }
 
-    status meet() {
-        peers.resize(layout_.ranks);
-        probes_.resize(layout_.ranks, 0);
-        for (rank_t r = 0; r != rank_; ++r)
-            if (const status bad = connect(r)) return bad;
-        std::vector<stranger> strangers;
-        std::vector<pollfd> waiting;
-        for (rank_t known = 0; known != layout_.ranks - 1;) {
-            waiting.assign(1, {listener_.get(), POLLIN, 0});
+    // Some of the meeting; would_block: more is to be done.
+    status meet(std::uint64_t until_ns) {
+        for (; next_ != rank_; ++next_)
+            if (const status bad = connect(next_, until_ns)) return bad;
+        while (known_ != layout_.ranks - 1) {
+            waiting_.assign(1, {listener_.get(), POLLIN, 0});
             for (const joined_peer& p : peers)
-                waiting.push_back({p.segment.data() == nullptr ? p.socket.get() : -1, POLLIN, 0});
-            for (const stranger& s : strangers) waiting.push_back({s.socket.get(), POLLIN, 0});
-            if (left_ns() == 0) return missing(errc::deadline);
-            ::poll(waiting.data(), waiting.size(), milliseconds_until(deadline_ns_));
-            for (std::size_t i = strangers.size(); i-- != 0;) {
-                if (waiting[1 + peers.size() + i].revents == 0) continue;
-                known += hear(strangers[i]);
-                strangers.erase(strangers.begin() + static_cast<std::ptrdiff_t>(i));
+                waiting_.push_back({p.segment.data() == nullptr ? p.socket.get() : -1, POLLIN, 0});
+            for (const stranger& s : strangers_) waiting_.push_back({s.socket.get(), POLLIN, 0});
+            if (steady_now_ns() >= until_ns) return {.code = errc::would_block, .peer = missing()};
+            ::poll(waiting_.data(), waiting_.size(), milliseconds_until(until_ns));
+            for (std::size_t i = strangers_.size(); i-- != 0;) {
+                if (waiting_[1 + peers.size() + i].revents == 0) continue;
+                if (const status bad = hear(strangers_[i])) return bad;
+                strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
             }
             for (rank_t r = 0; r != layout_.ranks; ++r) {
-                if (waiting[1 + r].revents == 0) continue;
+                if (waiting_[1 + r].revents == 0) continue;
                 hello h;
                 unique_fd theirs;
                 const ssize_t came =
                     receive_with_fd(peers[r].socket.get(), std::as_writable_bytes(std::span(&h, 1)), theirs);
                 if (came < 0 && errno == EAGAIN) continue;
+                if (came < 0 && is_shortage(errno)) return {.code = errc::no_resources};
                 if (came <= 0) return {.code = errc::peer_dead, .peer = r};
                 if (came != sizeof h || h.from != r || !is_hello(h)) return {.code = errc::protocol_error, .peer = r};
                 if (const status bad = adopt(r, h, theirs)) return bad;
-                ++known;
+                ++known_;
             }
-            if (waiting[0].revents != 0) accept_all(strangers);
+            if (waiting_[0].revents != 0)
+                if (const status bad = accept_all()) return bad;
         }
-        listener_.reset();
         return {};
     }
-    status missing(errc code) const {
+    rank_t missing() const noexcept {
         for (rank_t r = 0; r != layout_.ranks; ++r)
-            if (r != rank_ && peers[r].segment.data() == nullptr) return {.code = code, .peer = r};
-        return {.code = code};
+            if (r != rank_ && peers[r].segment.data() == nullptr) return r;
+        return no_rank;
     }
-    status connect(rank_t r) {
+    static bool is_shortage(int error) noexcept {
+        return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    }
+    status connect(rank_t r, std::uint64_t until_ns) {
         sockaddr_un address{};
         const socklen_t length = address_of(cards_[r], address);
         joined_peer& peer = peers[r];
@@ -254,40 +246,47 @@ private:
             if (::connect(peer.socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) break;
             // Refused: it is gone, or lives on another node.
             if (errno != EAGAIN && errno != EINTR) return {.code = errc::peer_dead, .peer = r};
-            if (left_ns() == 0) return {.code = errc::deadline, .peer = r};
+            peer.socket.reset();
+            if (steady_now_ns() >= until_ns) return {.code = errc::would_block, .peer = r};
             ::poll(nullptr, 0, 1); // too many connect to it at once
         }
         if (!is_own_user(peer.socket.get(), peer.pid)) return {.code = errc::protocol_error, .peer = r};
         return greet(peer.socket.get(), r) ? status{} : status{.code = errc::peer_dead, .peer = r};
     }
-    void accept_all(std::vector<stranger>& strangers) {
+    status accept_all() {
         const std::size_t most = layout_.ranks + 64;
         for (;;) {
             stranger s{unique_fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK))};
-            if (!s.socket) return;
+            if (!s.socket && is_shortage(errno)) return {.code = errc::no_resources};
+            if (!s.socket) return {};
             if (!is_own_user(s.socket.get(), s.pid)) continue;
-            if (strangers.size() == most) strangers.erase(strangers.begin()); // who has been silent longest
-            strangers.push_back(std::move(s));
+            if (strangers_.size() == most) strangers_.erase(strangers_.begin()); // silent for longest
+            strangers_.push_back(std::move(s));
         }
     }
     bool is_hello(const hello& h) const noexcept { return h.version == version && same(h.key, *probe_); }
-    // True: it was a rank, and is one of the peers now.
-    bool hear(stranger& s) {
+    // It is one of the peers now, or was no rank. An error is this rank's own.
+    status hear(stranger& s) {
         hello h;
         unique_fd theirs;
-        if (receive_with_fd(s.socket.get(), std::as_writable_bytes(std::span(&h, 1)), theirs) != sizeof h) return false;
-        if (!is_hello(h) || h.from <= rank_ || h.from >= layout_.ranks || peers[h.from].socket) return false;
-        if (adopt(h.from, h, theirs) || !greet(s.socket.get(), h.from)) return false;
+        const ssize_t came = receive_with_fd(s.socket.get(), std::as_writable_bytes(std::span(&h, 1)), theirs);
+        if (came < 0 && is_shortage(errno)) return {.code = errc::no_resources};
+        if (came != sizeof h || !is_hello(h) || h.from <= rank_ || h.from >= layout_.ranks || peers[h.from].socket)
+            return {};
+        if (const status bad = adopt(h.from, h, theirs)) return bad;
+        if (!greet(s.socket.get(), h.from)) return {.code = errc::peer_dead, .peer = h.from};
         peers[h.from].socket = std::move(s.socket);
         peers[h.from].pid = s.pid;
-        return true;
+        ++known_;
+        return {};
     }
+    // protocol_error, of that rank: its segment is not what it should be.
     status adopt(rank_t r, const hello& h, const unique_fd& theirs) {
         peers[r].layout = layout_;
         peers[r].layout.heap_bytes = cards_[r].heap_bytes;
         probes_[r] = h.probe;
         status bad = shared_segment::open(theirs.get(), peers[r].layout.bytes(), peers[r].segment);
-        bad.peer = bad ? r : no_rank;
+        if (bad.code == errc::protocol_error) bad.peer = r;
         return bad;
     }
 
@@ -306,11 +305,14 @@ private:
     rank_t rank_;
     std::uint32_t cores_;
     bool direct_;
-    std::uint64_t deadline_ns_;
     std::unique_ptr<secret> probe_; // where others find this rank's key
     unique_fd listener_;
     std::vector<card> cards_;
     std::vector<std::uint64_t> probes_;
+    // Of the meeting.
+    rank_t next_ = 0, known_ = 0; // to connect to; peers that have greeted
+    std::vector<stranger> strangers_;
+    std::vector<pollfd> waiting_;
 };
 
 } // namespace bough::detail

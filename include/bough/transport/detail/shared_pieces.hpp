@@ -8,6 +8,7 @@
 #define BOUGH_TRANSPORT_DETAIL_SHARED_PIECES_HPP
 
 #include <bough/core/rank.hpp>
+#include <bough/core/stable_sort.hpp>
 #include <bough/os/fd.hpp>
 #include <bough/transport/detail/shared_heap.hpp>
 #include <bough/transport/detail/shared_layout.hpp>
@@ -77,7 +78,7 @@ public:
         out_.reserve(out_.size() + end - first);
         if (!segment_.detach(heap_at_ + first * page, (end - first) * page)) return false;
         for (std::size_t p = first; p != end; ++p) out_.push_back({p, reader, false});
-        std::stable_sort(out_.begin(), out_.end(), before);
+        bough::detail::stable_sort(out_.begin(), out_.end(), before);
         return true;
     }
 

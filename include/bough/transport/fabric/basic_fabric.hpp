@@ -50,13 +50,19 @@ public:
     bool claim(std::uint64_t handle) noexcept { return end_->claim(handle); }
     void release(std::uint64_t handle) { end_->release(handle); }
     errc cancel(std::uint64_t id) { return end_->cancel(id); }
+    // What the device has not taken, and what it has, if it sends only when it is called. Not what it takes by injection:
+    // nobody says when that has left.
+    void flush() { end_->flush(); }
+    bool unsent() const noexcept { return !forked() && end_->lines().unsent(); }
+    std::uint64_t accepted(rank_t) const noexcept { return end_->lines().accepted(); }
+    std::uint64_t handed_over(rank_t to) noexcept { return end_->lines().handed_over(to); }
 
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     // Polls drive the device, so nobody may sleep for long.
     void wait(std::uint32_t idle, std::uint64_t) const {
         const std::uint32_t spins = oversubscribed() ? 1 : 200;
         constexpr std::uint32_t yields = 5'000; // some milliseconds; each poll has asked the device too
-        if (idle < spins) return;
+        if (idle < spins || end_->has_found()) return;
         if (idle < spins + yields)
             std::this_thread::yield();
         else

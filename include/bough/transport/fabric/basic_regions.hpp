@@ -78,22 +78,31 @@ protected:
     template <WireUp W>
     static std::unique_ptr<end_type> join_regions(W& wire, const typename Device::options_type& options,
                                                   std::uint64_t region_bytes, status& outcome) {
-        detail::fabric_meeting<Device> met(options);
-        std::vector<detail::fabric_region_card> all(wire.size());
-        outcome = met.run(wire);
-        if (!outcome && !met.group.writes) // the same on all ranks
-            outcome = {.code = errc::unsupported, .argument = "provider: cannot write remotely"};
-        if (outcome) return nullptr;
         std::unique_ptr<end_type> end;
-        outcome = met.settle(wire, all, [&](detail::fabric_region_card& mine) {
+        join_room room(wire, options.timeout_ns);
+        const auto join = [&]() -> status {
             if (region_bytes > std::uint64_t{1} << 46) return invalid_argument("region_bytes: at most 64 TiB");
+            detail::fabric_meeting<Device> met(options);
+            if (const status bad = met.run(room)) return bad;
+            if (!met.group.writes) // the same on all ranks
+                return {.code = errc::unsupported, .argument = "provider: cannot write remotely"};
             end = std::make_unique<end_type>(std::move(met.device), met.options, met.group, region_bytes);
             met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
-            return end->prepare(mine);
-        });
-        if (!outcome) outcome = detail::agree_on_regions(all);
-        if (!outcome) outcome = detail::attempted([&] { return end->greet(all, met.last_ns); });
-        if (outcome) end.reset();
+            detail::fabric_region_card mine;
+            std::vector<detail::fabric_region_card> all(room.size());
+            if (const status bad = end->prepare(mine)) return bad;
+            if (const status bad = room.exchange(std::as_bytes(std::span(&mine, 1)),
+                                                 std::as_writable_bytes(std::span(all)), room.left_ns()))
+                return bad;
+            if (const status bad = detail::agree_on_regions(all, room.rank())) return bad;
+            end->reach(all);
+            return room.meet([&](std::uint64_t until_ns) { return end->greet(until_ns); });
+        };
+        outcome = room.run([&] { return detail::attempted(join); });
+        if (outcome)
+            end.reset();
+        else
+            end->begin();
         return end;
     }
     // Throws what joining says.

@@ -40,6 +40,7 @@ public:
     std::size_t most() const noexcept { return most_; }
     void raise_limit(std::size_t by) noexcept { most_ += by; }
     void lower_limit(std::size_t by) noexcept { most_ -= by; }
+    std::uint32_t made() const noexcept { return static_cast<std::uint32_t>(blocks_.size() * per_block); }
     std::size_t in_use() const noexcept { return blocks_.size() * per_block - spare_.size(); }
 
 private:

@@ -188,6 +188,7 @@ public:
     }
     // Libfabric does not say; it sends what it took all the same.
     static constexpr bool all_sent() noexcept { return true; }
+    bool sends_alone() const noexcept { return info_->domain_attr->data_progress == FI_PROGRESS_AUTO; }
     static constexpr void disconnect(rank_t) noexcept {} // connections are libfabric's matter
 
     // From here on the provider touches no memory of this rank, save what is registered.

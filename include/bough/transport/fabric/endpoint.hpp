@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What bough::fabric and bough::verbs do: the messages, payloads and peers of one rank over a device (op.hpp).
 //
-// A long message costs three steps: its announcement, the receiver's `go` with the place for it, and a remote write that
-// brings a ticket along. The sender starts it, so it knows at any moment whether its memory is in use: before `go` it can
-// take the message back without asking anybody (T9), which a receiver that reads for itself would not allow.
+// A long message: its announcement, the receiver's `go` with a place, a remote write. Before `go` it can be taken back (T9).
 #ifndef BOUGH_TRANSPORT_FABRIC_ENDPOINT_HPP
 #define BOUGH_TRANSPORT_FABRIC_ENDPOINT_HPP
 
@@ -12,7 +10,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/quietly.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/forks.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/buffers.hpp>
 #include <bough/transport/fabric/frame.hpp>
@@ -70,22 +68,23 @@ public:
     void watch(rank_t r, std::uint64_t process) {
         if (!watch_.add(r, process)) suspect(r, errc::peer_dead);
     }
-    // Says hello to all and waits until all have. The rank that has not, if any; peer_dead: and never will.
-    status meet(std::uint64_t last_ns) {
-        lines_.set_meeting(true);
-        for (rank_t r = 0; r != group_.size; ++r)
+    // Says hello to all and waits until all have, or until `until_ns`: would_block, and the rank that has not, if any.
+    // peer_dead: one that never will.
+    status meet(std::uint64_t until_ns) {
+        for (rank_t r = 0; r != group_.size && !meeting_; ++r)
             if (r != group_.rank) lines_.say(r, fabric_frame::hello);
+        lines_.set_meeting(meeting_ = true);
         const auto turn = [this] {
             lines_.flush();
-            while (gather(8)) {
-            }
+            for (bool more = true; more;) more = gather(8);
         };
-        const status met = await_greetings(
-            group_, last_ns, turn, [this] { return lines_.missing(); }, [this] { return lines_.all_sent(); },
+        return await_greetings(
+            group_, until_ns, turn, [this] { return lines_.missing(); }, [this] { return lines_.all_sent(); },
             [this](rank_t late) { return died_early(late); });
-        joined_ = !met;
-        lines_.set_meeting(!joined_);
-        return met;
+    }
+    void begin() noexcept {
+        joined_ = true;
+        lines_.set_meeting(false);
     }
 
     // --- The transport ---
@@ -108,6 +107,8 @@ public:
         return posted::pending;
     }
 
+    // Something that poll() will report. (A flush reads completions, too.)
+    bool has_found() const noexcept { return next_ready_ != ready_.size() || lines_.has_next(); }
     std::size_t poll(std::span<event> events) {
         if (forked()) return 0;
         lines_.flush();
@@ -115,8 +116,7 @@ public:
         std::size_t found = 0;
         bool more = !closed_;
         for (int turns = 0;; ++turns) {
-            while (found != events.size() && (next_ready_ != ready_.size() || lines_.has_next()))
-                found += hand_over(events[found]);
+            while (found != events.size() && has_found()) found += hand_over(events[found]);
             if (found == events.size() || !more || turns == 64) break;
             more = gather(events.size() - found);
         }
@@ -182,6 +182,15 @@ public:
             if (ready_[i].what == event::kind::complete && ready_[i].id == id) return errc::ok;
         return errc::invalid_argument;
     }
+
+    // GatheringTransport. What comes meanwhile is for the next poll.
+    void flush() {
+        if (forked() || !lines_.unsent()) return;
+        lines_.flush();
+        if (lines_.unsent()) (void)gather(8);
+    }
+    const fabric_lines<Device>& lines() const noexcept { return lines_; }
+    fabric_lines<Device>& lines() noexcept { return lines_; }
 
 private:
     struct peer {
@@ -480,7 +489,7 @@ private:
     fabric_watch watch_;
     std::uint32_t tickets_ = 0, idle_ = 0, suspects_ = 0;
     std::uint64_t strangers_ = 0, probed_ns_ = 0, looked_ns_ = 0; // at what is not seen by polling
-    bool joined_ = false;                                         // has met all others
+    bool meeting_ = false, joined_ = false;                       // greets the others; all have met
     // A push waits for the device; bye has been said, and it will be closed; it is.
     bool stalled_ = false, resigning_ = false, closed_ = false;
 };

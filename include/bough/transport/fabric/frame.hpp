@@ -73,8 +73,7 @@ inline bool is_fabric_frame(const fabric_frame& head, std::size_t length, std::s
 struct fabric_card {
     static constexpr std::size_t most_address_bytes = 512;
 
-    std::uint32_t format = 0x62'66'61'31; // "bfa1"
-    std::uint32_t failure = 0;            // errc of a rank that cannot take part
+    std::uint32_t format = 0x62'66'61'33; // "bfa3"
     std::uint32_t window = 0, eager_bytes = 0;
     std::uint32_t job = 0;   // rank 0's counts
     std::uint32_t cores = 1; // of its machine
@@ -82,7 +81,7 @@ struct fabric_card {
     std::uint64_t processes = 0; // the space that `process` is a number in
     std::uint64_t process = 0;
     std::uint32_t tagged = 0; // long payloads have to travel as tagged messages
-    std::uint32_t address_bytes = 0;
+    std::uint32_t address_bytes = 0, unused = 0;
     std::array<char, 64> provider{};
     std::array<std::byte, most_address_bytes> address{};
 };

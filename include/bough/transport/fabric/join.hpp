@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a rank joins a group: it opens its device and learns where the others are; is connected, makes what it needs, and
-// learns whether all could; greets them. What goes wrong on one rank alone is told in the first exchange or in the second.
+// How a rank joins a group: it opens its device, learns where the others are, makes what it needs, and greets them.
+// A rank that fails tells the others, wherever it is (bough/transport/join_room.hpp).
 #ifndef BOUGH_TRANSPORT_FABRIC_JOIN_HPP
 #define BOUGH_TRANSPORT_FABRIC_JOIN_HPP
 
 #include <bough/concepts/wire_up.hpp>
-#include <bough/core/deadline.hpp>
-#include <bough/core/quietly.hpp>
 #include <bough/core/status.hpp>
-#include <bough/os/clock.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/endpoint.hpp>
 #include <bough/transport/fabric/frame.hpp>
+#include <bough/transport/join_room.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,14 +24,6 @@
 #include <vector>
 
 namespace bough::detail {
-
-// What f() says; no_resources if it throws.
-template <class F>
-status attempted(const F& f) noexcept {
-    status result{.code = errc::no_resources};
-    quietly([&] { result = f(); });
-    return result;
-}
 
 template <class Options>
 status check_fabric_options(const Options& o) noexcept {
@@ -62,8 +52,7 @@ status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, Options& o
         const fabric_card& c = cards[r];
         if (c.format != fabric_card{}.format || c.address_bytes > c.address.size())
             return {.code = errc::protocol_error, .peer = r};
-        if (c.failure != 0) return {.code = errc::peer_aborted, .cause = static_cast<errc>(c.failure), .peer = r};
-        if (c.provider != cards[0].provider)
+        if (c.provider != cards[me].provider)
             return {.code = errc::invalid_argument, .peer = r, .argument = "provider: differs between ranks"};
         options.window = std::min(options.window, c.window);
         options.eager_bytes = std::min(options.eager_bytes, c.eager_bytes);
@@ -82,46 +71,25 @@ class fabric_meeting {
 public:
     using options_type = typename Device::options_type;
 
-    explicit fabric_meeting(const options_type& o)
-        : options(o), last_ns(deadline_after(steady_now_ns(), o.timeout_ns)), device(std::make_unique<Device>()) {}
+    explicit fabric_meeting(const options_type& o) : options(o), device(std::make_unique<Device>()) {}
 
     // Collective: opens the device, and tells all. Ranks disagree on the result only if they could not talk to each other.
     template <WireUp W>
-    status run(W& wire) {
+    status run(join_room<W>& room) {
         mine_.window = options.window;
         mine_.eager_bytes = options.eager_bytes;
         mine_.cores = std::max(1u, std::thread::hardware_concurrency());
         mine_.machine = machine_mark();
         mine_.processes = process_space();
         mine_.process = static_cast<std::uint64_t>(::getpid());
-        cards_.resize(wire.size());
-        const status ready = attempted([&] {
-            mine_.job = std::random_device{}();
-            return describe_fabric(mine_, *device, options, wire.size());
-        });
-        mine_.failure = static_cast<std::uint32_t>(ready.code); // so that nobody waits for this rank
-        status outcome = wire.exchange(std::as_bytes(std::span(&mine_, 1)), std::as_writable_bytes(std::span(cards_)),
-                                       options.timeout_ns);
-        if (!outcome) outcome = agree_on_fabric(cards_, wire.rank(), options, group);
-        return ready ? ready : outcome;
-    }
-    // Collective, when all have run(), once: the ranks are connected, and make(card) -> status does what else may go wrong
-    // on this rank alone. Then its card goes round, with a `failure` if there was one. Ranks disagree as after run().
-    // Pre: `all` has a card for every rank; its memory was found before run(), for without it nobody can be told.
-    template <WireUp W, class Card, class Make>
-    status settle(W& wire, std::vector<Card>& all, const Make& make) {
-        Card mine;
-        const status ready = attempted([&] {
-            const status lost = device->connect(wire, cards_, group.rank, last_ns);
-            return lost ? lost : make(mine);
-        });
-        mine.failure = static_cast<std::uint32_t>(ready.code);
-        status outcome = wire.exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
-                                       time_left(steady_now_ns(), last_ns));
-        for (rank_t r = 0; r != group.size && !outcome; ++r)
-            if (all[r].failure != 0)
-                outcome = {.code = errc::peer_aborted, .cause = static_cast<errc>(all[r].failure), .peer = r};
-        return ready ? ready : outcome;
+        mine_.job = std::random_device{}();
+        cards_.resize(room.size());
+        if (const status bad = describe_fabric(mine_, *device, options, room.size())) return bad;
+        if (const status bad = room.exchange(std::as_bytes(std::span(&mine_, 1)),
+                                             std::as_writable_bytes(std::span(cards_)), room.left_ns()))
+            return bad;
+        if (const status bad = agree_on_fabric(cards_, room.rank(), options, group)) return bad;
+        return device->connect(room, cards_, group.rank, room.last_ns());
     }
     // Calls f(rank, process number) for each process that this one can watch.
     template <class F>
@@ -135,7 +103,6 @@ public:
     }
 
     options_type options;
-    std::uint64_t last_ns;
     std::unique_ptr<Device> device;
     fabric_group group;
 
@@ -144,26 +111,26 @@ private:
     std::vector<fabric_card> cards_;
 };
 
-// Whether a rank can be greeted.
-struct fabric_ready_card {
-    std::uint32_t failure = 0; // errc
-};
-
 template <class Device, WireUp W>
 std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Device::options_type& options,
                                                      status& outcome) {
-    fabric_meeting<Device> met(options);
-    std::vector<fabric_ready_card> all(wire.size());
-    outcome = met.run(wire);
-    if (outcome) return nullptr;
     std::unique_ptr<fabric_endpoint<Device>> end;
-    outcome = met.settle(wire, all, [&](const fabric_ready_card&) {
+    join_room room(wire, options.timeout_ns);
+    const auto join = [&]() -> status {
+        fabric_meeting<Device> met(options);
+        if (const status bad = met.run(room)) return bad;
         end = std::make_unique<fabric_endpoint<Device>>(std::move(met.device), met.options, met.group);
         met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
-        return end->prepare();
-    });
-    if (!outcome) outcome = attempted([&] { return end->meet(met.last_ns); });
-    if (outcome) end.reset();
+        if (const status bad = end->prepare()) return bad;
+        // All have memory to be greeted in.
+        if (const status bad = room.exchange({}, {}, room.left_ns())) return bad;
+        return room.meet([&](std::uint64_t until_ns) { return end->meet(until_ns); });
+    };
+    outcome = room.run([&] { return attempted(join); });
+    if (outcome)
+        end.reset();
+    else
+        end->begin();
     return end;
 }
 

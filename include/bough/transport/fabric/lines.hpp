@@ -115,10 +115,11 @@ public:
     void say(rank_t to, std::uint16_t kind, const fabric_place& body = {}) {
         if (closed_) return;
         lines_[to].parting |= kind == fabric_frame::bye;
-        const word w{to, kind, body, 0};
+        const word w{to, kind, body, 0, said_ + 1};
         if (lines_[to].queued == 0 && transmit(to, kind, {}, body_of(w)) != fabric_result::full) return;
         ++lines_[to].queued;
         queue_.push_back(w);
+        ++said_;
     }
     void flush() {
         if (queue_.empty()) return;
@@ -130,7 +131,7 @@ public:
             if (w.since_ns == 0) w.since_ns = now;
             bool done = l.gone && (w.kind != fabric_frame::farewell || now - w.since_ns > options_.linger_ns);
             if (!done && !l.blocked) {
-                l.blocked = transmit(w.to, w.kind, {}, body_of(w)) == fabric_result::full;
+                l.blocked = transmit(w.to, w.kind, {}, body_of(w), w.number) == fabric_result::full;
                 done = !l.blocked;
             }
             if (done) {
@@ -143,13 +144,33 @@ public:
         queue_.resize(kept);
         for (const word& w : queue_) lines_[w.to].blocked = false;
     }
+    // --- What has left (GatheringTransport): frames are counted, all of this rank's together ---
+
+    // Something is still here: words that the device has not taken, or frames that it sends when it is called.
+    bool unsent() const noexcept {
+        return !closed_ && (!queue_.empty() || (out_.in_use() != 0 && !device_->sends_alone()));
+    }
+    std::uint64_t accepted() const noexcept { return said_; }
+    std::uint64_t handed_over(rank_t to) noexcept {
+        if (lines_[to].gone || !unsent()) return said_;
+        std::uint64_t first = said_ + 1; // that has not left
+        for (const word& w : queue_)
+            if (w.to == to) first = std::min(first, w.number);
+        for (std::uint32_t i = 0; i != out_.made() && !device_->sends_alone(); ++i)
+            if (out_[i].number != 0 && out_[i].op.peer == to) first = std::min(first, out_[i].number);
+        return first - 1;
+    }
+
     // What the device says of a frame.
-    void sent(std::uint32_t buffer) noexcept { out_.put(out_[buffer]); }
+    void sent(std::uint32_t buffer) noexcept {
+        out_[buffer].number = 0;
+        out_.put(out_[buffer]);
+    }
     void not_sent(std::uint32_t buffer) {
         const rank_t to = out_[buffer].op.peer;
         if (meeting_) {
             ++lines_[to].queued;
-            queue_.push_back({to, fabric_frame::hello, {}, 0});
+            queue_.push_back({to, fabric_frame::hello, {}, 0, ++said_});
         } else {
             broken_.push_back(to);
         }
@@ -251,7 +272,7 @@ private:
         rank_t to;
         std::uint16_t kind;
         fabric_place body;
-        std::uint64_t since_ns;
+        std::uint64_t since_ns, number;
     };
 
     template <class F>
@@ -269,7 +290,9 @@ private:
         return std::as_bytes(std::span(&w.body, 1));
     }
 
-    fabric_result transmit(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body) {
+    // `number`: of a frame that has one already, since it waited.
+    fabric_result transmit(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body,
+                           std::uint64_t number = 0) {
         line& l = lines_[to];
         const fabric_frame head{tag, l.sequence, group_.job, group_.rank, static_cast<std::uint16_t>(l.used), kind};
         const std::size_t length = sizeof head + body.size();
@@ -289,11 +312,13 @@ private:
             b->op.peer = to;
             b->length = length;
             result = device_->send(to, *b);
+            b->number = result != fabric_result::ok ? 0 : number != 0 ? number : said_ + 1;
             if (result != fabric_result::ok) out_.put(*b);
         }
         if (result == fabric_result::broken && meeting_) return fabric_result::full;
         if (result == fabric_result::broken) broken_.push_back(to);
         if (result != fabric_result::ok) return result;
+        if (number == 0) ++said_;
         l.told = l.used;
         if (head.counts()) ++l.sequence;
         return fabric_result::ok;
@@ -314,6 +339,7 @@ private:
     std::uint64_t strangers_ = 0;
     bool meeting_ = false; // not all ranks are there yet
     bool closed_ = false;
+    std::uint64_t said_ = 0; // frames that were sent, or wait
 };
 
 } // namespace bough::detail

@@ -17,6 +17,7 @@
 //   d.disconnect(rank)                      it is lost: what is under way to it may fail at once
 //   D::probes, d.probe(rank)                there may be a way to ask whether it is there; if it is not, that fails
 //   d.all_sent()                            nothing that was injected is under way
+//   d.sends_alone()                         what it has taken leaves though this rank calls nothing
 //   d.close_endpoint(), d.abandon()         the end, and the end in the child of a fork
 #ifndef BOUGH_TRANSPORT_FABRIC_OP_HPP
 #define BOUGH_TRANSPORT_FABRIC_OP_HPP
@@ -46,7 +47,8 @@ struct fabric_buffer {
     fabric_op op{};
     std::byte* memory = nullptr; // on a cache line's boundary
     void* descriptor = nullptr;
-    std::size_t length = 0; // of the frame in it
+    std::size_t length = 0;   // of the frame in it
+    std::uint64_t number = 0; // of the frame, while it is on its way out
 };
 
 // Of a post. full: not now; broken: that peer cannot be reached.

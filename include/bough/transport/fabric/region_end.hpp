@@ -16,7 +16,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/quietly.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/forks.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/transport/fabric/alive.hpp>
 #include <bough/transport/fabric/buffers.hpp>
 #include <bough/transport/fabric/greetings.hpp>
@@ -85,14 +85,14 @@ public:
     void watch(rank_t r, std::uint64_t process) {
         if (!watch_.add(r, process)) suspect(r);
     }
-    // Says hello to all and waits until all have: so all are connected. The rank that has not, if any; peer_dead: and never
-    // will.
-    status greet(std::span<const fabric_region_card> cards, std::uint64_t last_ns) {
+    // Where the others are.
+    void reach(std::span<const fabric_region_card> cards) {
         meeting_ = true;
-        for (rank_t r = 0; r != group_.size; ++r) {
-            peers_[r].place = cards[r];
-            peers_[r].greets = r != group_.rank;
-        }
+        for (rank_t r = 0; r != group_.size; ++r) peers_[r].place = cards[r], peers_[r].greets = r != group_.rank;
+    }
+    // Says hello to all and waits until all have, so that all are connected, or until `until_ns`: would_block, and the rank
+    // that has not, if any. peer_dead: one that never will.
+    status greet(std::uint64_t until_ns) {
         const auto missing = [this] {
             rank_t r = 0;
             while (r != group_.size && (r == group_.rank || (peers_[r].met && !peers_[r].greets))) ++r;
@@ -107,11 +107,12 @@ public:
         const auto all_sent = [this] {
             return std::all_of(peers_.begin(), peers_.end(), [](const peer& p) { return p.flying == 0; });
         };
-        const status met =
-            await_greetings(group_, last_ns, turn, missing, all_sent, [this](rank_t r) { return died_early(r); });
-        meeting_ = met.code != errc::ok;
-        joined_ = !meeting_;
-        return met;
+        return await_greetings(group_, until_ns, turn, missing, all_sent, [this](rank_t r) { return died_early(r); });
+    }
+    // All ranks have met.
+    void begin() noexcept {
+        meeting_ = false;
+        joined_ = true;
     }
 
     // --- What a RemoteWriteTransport does ---

@@ -17,15 +17,14 @@
 
 namespace bough::detail {
 
-// Where a rank's memory begins, for those who write it; or why it has none.
+// Where a rank's memory begins, for those who write it.
 struct fabric_region_card {
     std::uint64_t address = 0, key = 0, bytes = 0;
-    std::uint32_t failure = 0, unused = 0; // errc
 };
 // What the cards say of the whole group: an error is everybody's.
-inline status agree_on_regions(std::span<const fabric_region_card> cards) noexcept {
+inline status agree_on_regions(std::span<const fabric_region_card> cards, rank_t me) noexcept {
     for (rank_t r = 0; r != cards.size(); ++r)
-        if (cards[r].bytes != cards[0].bytes)
+        if (cards[r].bytes != cards[me].bytes)
             return {.code = errc::invalid_argument, .peer = r, .argument = "region_bytes: must be equal on all ranks"};
     return {};
 }

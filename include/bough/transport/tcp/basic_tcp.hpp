@@ -32,7 +32,8 @@ template <Mac M, class Channel = detail::plain_channel>
 class basic_tcp {
 public:
 #if BOUGH_HAS_EXCEPTIONS
-    // Joins the group of a wire-up, or of a list of hosts. Collective; throws tcp_error, within options.timeout_ns.
+    // Joins the group of a wire-up, or of a list of hosts. Collective; throws tcp_error, which is
+    // an error, within options.timeout_ns.
     template <WireUp W>
     explicit basic_tcp(W& wire, const tcp_options& options = {}) : basic_tcp(thrown(wire, options)) {}
     explicit basic_tcp(const tcp_hosts& hosts, const tcp_options& options = {}) : basic_tcp(thrown(hosts, options)) {}
@@ -74,8 +75,11 @@ public:
     int descriptor() { return mesh_->descriptor(); }
     bool arm() { return mesh_->arm(); }
     void disarm() { mesh_->disarm(); }
+    void flush() { mesh_->flush(); }
     // Something that was posted waits for room in a socket: somebody must go on polling.
     bool unsent() const noexcept { return mesh_->unsent(); }
+    std::uint64_t accepted(rank_t to) const noexcept { return mesh_->accepted(to); }
+    std::uint64_t handed_over(rank_t to) noexcept { return mesh_->handed_over(to); }
 
     // --- What it has done ---
     std::uint64_t system_calls() const noexcept { return mesh_->system_calls(); } // reads and writes

@@ -16,6 +16,7 @@
 #define BOUGH_TRANSPORT_TCP_CHANNEL_HPP
 
 #include <bough/core/status.hpp>
+#include <bough/os/asio_config.hpp>
 #include <bough/transport/tcp/mac.hpp>
 #include <bough/transport/tcp/options.hpp>
 #include <bough/transport/tcp/sockets.hpp>

@@ -17,6 +17,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/asio_config.hpp>
 #include <bough/os/fd.hpp>
 #include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/handshake.hpp>
@@ -143,6 +144,19 @@ public:
         return errc::ok;
     }
 
+    // A rank whose channel and this one's have refused each other three times, for 100 ms: their certificates do not fit.
+    // This rank, if that is so with all that it calls on, and it is not connected. no_rank: none.
+    rank_t refuser(bool is_connected) const noexcept {
+        rank_t first = no_rank;
+        std::size_t refusals = 0;
+        for (const caller& c : callers_) {
+            if (c.refusals < 3 || now_ns_ - c.refused_ns < 100'000'000) continue;
+            if (refusals++ == 0) first = c.to;
+        }
+        if (is_connected || callers_.size() < 2) return first;
+        return refusals == callers_.size() ? who_.to : no_rank;
+    }
+
     // Moves on what can move; does not block.
     template <class Host>
     void step(std::uint64_t now_ns, Host& host) {
@@ -183,6 +197,8 @@ private:
         nonce accepting{}, connecting{};
         std::uint64_t retry_ns = 0, pause_ns = 1'000'000;
         errc fault = errc::ok;
+        std::uint32_t refusals = 0;   // by the channel, of TCP
+        std::uint64_t refused_ns = 0; // the first one
     };
 
     // Those for which `is_over` go; the others may change places.
@@ -382,6 +398,7 @@ private:
     // Tries again later, unless the host has had enough.
     template <class Host>
     bool fail(caller& c, std::uint64_t now_ns, errc why, Host& host) {
+        if (!c.near && c.session.accused() && c.refusals++ == 0) c.refused_ns = now_ns;
         c.session = session_type();
         c.socket.reset();
         c.retry_ns = now_ns + c.pause_ns;

@@ -90,10 +90,11 @@ constexpr header little(header h) noexcept {
     e.operation = little(e.operation);
     e.segment = little(e.segment);
     e.context = little(e.context);
-    e.plan = little(e.plan);
-    e.signature.count = little(e.signature.count);
-    e.signature.root = little(e.signature.root);
-    e.signature.op = little(e.signature.op);
+    e.digest.hash = little(e.digest.hash);
+    e.digest.op = little(e.digest.op);
+    e.digest.type = little(e.digest.type);
+    e.digest.plan = little(e.digest.plan);
+    e.digest.count = little(e.digest.count);
     h.bytes = little(h.bytes);
     h.sequence = little(h.sequence);
     h.kind = little(h.kind);

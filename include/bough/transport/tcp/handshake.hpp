@@ -61,7 +61,7 @@ struct tcp_answer {
 
 namespace handshake_layout {
 
-inline constexpr char magic[] = "boughT02"; // the protocol and its version
+inline constexpr char magic[] = "boughT03"; // the protocol and its version
 inline constexpr char proof_label[] = "bough tcp: I connect";
 inline constexpr char answer_label[] = "bough tcp: I accept.";
 static_assert(sizeof magic == 9 && sizeof proof_label == 21 && sizeof answer_label == 21);

@@ -6,14 +6,16 @@
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/status.hpp>
+#include <bough/os/asio_config.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
+#include <bough/transport/join_room.hpp>
 #include <bough/transport/tcp/hosts.hpp>
 #include <bough/transport/tcp/mesh.hpp>
 #include <bough/transport/tcp/options.hpp>
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/system/system_error.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +26,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -74,7 +77,10 @@ inline std::uint32_t sum_of_cores(const std::vector<tcp_address>& at, const std:
 struct tcp_card {
     static constexpr std::size_t length = 96;
 
-    bool able = false; // it listens
+    enum kinds : std::uint8_t { plain = 1, encrypted = 2 };
+
+    std::uint8_t kind = plain;
+    bool eager = true; // it connects all pairs
     tcp_address at;
     std::uint32_t cores = 1;
     std::uint64_t job = 0; // these two: rank 0's
@@ -84,7 +90,8 @@ struct tcp_card {
     void write(std::span<std::byte, length> bytes) const {
         using handshake_layout::put;
         std::fill(bytes.begin(), bytes.end(), std::byte{});
-        bytes[0] = static_cast<std::byte>(able);
+        bytes[0] = static_cast<std::byte>(kind);
+        bytes[88] = static_cast<std::byte>(eager);
         const auto address = at.address();
         if (address.is_v4()) {
             const auto raw = address.to_v4().to_bytes();
@@ -102,9 +109,10 @@ struct tcp_card {
         std::copy(key.bytes().begin(), key.bytes().end(), bytes.begin() + 40);
         std::copy(name.begin(), name.end(), bytes.begin() + 72);
     }
-    bool read(std::span<const std::byte, length> bytes) {
+    void read(std::span<const std::byte, length> bytes) {
         using handshake_layout::get;
-        if (bytes[0] != std::byte{1}) return false;
+        kind = std::to_integer<std::uint8_t>(bytes[0]);
+        eager = bytes[88] != std::byte{0};
         if (bytes[1] == std::byte{4}) {
             boost::asio::ip::address_v4::bytes_type raw{};
             for (std::size_t i = 0; i != raw.size(); ++i) raw[i] = std::to_integer<unsigned char>(bytes[8 + i]);
@@ -119,38 +127,58 @@ struct tcp_card {
         job = get(bytes.subspan(32, 8));
         std::copy(bytes.begin() + 40, bytes.begin() + 72, key.bytes().begin());
         std::copy(bytes.begin() + 72, bytes.begin() + 88, name.begin());
-        return true;
     }
 };
 
 template <Mac M, class C>
-std::unique_ptr<tcp_mesh<M, C>> open_mesh(const tcp_group& group, const job_key& key, const tcp_options& options,
-                                          typename C::settings&& settings, unique_fd listener, unique_fd near,
-                                          status& result) {
-    std::unique_ptr<tcp_mesh<M, C>> mesh;
-#if BOUGH_HAS_EXCEPTIONS
-    try {
-#endif
-        mesh = std::make_unique<tcp_mesh<M, C>>(group, key, options, std::move(settings));
-        result = mesh->open(std::move(listener), std::move(near));
-#if BOUGH_HAS_EXCEPTIONS
-    } catch (const boost::system::system_error&) { // no descriptor for the event loop
-        result = {.code = errc::no_resources};
+status open_mesh(const tcp_group& group, const job_key& key, const tcp_options& options,
+                 typename C::settings&& settings, unique_fd listener, unique_fd near,
+                 std::unique_ptr<tcp_mesh<M, C>>& mesh) {
+    mesh = std::make_unique<tcp_mesh<M, C>>(group, key, options, std::move(settings));
+    return mesh->open(std::move(listener), std::move(near));
+}
+
+// What the cards say of the group. `key`: the job's.
+inline status read_cards(std::span<const std::byte> all, const tcp_card& mine, const tcp_options& options,
+                         tcp_group& group, job_key& key) {
+    std::vector<std::uint32_t> cores;
+    for (rank_t r = 0; r != all.size() / tcp_card::length; ++r) {
+        tcp_card theirs;
+        theirs.read(all.subspan(r * tcp_card::length).template first<tcp_card::length>());
+        if (theirs.kind != mine.kind)
+            return {.code = errc::invalid_argument, .peer = r, .argument = "TLS: on all ranks, or on none"};
+        if (theirs.eager != mine.eager)
+            return {.code = errc::invalid_argument,
+                    .peer = r,
+                    .argument = "eager_mesh: the group is above it on one rank, and not on another"};
+        if (r == 0) {
+            key = theirs.key;
+            group.job = theirs.job;
+        }
+        group.addresses.push_back(theirs.at);
+        group.names.push_back(options.near_sockets ? theirs.name : near_name{});
+        cores.push_back(theirs.cores);
     }
-#endif
-    if (result) mesh.reset();
-    return mesh;
+    group.cores = options.cores != 0 ? options.cores : sum_of_cores(group.addresses, cores);
+    return {};
 }
 
 template <Mac M, class C, WireUp W>
 std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options, status& result) {
     tcp_group group;
-    group.last_ns = deadline_after(steady_now_ns(), options.timeout_ns);
+    join_room room(wire, options.timeout_ns);
+    group.rank = room.rank();
+    group.last_ns = room.last_ns();
     unique_fd listener, near;
     typename C::settings settings;
     tcp_card mine;
-    mine.cores = std::max(1u, std::thread::hardware_concurrency());
+    std::array<std::byte, tcp_card::length> card{};
+    std::vector<std::byte> all(card.size() * room.size());
+    job_key key;
     const auto prepare = [&]() -> status {
+        mine.cores = std::max(1u, std::thread::hardware_concurrency());
+        mine.kind = std::is_same_v<C, plain_channel> ? tcp_card::plain : tcp_card::encrypted;
+        mine.eager = room.size() <= options.eager_mesh;
         if (const status bad = check_options(options, settings)) return bad;
         boost::asio::ip::address address;
         if (const status bad = read_address(options.bind.empty() ? "127.0.0.1" : options.bind,
@@ -171,38 +199,33 @@ std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options
             if (!near) mine.name = {};
         }
         std::array<std::byte, 8> job{};
-        if (wire.rank() == 0 && (!M::random(mine.key.bytes()) || !M::random(job))) return {.code = errc::no_resources};
+        if (room.rank() == 0 && (!M::random(mine.key.bytes()) || !M::random(job))) return {.code = errc::no_resources};
         mine.job = handshake_layout::get(job);
+        mine.write(card);
         return {};
     };
-    const status ready = prepare();
-    mine.able = !ready; // and whoever is not says so, so that nobody waits for it
-
-    std::array<std::byte, tcp_card::length> card{};
-    std::vector<std::byte> all(card.size() * wire.size());
-    mine.write(card);
-    result = wire.exchange(card, all, options.timeout_ns);
-    group.rank = wire.rank();
-    job_key key;
-    std::vector<std::uint32_t> cores;
-    for (rank_t r = 0; r != wire.size() && !result; ++r) {
-        tcp_card theirs;
-        if (!theirs.read(std::span(all).subspan(r * card.size()).template first<tcp_card::length>()))
-            result = {.code = errc::peer_aborted, .peer = r};
-        if (r == 0) {
-            key = theirs.key;
-            group.job = theirs.job;
-        }
-        group.addresses.push_back(theirs.at);
-        group.names.push_back(options.near_sockets ? theirs.name : near_name{});
-        cores.push_back(theirs.cores);
-    }
+    std::unique_ptr<tcp_mesh<M, C>> mesh;
+    const auto meet = [&mesh](std::uint64_t until_ns) -> status {
+        const status how = mesh->meet(until_ns);
+        const rank_t refuser = how ? mesh->refuser() : no_rank;
+        if (refuser == mesh->rank())
+            return invalid_argument("tls: the certificates and authorities of this rank are not those of the others");
+        return refuser != no_rank ? status{.code = errc::protocol_error, .peer = refuser} : how;
+    };
+    const auto join = [&]() -> status {
+        if (const status bad = prepare()) return bad;
+        if (const status bad = room.exchange(card, all, room.left_ns())) return bad;
+        if (const status bad = read_cards(all, mine, options, group, key)) return bad;
+        if (const status bad =
+                open_mesh(group, key, options, std::move(settings), std::move(listener), std::move(near), mesh))
+            return bad;
+        return room.meet(meet);
+    };
+    result = room.run([&] { return attempted(join); });
     M::wipe(card);
     M::wipe(all);
-    if (ready) result = ready;
-    if (result) return nullptr;
-    group.cores = options.cores != 0 ? options.cores : sum_of_cores(group.addresses, cores);
-    return open_mesh<M, C>(group, key, options, std::move(settings), std::move(listener), std::move(near), result);
+    if (result) mesh.reset();
+    return mesh;
 }
 
 // Two jobs with one key, but other hosts, do not mix. False: it could not be made.
@@ -254,8 +277,18 @@ std::unique_ptr<tcp_mesh<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_opt
                       ? options.cores
                       : sum_of_cores(group.addresses, std::vector<std::uint32_t>(group.addresses.size(), mine));
     group.last_ns = group.patience_ns = deadline_after(steady_now_ns(), options.timeout_ns);
-    return open_mesh<M, C>(group, hosts.key, options, std::move(settings), std::move(listener), std::move(near),
-                           result);
+    std::unique_ptr<tcp_mesh<M, C>> mesh;
+    result = attempted([&] {
+        const status bad =
+            open_mesh(group, hosts.key, options, std::move(settings), std::move(listener), std::move(near), mesh);
+        return bad ? bad : mesh->meet(group.last_ns);
+    });
+    if (result.code == errc::would_block) {
+        const bool impostor = mesh->fault_of(result.peer) == errc::protocol_error;
+        result.code = impostor ? errc::protocol_error : errc::deadline;
+    }
+    if (result) mesh.reset();
+    return mesh;
 }
 
 } // namespace bough::detail

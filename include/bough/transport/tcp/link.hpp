@@ -62,6 +62,17 @@ struct tcp_link {
         : peer(to), rooms(room), stream(std::move(connected)), in(memory, to, most_unexpected, mine), out(theirs) {}
 
     bool has_to_write() const noexcept { return (!out.idle() && !out.broken()) || stream.holds(); }
+    // How many of the frames that `out` has accepted have left this process. A stream that holds bytes itself does not
+    // know where frames end in them: so what it has taken by now counts when all that it holds now has gone.
+    std::uint64_t handed_over() noexcept {
+        if (!stream.holds()) return left_ = taken_ = out.handed_over();
+        if (stream.pushed() >= due_) {
+            left_ = taken_;
+            taken_ = out.handed_over();
+            due_ = stream.written();
+        }
+        return left_;
+    }
     // As tcp_outgoing's.
     template <class F>
     void flush(F&& written) {
@@ -79,6 +90,10 @@ struct tcp_link {
     bool waiting = false;     // the reactor will say when there is room to write
     bool dirty = false;       // in the list of links that have something to write
     std::uint32_t misses = 0; // reads in a row that found nothing
+
+private:
+    std::uint64_t left_ = 0, taken_ = 0; // frames: that have left; that leave with byte due_ of the stream
+    std::uint64_t due_ = 0;
 };
 
 } // namespace bough::detail

@@ -8,13 +8,14 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
-#include <bough/core/deadline.hpp>
 #include <bough/core/quietly.hpp>
+#include <bough/os/asio_config.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
-#include <bough/transport/detail/forks.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/door.hpp>
+#include <bough/transport/tcp/goodbye.hpp>
 #include <bough/transport/tcp/link.hpp>
 #include <bough/transport/tcp/mac.hpp>
 #include <bough/transport/tcp/memory.hpp>
@@ -78,7 +79,7 @@ public:
     tcp_mesh& operator=(const tcp_mesh&) = delete;
     ~tcp_mesh() {
         if (!forked())
-            quietly([this] { say_goodbye(); });
+            quietly([this] { say_goodbye(links_, linger_ns_); });
         else
             part_from_parent();
     }
@@ -88,19 +89,20 @@ public:
     std::uint32_t cores() const noexcept { return group_.cores; }
     bool forked() const noexcept { return forks() != forks_; }
 
-    // Opens the door; of an eager group, waits until every pair is connected.
+    // Opens the door. In an eager group meet() then connects all pairs.
     status open(unique_fd listener, unique_fd near) {
         if (const status bad = door_.open(std::move(listener), std::move(near))) return bad;
-        if (size() > eager_) {
-            lazy_ = true;
-            listen_at_door();
-            return {};
-        }
-        for (rank_t r = 0; r != rank(); ++r) door_.call_on(r, group_.addresses[r], group_.names[r]);
-        for (std::uint64_t pause_us = 20; connected_ + 1 < size();
+        lazy_ = size() > eager_;
+        if (lazy_) listen_at_door();
+        for (rank_t r = 0; r != rank() && !lazy_; ++r) door_.call_on(r, group_.addresses[r], group_.names[r]);
+        return {};
+    }
+    // Connects, until `until_ns` at the longest. would_block: a rank is missing, `peer`.
+    status meet(std::uint64_t until_ns) {
+        for (std::uint64_t pause_us = 20; connected_ + 1 < size() && !lazy_;
              pause_us = std::min<std::uint64_t>(500, pause_us + 5)) {
             const std::uint64_t now = steady_now_ns();
-            if (now >= group_.last_ns) return why_not();
+            if (now >= until_ns) return {.code = errc::would_block, .peer = missing()};
             const rank_t before = connected_;
             door_.step(now, *this);
             if (shortages() != 0) return {.code = errc::no_resources};
@@ -108,9 +110,17 @@ public:
             std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
         }
         if (door_.turned_away() != 0) strangers_ = door_.turned_away();
-        door_.close(); // nobody else is expected
+        if (!lazy_) door_.close(); // nobody else is expected
         return {};
     }
+
+    rank_t missing() const noexcept { // Pre: there is one.
+        rank_t r = 0;
+        while (r == rank() || places_[r] == place::open) ++r;
+        return r;
+    }
+    errc fault_of(rank_t r) const noexcept { return door_.fault_of(r); }
+    rank_t refuser() const noexcept { return door_.refuser(connected_ != 0); }
 
     // --- The transport ---------------------------------------------------------------------------------------------
 
@@ -129,7 +139,7 @@ public:
     std::size_t poll(std::span<event> events) {
         if (forked()) return 0;
         ++polls_;
-        if (!dirty_.empty()) flush();
+        if (!dirty_.empty()) write_out();
         if (lazy_ && (door_.busy() || knocked_ || polls_ % 64 == 0)) {
             knocked_ = false;
             door_.step(steady_now_ns(), *this);
@@ -252,7 +262,22 @@ public:
         watch_.calm();
         if (cold_ != 0 || at_door_) turn(0); // which of the cold ones it was
     }
-    bool unsent() const noexcept { return !dirty_.empty(); }
+
+    // GatheringTransport. Frames are counted; what has left is with the kernel.
+    void flush() {
+        if (!dirty_.empty() && !forked()) write_out();
+    }
+    bool unsent() const noexcept {
+        const auto has_some = [](const link_type* link) { return link->open && link->has_to_write(); };
+        return std::any_of(dirty_.begin(), dirty_.end(), has_some) && !forked();
+    }
+    std::uint64_t accepted(rank_t to) const noexcept {
+        return places_[to] == place::open ? links_[to]->out.accepted() : 0;
+    }
+    std::uint64_t handed_over(rank_t to) noexcept {
+        return places_[to] == place::open ? links_[to]->handed_over()
+                                          : ~std::uint64_t{0}; // of the lost nothing is here
+    }
 
     std::uint64_t system_calls() const noexcept {
         std::uint64_t sum = calls_;
@@ -384,7 +409,7 @@ private:
         io_.poll();
     }
 
-    void flush() {
+    void write_out() {
         std::size_t kept = 0;
         for (link_type* link : dirty_) {
             link->out.new_turn();
@@ -425,43 +450,10 @@ private:
         --connected_;
     }
 
-    status why_not() const {
-        for (rank_t r = 0; r != size(); ++r) {
-            if (r == rank() || places_[r] == place::open) continue;
-            const bool impostor = door_.fault_of(r) == errc::protocol_error;
-            return {.code = impostor ? errc::protocol_error : errc::deadline, .peer = r};
-        }
-        return {.code = errc::deadline};
-    }
-
     // The kernel's event queue is shared with the parent, whose sockets must not be taken out of it.
     BOUGH_COLD void part_from_parent() noexcept {
         // Without a new queue the parent may be told of events late.
         quietly([this] { io_.notify_fork(boost::asio::io_context::fork_child); });
-    }
-    // What has been said is on its way before the sockets are closed, as far as the peers let it.
-    void say_goodbye() {
-        const std::uint64_t last = deadline_after(steady_now_ns(), linger_ns_);
-        std::vector<link_type*> leaving;
-        for (const auto& link : links_)
-            if (link && link->open) leaving.push_back(link.get());
-        for (link_type* link : leaving) {
-            // What is pending is lost with this rank; what was copied is not.
-            link->out.keep_copied();
-            link->flush([](std::uint64_t) {});
-        }
-        std::erase_if(leaving, [](link_type* link) { return has_hung_up(link->stream.socket().native_handle()); });
-        while (!leaving.empty() && steady_now_ns() < last) {
-            std::erase_if(leaving, [](link_type* link) {
-                if (link->has_to_write()) {
-                    link->flush([](std::uint64_t) {});
-                    return false;
-                }
-                return unsent_bytes(link->stream.socket().native_handle()) == 0 ||
-                       has_hung_up(link->stream.socket().native_handle());
-            });
-            if (!leaving.empty()) std::this_thread::sleep_for(std::chrono::microseconds(50));
-        }
     }
 
     tcp_group group_;

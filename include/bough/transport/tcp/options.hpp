@@ -5,9 +5,9 @@
 
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/error.hpp>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 namespace bough {
@@ -41,18 +41,11 @@ struct tcp_options {
     tls_options tls{};                       // plain tcp refuses to join with any
 };
 
-// A group could not be joined: why() says the cause and, if it is known, the rank that is missing.
-class tcp_error : public std::runtime_error {
+// A group could not be joined: details() says the cause and, if it is known, the rank that is
+// missing.
+class tcp_error : public error {
 public:
-    explicit tcp_error(const status& why)
-        : std::runtime_error(std::string("bough::tcp: ") + describe(why.code) +
-                             (why.argument != nullptr ? std::string(": ") + why.argument : std::string()) +
-                             (why.peer != no_rank ? ", rank " + std::to_string(why.peer) : std::string())),
-          why_(why) {}
-    const status& why() const noexcept { return why_; }
-
-private:
-    status why_;
+    explicit tcp_error(const status& why) : error(why, "bough::tcp") {}
 };
 
 } // namespace bough

@@ -2,8 +2,8 @@
 // What goes out over one tcp connection: written at once if the socket takes it, else queued in a few batches of copied
 // short frames, each with at most one long message behind, which is written straight from its owner's memory.
 //
-// The first frame after a flush is written at once; those that follow before the next poll are gathered, and leave with
-// one call, at the poll or when 16 KiB have come together.
+// The first frame after a flush is written at once; those that follow before the next one are gathered, and leave with
+// one call, at the flush or when 16 KiB have come together.
 #ifndef BOUGH_TRANSPORT_TCP_OUTGOING_HPP
 #define BOUGH_TRANSPORT_TCP_OUTGOING_HPP
 
@@ -31,12 +31,15 @@ public:
     bool idle() const noexcept { return count_ == 0; }
     bool broken() const noexcept { return broken_; }
     void new_turn() noexcept { written_ = false; }
+    // Frames so far, and how many of them, from the first on, the stream has taken. What is broken has nothing to send.
+    std::uint64_t accepted() const noexcept { return frames_; }
+    std::uint64_t handed_over() const noexcept { return count_ == 0 || broken_ ? frames_ : handed_over_; }
 
     // As post_send, to a peer that is there.
     template <class Stream>
     posted post(Stream& stream, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (broken_ || bytes.size() > most_frame_bytes) return broken_ ? posted::would_block : posted::failed;
-        const frame f{tag, bytes.size(), sequence_,
+        const frame f{tag, bytes.size(), next_sequence(),
                       bytes.size() > most_short_bytes ? frame_kind::long_message : frame_kind::message};
         const bool is_long = f.kind == frame_kind::long_message;
         if (!is_long && outstanding_ + short_frame_bytes(f.bytes) > window_) return posted::would_block;
@@ -49,9 +52,9 @@ public:
                 return posted::would_block;
             }
             written_ = true;
-            count(f);
-            if (n == header.size() + bytes.size() + tail) return posted::complete;
+            if (n == header.size() + bytes.size() + tail) return count(f), posted::complete;
             batch& b = push();
+            count(f);
             b.prefix.assign(header.begin() + static_cast<std::ptrdiff_t>(std::min(n, header.size())), header.end());
             n -= std::min(n, header.size());
             if (is_long) {
@@ -59,6 +62,7 @@ public:
                 return posted::pending;
             }
             append(b, bytes, tail, n);
+            end_short(b);
             return posted::complete;
         }
         if (is_long ? back_takes_long() : back_takes_short(header.size() + bytes.size() + tail)) {
@@ -76,6 +80,7 @@ public:
             return posted::pending;
         }
         append(b, bytes, tail, 0);
+        end_short(b);
         if (b.prefix.size() >= gathered && count_ == 1) flush(stream, [](std::uint64_t) {});
         return posted::complete;
     }
@@ -90,8 +95,10 @@ public:
     bool give_credit(std::uint64_t used_up) {
         if (broken_ || (!back_takes_short(frame_header_bytes) && count_ == batches_.size())) return false;
         if (!back_takes_short(frame_header_bytes)) push();
-        const frame_header header = encode_frame({{}, used_up, sequence_++, frame_kind::credit});
+        const frame_header header = encode_frame({{}, used_up, next_sequence(), frame_kind::credit});
         back().prefix.insert(back().prefix.end(), header.begin(), header.end());
+        ++frames_;
+        end_short(back());
         return true;
     }
 
@@ -109,9 +116,12 @@ public:
             while (count_ != 0 && (n != 0 || left(at(0)) == 0)) {
                 if (!advance(at(0), n)) break;
                 const batch& b = at(0);
+                handed_over_ = b.all_frames;
                 if (b.has_long && b.wanted) written(b.id);
                 pop();
             }
+            if (count_ != 0 && at(0).sent >= at(0).short_bytes)
+                handed_over_ = std::max(handed_over_, at(0).short_frames);
             if (!all) return;
         }
     }
@@ -150,7 +160,7 @@ public:
                 cancel(b.id, went_out);
             } else { // nothing comes behind it
                 if (b.whole_header && b.sent <= b.prefix.size() - frame_header_bytes)
-                    b.prefix.resize(b.prefix.size() - frame_header_bytes);
+                    b.prefix.erase(b.prefix.end() - static_cast<std::ptrdiff_t>(frame_header_bytes), b.prefix.end());
                 b.has_long = b.wanted = false;
             }
         }
@@ -171,6 +181,9 @@ private:
     struct batch {
         std::vector<std::byte> prefix; // short frames, and the header of a long one
         std::size_t sent = 0;          // of prefix
+        // Where its short frames end, and which frames have left once those have, or all of it has.
+        std::size_t short_bytes = 0;
+        std::uint64_t short_frames = 0, all_frames = 0;
         bool has_long = false;
         bool wanted = false;       // the post is still pending
         bool whole_header = false; // the header lies in `prefix` whole
@@ -199,8 +212,13 @@ private:
         return stream.write(out, n);
     }
     void count(const frame& f) noexcept {
-        ++sequence_;
+        ++frames_;
         if (f.kind == frame_kind::message) outstanding_ += short_frame_bytes(f.bytes);
+    }
+    std::uint32_t next_sequence() const noexcept { return static_cast<std::uint32_t>(frames_); }
+    void end_short(batch& b) noexcept {
+        b.short_bytes = b.prefix.size();
+        b.short_frames = b.all_frames = frames_;
     }
 
     static std::span<const std::byte> tail_of(frame_kind kind, std::size_t length) noexcept {
@@ -219,12 +237,15 @@ private:
     batch& at(std::size_t i) noexcept { return batches_[(first_ + i) % batches_.size()]; }
     batch& back() noexcept { return at(count_ - 1); }
     batch& push() {
+        if (count_ == 0) handed_over_ = frames_;
         batch& b = at(count_++);
         b.prefix.clear();
         b.sent = b.tail_done = 0;
         b.has_long = b.wanted = b.whole_header = false;
         b.bytes = b.done = 0;
         b.tail_bytes = 0;
+        b.short_bytes = 0;
+        b.short_frames = b.all_frames = frames_;
         return b;
     }
     void pop() noexcept {
@@ -243,7 +264,8 @@ private:
         b.prefix.resize(b.prefix.size() + tail - (skip - of_bytes));
     }
     // A long message whose first `done` bytes behind the header, tail included, have been written.
-    static void set_long(batch& b, std::span<const std::byte> bytes, std::uint64_t done, std::uint64_t id) {
+    void set_long(batch& b, std::span<const std::byte> bytes, std::uint64_t done, std::uint64_t id) noexcept {
+        b.all_frames = frames_;
         b.has_long = b.wanted = true;
         b.whole_header = b.prefix.size() >= frame_header_bytes;
         b.data = bytes.data();
@@ -298,7 +320,8 @@ private:
 
     std::array<batch, 8> batches_;
     std::size_t first_ = 0, count_ = 0;
-    std::uint32_t sequence_ = 0;
+    std::uint64_t frames_ = 0;      // their number is on the wire, as far as it has bits for that
+    std::uint64_t handed_over_ = 0; // of these, while some are here
     std::uint64_t window_, outstanding_ = 0;
     bool written_ = false; // something, since the last turn
     bool broken_ = false;  // the connection takes nothing more

@@ -3,6 +3,7 @@
 #ifndef BOUGH_TRANSPORT_TCP_SOCKETS_HPP
 #define BOUGH_TRANSPORT_TCP_SOCKETS_HPP
 
+#include <bough/os/asio_config.hpp>
 #include <bough/os/fd.hpp>
 
 #include <boost/asio/ip/tcp.hpp>

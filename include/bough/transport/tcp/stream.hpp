@@ -3,6 +3,8 @@
 #ifndef BOUGH_TRANSPORT_TCP_STREAM_HPP
 #define BOUGH_TRANSPORT_TCP_STREAM_HPP
 
+#include <bough/os/asio_config.hpp>
+
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
@@ -95,6 +97,9 @@ public:
     // Bytes that write() took and the kernel did not: none.
     static constexpr bool holds() noexcept { return false; }
     static void push() noexcept {}
+    // Those that it took, and those that the kernel did: as it holds none, nobody asks.
+    static constexpr std::uint64_t written() noexcept { return 0; }
+    static constexpr std::uint64_t pushed() noexcept { return 0; }
     // System calls that moved data, or tried to.
     std::uint64_t calls() const noexcept { return calls_; }
 

@@ -7,6 +7,7 @@
 #define BOUGH_TRANSPORT_TCP_TLS_CHANNEL_HPP
 
 #include <bough/core/status.hpp>
+#include <bough/os/asio_config.hpp>
 #include <bough/transport/tcp/mac.hpp>
 #include <bough/transport/tcp/options.hpp>
 #include <bough/transport/tcp/sockets.hpp>
@@ -69,6 +70,7 @@ public:
     }
 
     std::size_t kept() const noexcept { return kept_.size() - sent_; } // bytes that wait for room in the socket
+    std::uint64_t pushed() const noexcept { return pushed_; }          // that the socket has taken
     // Sends what the socket takes; false: it takes nothing any more.
     bool push() {
         while (kept() != 0) {
@@ -85,6 +87,7 @@ public:
                 return false;
             }
             sent_ += static_cast<std::size_t>(n);
+            pushed_ += static_cast<std::size_t>(n);
         }
         kept_.clear();
         sent_ = 0;
@@ -102,6 +105,7 @@ private:
     int descriptor_;
     std::vector<std::byte> kept_;
     std::size_t sent_ = 0; // of kept_
+    std::uint64_t pushed_ = 0;
     tls_records records_;
     std::uint64_t calls_ = 0;
 };
@@ -246,6 +250,8 @@ public:
         // What can still be read if nothing more comes, at the most: in the memory of TLS, and at the socket.
         std::uint64_t coming() { return wire().records().readable(tcp_stream::at_socket(socket_)); }
         bool holds() const noexcept { return wire().kept() != 0; }
+        std::uint64_t written() const noexcept { return wire().pushed() + wire().kept(); } // bytes on the wire, both
+        std::uint64_t pushed() const noexcept { return wire().pushed(); }
         void push() { (void)wire().push(); } // a broken connection is seen by reading
         std::uint64_t calls() const noexcept { return wire().calls(); }
 

@@ -4,6 +4,7 @@
 #define BOUGH_TRANSPORT_TCP_TLS_SETTINGS_HPP
 
 #include <bough/core/status.hpp>
+#include <bough/os/asio_config.hpp>
 #include <bough/transport/tcp/options.hpp>
 
 #include <boost/asio/buffer.hpp>

@@ -83,16 +83,15 @@ public:
         return {};
     }
 
-    // A connection to every rank, whose numbers go round. A rank that fails takes part all the same.
+    // A connection to every rank, whose numbers go round.
     template <WireUp W>
     status connect(W& wire, std::span<const fabric_card> cards, rank_t me, std::uint64_t last_ns) {
         const std::size_t size = cards.size();
-        status mine = make_queues(size, me);
+        if (const status bad = make_queues(size, me)) return bad;
         auto [some, all, theirs] = std::exchange(numbers_, {});
         for (std::size_t first = 0; first < size; first += some.size()) {
             const std::size_t count = std::min(some.size(), size - first);
-            for (std::size_t i = 0; i != count; ++i)
-                some[i] = peers_[first + i].queue ? peers_[first + i].queue->qp_num : 0;
+            for (std::size_t i = 0; i != count; ++i) some[i] = first + i != me ? peers_[first + i].queue->qp_num : 0;
             if (const status bad = wire.exchange(std::as_bytes(std::span(some).first(count)),
                                                  std::as_writable_bytes(std::span(all).first(count * size)),
                                                  time_left(steady_now_ns(), last_ns)))
@@ -100,10 +99,12 @@ public:
             if (me < first || me >= first + count) continue;
             for (std::size_t r = 0; r != size; ++r) theirs[r] = all[r * count + (me - first)];
         }
-        for (std::size_t r = 0; r != size && !mine; ++r) // a number is 0: that rank says why, when all say how it went
-            if (r != me && theirs[r] != 0 && (mine = connect_queue(*peers_[r].queue, cards[r], theirs[r])))
-                mine.peer = static_cast<rank_t>(r);
-        return mine;
+        for (std::size_t r = 0; r != size; ++r) {
+            if (r == me) continue;
+            if (status bad = connect_queue(*peers_[r].queue, cards[r], theirs[r]))
+                return bad.peer = static_cast<rank_t>(r), bad;
+        }
+        return {};
     }
 
     bool register_memory(std::span<const std::byte> bytes, std::uint64_t use, memory& registered) {
@@ -159,6 +160,7 @@ public:
     }
     // The peers' cards have acknowledged everything.
     bool all_sent() const noexcept { return under_way_ == 0; }
+    static constexpr bool sends_alone() noexcept { return true; } // the card does
     // What is under way to it fails now, and it cannot write here any more.
     void disconnect(rank_t r) noexcept {
         ibv_qp_attr attributes{};

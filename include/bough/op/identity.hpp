@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// Identities: the 64 bits by which the signature of a call names its op and its element type.
+//
+//   op_identity<O>()      type_identity<T>()
+// They are op_id<O> and type_id<T> where these are given: by bough, for its ops and the arithmetic types, or by a
+// specialisation. Otherwise they are a hash of the name that the linker knows, so that whatever it tells apart differs: two
+// lambdas of one function, local classes of one name, the instances of a template. All ranks run the same program, or programs
+// that one compiler has made of the same source: then equal types have equal identities.
+//
+// The language does not tell these apart, so ranks that differ only in them get wrong results with success:
+//   - classes of one name in unnamed namespaces of two source files;
+//   - with g++, lambdas without a variable of their own in unnamed namespaces of two source files;
+//   - the values of ops: the state of a function object, what a function pointer or std::function points to. Two
+//     functions of one type are one op; give a lambda that calls the function.
+// Without run-time type information (-fno-rtti) the ids themselves are taken: then neither local classes of one name are told
+// apart, nor, with g++, lambdas of one function that have the same parameters.
+// Ranks that are built by different compilers, or only in part with -fno-rtti, must give names to ops and types of their own:
+// op_id, type_id.
+#ifndef BOUGH_OP_IDENTITY_HPP
+#define BOUGH_OP_IDENTITY_HPP
+
+#include <bough/op/detail/mix_hash.hpp>
+#include <bough/op/traits.hpp>
+
+#include <cstdint>
+#include <type_traits>
+#include <typeinfo>
+
+namespace bough {
+
+constexpr std::uint64_t identity_of(const type_signature& t) noexcept {
+    return detail::mix_hash(t.hash, std::uint64_t{t.size} << 8 | static_cast<std::uint8_t>(t.category));
+}
+
+namespace detail {
+
+#if defined(__cpp_rtti)
+// Pre: op_id or type_id of X is the default.
+template <class X>
+std::uint64_t linked_identity() noexcept {
+    static const std::uint64_t id = [] {
+        constexpr type_name_hash printed = hash_type_text<X>();
+        // clang numbers lambdas anew in each source file, and prints where they stand.
+        std::uint64_t hash = printed.is_unnamed ? printed.value : fnv_offset;
+        for (const char* c = typeid(X).name(); *c != '\0'; ++c) hash = fnv1a(hash, *c);
+        return hash;
+    }();
+    return id;
+}
+#else
+template <class X>
+constexpr std::uint64_t linked_identity() noexcept {
+    return hash_type_name<X>();
+}
+#endif
+
+// How the op of a call is named; for ops that are made of others to specialise.
+template <class O>
+struct named_op {
+    static std::uint64_t identity() noexcept {
+        if constexpr (std::is_void_v<O> || op_id<O> != hash_type_name<O>())
+            return op_id<O>;
+        else
+            return linked_identity<O>();
+    }
+};
+
+} // namespace detail
+
+// O: an op, or void, where a collective has none.
+template <class O>
+std::uint64_t op_identity() noexcept {
+    return detail::named_op<O>::identity();
+}
+
+template <class T>
+std::uint64_t type_identity() noexcept {
+    if constexpr (std::is_arithmetic_v<T> || type_id<T> != detail::signature_of<T>()) {
+        return identity_of(type_id<T>);
+    } else {
+        type_signature named = type_id<T>;
+        named.hash = detail::linked_identity<T>();
+        return identity_of(named);
+    }
+}
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Names, for messages, of what signatures name by numbers: the arithmetic types and the ops of bough.
+#ifndef BOUGH_OP_NAMES_HPP
+#define BOUGH_OP_NAMES_HPP
+
+#include <bough/op/identity.hpp>
+#include <bough/op/traits.hpp>
+
+#include <cstdint>
+
+namespace bough {
+
+// Null: it is that of no arithmetic type.
+constexpr const char* name_of_type(std::uint64_t identity) noexcept {
+    struct named {
+        type_signature type;
+        const char* name;
+    };
+    constexpr named known[] = {
+        {type_id<signed char>, "int8"},
+        {type_id<short>, "int16"},
+        {type_id<int>, "int32"},
+        {type_id<long long>, "int64"},
+        {type_id<unsigned char>, "uint8"},
+        {type_id<unsigned short>, "uint16"},
+        {type_id<unsigned>, "uint32"},
+        {type_id<unsigned long long>, "uint64"},
+        {type_id<float>, "float"},
+        {type_id<double>, "double"},
+        {type_id<long double>, "long double"},
+    };
+    for (const named& k : known)
+        if (identity_of(k.type) == identity) return k.name;
+    return nullptr;
+}
+
+// Null: it is that of no op without parameters that bough ships.
+constexpr const char* name_of_op(std::uint64_t identity) noexcept {
+    struct named {
+        std::uint64_t identity;
+        const char* name;
+    };
+    constexpr named known[] = {
+        {op_id<void>, "none"},
+        {hash_name("bough.plus"), "plus"},
+        {hash_name("bough.multiplies"), "multiplies"},
+        {hash_name("bough.min"), "min"},
+        {hash_name("bough.max"), "max"},
+        {hash_name("bough.min_number"), "min_number"},
+        {hash_name("bough.max_number"), "max_number"},
+        {hash_name("bough.logical_and"), "logical_and"},
+        {hash_name("bough.logical_or"), "logical_or"},
+        {hash_name("bough.logical_xor"), "logical_xor"},
+        {hash_name("bough.bit_and"), "bit_and"},
+        {hash_name("bough.bit_or"), "bit_or"},
+        {hash_name("bough.bit_xor"), "bit_xor"},
+        {hash_name("bough.min_location"), "min_location"},
+        {hash_name("bough.max_location"), "max_location"},
+        {hash_name("bough.exact_sum"), "exact_sum"},
+        {hash_name("bough.limb_sum"), "limb_sum"},
+    };
+    for (const named& k : known)
+        if (k.identity == identity) return k.name;
+    return nullptr;
+}
+
+} // namespace bough
+
+#endif

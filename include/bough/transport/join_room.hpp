@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSL-1.0
+// join_room: how ranks that join a transport tell each other how it goes, so that nobody waits for a rank that has failed.
+//
+//   bough::join_room room{wire, timeout_ns};                       // wire: a WireUp
+//   result = room.run([&]() -> bough::status {
+//       if (const bough::status bad = prepare(card)) return bad;   // the others are told
+//       if (const bough::status bad = room.exchange(card, cards, room.left_ns())) return bad;
+//       return room.meet([&](std::uint64_t until_ns) { return connect_some(until_ns); });
+//   });                                                            // all ranks are well, or all know which one is not
+//
+// A room is a WireUp. Each of its exchanges is two of `wire`: in the first one all ranks say how they are, in the second
+// one they say what they have to say. A rank that fails goes on to say so until all know. So it does not matter where it
+// failed, nor what the others exchange. A rank that dies is named by `wire`, to which all ranks come back every 100 ms.
+//
+// Groups. The ranks of a room can be one group of those of `wire`. Each group exchanges as often as it likes. run()
+// returns when all groups have finished, and fails everywhere if one rank of any group has.
+//
+// Which rank is named. A rank that fails by itself is named to all others: peer_aborted, with its code as the cause. Where
+// ranks accuse another one, the rank with most accusers is named, with their code; in a tie the lowest rank. What `wire`
+// says of a rank counts more than an accusation: it hears of all ranks.
+// Ranks in a status are those of the room; in that of run() and finish(), those of `wire`.
+// Complexity  12 bytes of each rank for each round, besides what is said
+#ifndef BOUGH_TRANSPORT_JOIN_ROOM_HPP
+#define BOUGH_TRANSPORT_JOIN_ROOM_HPP
+
+#include <bough/algorithm/groups.hpp>
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
+#include <bough/core/status.hpp>
+#include <bough/error.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/detail/verdict.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+namespace detail {
+
+// What f() says; no_resources if it throws: for code in which nothing but want of resources does.
+template <class F>
+status attempted(const F& f) noexcept {
+    status result{.code = errc::no_resources};
+    quietly([&] { result = f(); });
+    return result;
+}
+
+} // namespace detail
+
+template <WireUp W>
+class join_room {
+public:
+    // All ranks of `wire`, which outlives the room. `timeout_ns`: for all of the joining.
+    join_room(W& wire, std::uint64_t timeout_ns) : join_room(wire, listed_groups(), timeout_ns) {}
+    // Those of this rank's group. Pre: groups are those of the ranks of `wire`, the same on all.
+    join_room(W& wire, const listed_groups& groups, std::uint64_t timeout_ns)
+        : wire_(std::addressof(wire)), place_(wire.rank()), heard_(wire.size()),
+          last_ns_(deadline_after(detail::steady_now_ns(), timeout_ns)) {
+        const rank_t all = wire.size();
+        if (groups == listed_groups()) {
+            for (rank_t r = 0; r != all; ++r) members_.push_back(r);
+        } else {
+            BOUGH_EXPECTS(!groups.check(all), "groups: not those of the ranks of the wire-up");
+            const rank_t group = groups.group_of(all, wire.rank());
+            for (rank_t i = 0; i != groups.members(all, group); ++i) members_.push_back(groups.member(all, group, i));
+            place_ = groups.place_of(all, wire.rank());
+            padded_.resize(most_wire_up_bytes * (std::size_t{1} + all));
+        }
+        group_.resize(members_.size()); // now: later there may be no memory to say so
+    }
+    join_room(const join_room&) = delete;
+    join_room& operator=(const join_room&) = delete;
+
+    rank_t rank() const noexcept { return place_; }
+    rank_t size() const noexcept { return static_cast<rank_t>(members_.size()); }
+    // When the joining must have ended, in the time of a steady clock.
+    std::uint64_t last_ns() const noexcept { return last_ns_; }
+    std::uint64_t left_ns() const noexcept { return time_left(detail::steady_now_ns(), last_ns_); }
+
+    // As WireUp says. Errors: what a rank of the group has failed with; call_mismatch: a rank makes another call;
+    // peer_aborted by `cancelled`: it has finished, and well; what `wire` says.
+    status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        if (const status bad = check_exchange(mine, all, size())) return bad;
+        const std::uint64_t until_ns = std::min(last_ns_, deadline_after(detail::steady_now_ns(), timeout_ns));
+        const detail::join_word said{.state = detail::join_word::saying,
+                                     .bytes = static_cast<std::uint32_t>(mine.size())};
+        if (const status bad = round(said, mine, all, until_ns)) return bad;
+        return hear_group(said);
+    }
+
+    // What only works when several ranks do it at once, such as connecting. turn(until_ns) -> status does some of it, and
+    // returns no later than that: ok: this rank needs nothing more; would_block: it does, `peer` is a rank that it waits
+    // for; else: it cannot go on. Returns when all ranks of the group are ready; or deadline, with the rank that is missing.
+    template <class Turn>
+    status meet(const Turn& turn) {
+        detail::join_word said{.state = detail::join_word::meeting};
+        constexpr std::uint64_t longest_ns = 100'000'000; // so late a rank learns of another one's failure
+        for (std::uint64_t slice_ns = 20'000'000;; slice_ns = std::min(2 * slice_ns, longest_ns)) {
+            if (said.state == detail::join_word::meeting) {
+                status how = turn(std::min(last_ns_, deadline_after(detail::steady_now_ns(), slice_ns)));
+                if (how && how.code != errc::would_block) return how;
+                if (how && left_ns() == 0) return how.code = errc::deadline, how;
+                said.peer = how ? in_wire(how).peer : no_rank;
+                if (!how) said.state = detail::join_word::ready;
+            }
+            if (const status bad = round(said, {}, {}, patient(last_ns_))) return bad;
+            if (const status bad = hear_group(said)) return bad;
+            if (std::all_of(members_.begin(), members_.end(),
+                            [this](rank_t r) { return heard_[r].state == detail::join_word::ready; }))
+                return {};
+        }
+    }
+
+    // How it went here, with ranks of the room. Pre: called once. Returns when all ranks of `wire` have finished: ok if all
+    // are well; else why not. `timeout_ns`: for other groups; not given: what is left.
+    status finish(const status& mine) { return finish(mine, left_ns()); }
+    status finish(const status& mine, std::uint64_t timeout_ns) {
+        detail::join_word said{.state = detail::join_word::finished};
+        said.set(in_wire(mine));
+        status result = in_wire(mine);
+        const std::uint64_t until_ns = patient(deadline_after(detail::steady_now_ns(), timeout_ns));
+        const auto over = [](const detail::join_word& w) { return w.state == detail::join_word::finished; };
+        do {
+            // All ranks leave the room together, or by the same word of `wire`.
+            if (broken_ || round(said, {}, {}, until_ns)) {
+                const bool is_sure = told_ || detail::is_confession(result, wire_->rank());
+                return result && (is_sure || broken_.peer == no_rank) ? result : broken_;
+            }
+        } while (!std::all_of(heard_.begin(), heard_.end(), over));
+        return detail::verdict_of(heard_, wire_->rank(), result);
+    }
+
+    // f() -> status, and finish() with that. An exception of f is told to the others. What is a bough::error, or for want of
+    // memory, becomes the status; others are thrown on.
+    template <class F>
+    status run(F&& f) {
+        return run(std::forward<F>(f), [this] { return left_ns(); });
+    }
+    template <class F, class Left>
+    status run(F&& f, const Left& left_ns) {
+        status mine;
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+#endif
+            mine = f();
+#if BOUGH_HAS_EXCEPTIONS
+        } catch (const error& e) {
+            mine = e.details();
+        } catch (const std::bad_alloc&) {
+            mine = {.code = errc::no_resources};
+        } catch (...) {
+            (void)finish({.code = errc::op_threw}, left_ns());
+            throw;
+        }
+#endif
+        return finish(mine, left_ns());
+    }
+
+private:
+    // The others come to the last round as late as this rank would.
+    static std::uint64_t patient(std::uint64_t until_ns) noexcept {
+        return std::max(until_ns, detail::steady_now_ns() + 1'000'000'000);
+    }
+
+    // All ranks of `wire` say how they are. If one has more to say, all say as much.
+    status round(const detail::join_word& said, std::span<const std::byte> mine, std::span<std::byte> all,
+                 std::uint64_t until_ns) {
+        const auto say = [&](std::span<const std::byte> some, std::span<std::byte> everybody) {
+            broken_ = wire_->exchange(some, everybody, time_left(detail::steady_now_ns(), until_ns));
+            return !broken_;
+        };
+        if (broken_) return in_room(broken_);
+        if (!say(std::as_bytes(std::span(&said, 1)), std::as_writable_bytes(std::span(heard_))))
+            return in_room(broken_);
+        std::size_t most = 0, least = most_wire_up_bytes;
+        for (const detail::join_word& w : heard_) {
+            most = std::min(std::max<std::size_t>(most, w.bytes), most_wire_up_bytes);
+            least = std::min<std::size_t>(least, w.bytes);
+        }
+        if (most == 0) return {};
+        if (members_.size() == heard_.size() && most == least && most == mine.size())
+            return say(mine, all) ? status{} : in_room(broken_);
+        padded_.resize(most_wire_up_bytes * (1 + heard_.size()));
+        std::copy(mine.begin(), mine.end(), padded_.begin());
+        const std::span<std::byte> whole(padded_);
+        if (!say(whole.first(most), whole.subspan(most_wire_up_bytes, most * heard_.size()))) return in_room(broken_);
+        for (std::size_t i = 0; i != members_.size() && !mine.empty(); ++i)
+            std::memcpy(all.data() + i * mine.size(), whole.data() + most_wire_up_bytes + members_[i] * most,
+                        mine.size());
+        return {};
+    }
+
+    // What has gone wrong in the group. `said`: by this rank.
+    status hear_group(const detail::join_word& said) {
+        group_.resize(members_.size());
+        for (std::size_t i = 0; i != members_.size(); ++i) group_[i] = in_room(heard_[members_[i]]);
+        if (const status bad = detail::verdict_of(group_, place_, {})) {
+            told_ = true;
+            return bad;
+        }
+        for (rank_t i = 0; i != size(); ++i) {
+            const detail::join_word& w = group_[i];
+            if (w.state == w.finished) return {.code = errc::peer_aborted, .cause = errc::cancelled, .peer = i};
+            if ((w.state == w.saying) != (said.state == said.saying))
+                return {.code = errc::call_mismatch, .mismatch = mismatch::collective, .peer = i};
+            if (w.bytes != said.bytes)
+                return {.code = errc::call_mismatch,
+                        .mismatch = mismatch::count,
+                        .peer = i,
+                        .mine = said.bytes,
+                        .theirs = w.bytes};
+        }
+        return {};
+    }
+
+    // --- Numbers of ranks ---
+
+    rank_t in_room(rank_t of_wire) const noexcept {
+        for (rank_t i = 0; i != size(); ++i)
+            if (members_[i] == of_wire) return i;
+        return no_rank;
+    }
+    status in_room(status s) const noexcept {
+        s.peer = in_room(s.peer);
+        return s;
+    }
+    detail::join_word in_room(detail::join_word w) const noexcept {
+        w.peer = in_room(w.peer);
+        return w;
+    }
+    status in_wire(status s) const noexcept {
+        s.peer = s.peer < size() ? members_[s.peer] : no_rank;
+        return s;
+    }
+
+    W* wire_;
+    std::vector<rank_t> members_;          // of the group: ranks of `wire`, ascending
+    rank_t place_;                         // among them
+    std::vector<detail::join_word> heard_; // in the last round, by rank of `wire`
+    std::vector<detail::join_word> group_; // the same, by rank of the room
+    std::vector<std::byte> padded_;
+    std::uint64_t last_ns_;
+    status broken_{};   // what `wire` said last; ranks are its own
+    bool told_ = false; // this rank knows the verdict of its group
+};
+
+} // namespace bough
+
+#endif

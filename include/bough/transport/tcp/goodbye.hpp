@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a rank leaves its tcp group: what it has said is on its way before the sockets are closed.
+#ifndef BOUGH_TRANSPORT_TCP_GOODBYE_HPP
+#define BOUGH_TRANSPORT_TCP_GOODBYE_HPP
+
+#include <bough/core/deadline.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/tcp/link.hpp>
+#include <bough/transport/tcp/sockets.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace bough::detail {
+
+// Sends what was copied, as far as the peers let it, for no longer than linger_ns. What is pending is given up.
+template <class Stream>
+void say_goodbye(const std::vector<std::unique_ptr<tcp_link<Stream>>>& links, std::uint64_t linger_ns) {
+    using link_type = tcp_link<Stream>;
+    const std::uint64_t last = deadline_after(steady_now_ns(), linger_ns);
+    std::vector<link_type*> leaving;
+    for (const auto& link : links)
+        if (link && link->open) leaving.push_back(link.get());
+    for (link_type* link : leaving) {
+        link->out.keep_copied();
+        link->flush([](std::uint64_t) {});
+    }
+    std::erase_if(leaving, [](link_type* link) { return has_hung_up(link->stream.socket().native_handle()); });
+    while (!leaving.empty() && steady_now_ns() < last) {
+        std::erase_if(leaving, [](link_type* link) {
+            if (link->has_to_write()) {
+                link->flush([](std::uint64_t) {});
+                return false;
+            }
+            return unsent_bytes(link->stream.socket().native_handle()) == 0 ||
+                   has_hung_up(link->stream.socket().native_handle());
+        });
+        if (!leaving.empty()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSL-1.0
+// expect: bough: the result is written here
+// lines: 15
+#include <bough/allreduce.hpp>
+#include <bough/transport/self.hpp>
+
+#include <vector>
+
+void call(bough::communicator<bough::self>& comm, std::vector<double>& in, const std::vector<double>& out) {
+    bough::allreduce(comm, in, out, bough::plus{});
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
+// expect: bough: the result is written here
+// lines: 15
+#include <bough/allreduce.hpp>
+#include <bough/transport/self.hpp>
+
+#include <vector>
+
+void call(bough::communicator<bough::self>& comm) { bough::allreduce(comm, std::vector<double>(3), bough::plus{}); }

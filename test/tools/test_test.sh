@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSL-1.0
+# Tests how tools/test is asked: test_test.sh SOURCE_DIRECTORY BUILD_DIRECTORY. It knows every label
+# that there is, and a wrong one is an error at once.
+set -u
+test=$1/tools/test
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+fail() { failures=$((failures + 1)); echo "FAILED: $1"; }
+
+"$test" --rooms >"$scratch/known" || fail "--rooms"
+ctest --test-dir "$2" --print-labels | sed -n 's/^  \([a-z_]*\)$/\1/p' >"$scratch/labels"
+[ "$(wc -l <"$scratch/labels")" -gt 5 ] || fail "no labels"
+while read -r label; do grep -qx "$label" "$scratch/known" || fail "--rooms does not know $label"; done <"$scratch/labels"
+status=0
+"$test" --room fools >"$scratch/out" 2>"$scratch/err" || status=$?
+[ $status = 2 ] || fail "--room fools: exit status $status, not 2"
+[ ! -s "$scratch/out" ] || fail "--room fools: something was begun"
+grep -q "^tools/test: --room: there is no 'fools'; known are .*, floors, " "$scratch/err" || fail "--room fools: $(cat "$scratch/err")"
+
+# Begun by sudo, it builds as the user that typed it.
+mkdir "$scratch/bin"
+fake() { printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1" && chmod +x "$scratch/bin/$1"; }
+fake id 'echo 0'
+fake stat 'echo 1000'
+fake dpkg-query 'echo installed'
+fake sudo 'echo "sudo $*"'
+SUDO_UID=1000 PATH=$scratch/bin:$PATH "$test" --room core --preset clang >"$scratch/out" 2>"$scratch/err" || fail "sudo: exit status $?"
+[ "$(tail -n 1 "$scratch/out")" = "sudo -u #1000 -- $(realpath "$test") --room core --preset clang" ] || fail "sudo: $(cat "$scratch/out")"
+
+printf '%d failures\n' "$failures"
+[ "$failures" = 0 ]
