@@ -315,7 +315,7 @@ TEST_CASE("deadline: of two findings every rank reports the same") {
         return f;
     };
     std::vector<finding> all{{}};
-    for (const auto sure : {finding::how_sure::unreached, finding::how_sure::sure})
+    for (const auto sure : {finding::how_sure::unreached, finding::how_sure::out_of_step, finding::how_sure::sure})
         for (const std::uint32_t operation : {4u, 5u})
             for (const rank_t r : {1u, 2u, 63u, 64u, 70u})
                 for (const auto why : {absence::silent, absence::not_come})
@@ -331,6 +331,27 @@ TEST_CASE("deadline: of two findings every rank reports the same") {
                             found(2, 4, finding::how_sure::sure, absence::silent))
                            .settled({});
     CHECK((two.peer == 1 && two.missing == 2 && is_missing(two, 2)));
+}
+
+TEST_CASE("deadline: what was proposed for a call that has ended well is forgotten") {
+    const auto plan = plan_allreduce(recursive_doubling{}, {.size = 3});
+    for (const rank_t next : {0u, 1u}) {
+        watched group(3, 160 * ms);
+        for (const rank_t r : {0u, 1u}) group[r].start(plan, 1, of(plan));
+        group.pass(151 * ms); // they have proposed rank 2
+        group[2].start(plan, 1, of(plan));
+        group.pass(ms);
+        for (rank_t r = 0; r != 3; ++r) REQUIRE((group[r].done() && !group[r].result()));
+        // Another one is missing in the next call, which is over before the proposals are too old.
+        group.stopped = {next};
+        for (const rank_t r : survivors(3, {next})) {
+            group[r].timeout_ns = 4 * ms;
+            group[r].start(plan, 2, of(plan));
+        }
+        group.pass(6 * ms, ms / 8);
+        CHECK(group.told(survivors(3, {next})) ==
+              "rank " + std::to_string(next) + " is missing in allreduce #2 (it does not answer)" + end);
+    }
 }
 
 TEST_CASE("deadline: nothing is asked before the last quarter of the time") {

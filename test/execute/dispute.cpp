@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/execute/dispute.hpp>
 #include <bough/execute/session.hpp>
 #include <bough/tree/flat.hpp>
@@ -89,6 +90,20 @@ call_signature other_op() {
     s.op ^= std::uint64_t{1} << 60; // in a bit that a message does not have by itself
     return s;
 }
+
+// Sleeps as long as it may, and counts how often it is asked for the time.
+class sleeper : public forwarding_transport<test::link> {
+public:
+    using forwarding_transport<test::link>::forwarding_transport;
+    std::uint64_t now_ns() const { return ++looks, inner_.now_ns() + slept_ns_; }
+    void wait(std::uint32_t, std::uint64_t until_ns) {
+        if (const std::uint64_t now = now_ns(); until_ns > now) slept_ns_ += until_ns - now;
+    }
+    mutable std::uint64_t looks = 0;
+
+private:
+    std::uint64_t slept_ns_ = 0;
+};
 
 } // namespace
 
@@ -193,6 +208,46 @@ TEST_CASE("dispute: without an answer it is a mismatch all the same") {
         CHECK(s.mismatch == expected);
         CHECK((s.mine == 0 && s.theirs == 0));
     }
+}
+
+TEST_CASE("dispute: a rank that sleeps until the end of its operation wakes for that of a dispute") {
+    testing::loop_group group(2);
+    test::link other = group.connect(1);
+    session<sleeper> mine{sleeper(group.connect(0))};
+    prepared work(bind_plan(from_1, 0));
+    test::number x = 1;
+    session_operation op;
+    auto* bytes = reinterpret_cast<std::byte*>(&x);
+    envelope tag;
+    tag.operation = 1;
+    mine.start(op, work, {bytes, bytes, 1, sizeof x, nullptr, nullptr}, tag, asked::signature(), 30'000'000'000);
+    const std::array<std::byte, 8> payload{};
+    REQUIRE(other.post_send(0, asked::tag_of(other_op(), 0), payload, 1) == posted::complete);
+    const std::uint64_t began = mine.now_ns();
+    const status& s = mine.wait(op);
+    CHECK((s.code == errc::call_mismatch && s.peer == 1));
+    CHECK(mine.now_ns() - began < detail::dispute::patience_ns + 1'000'000);
+}
+
+TEST_CASE("dispute: one look at the clock tells the end of it, and that of operations") {
+    testing::loop_group group(2);
+    session<sleeper> mine{sleeper(group.connect(0))};
+    prepared work(bind_plan(from_1, 0));
+    test::number x = 1;
+    session_operation op;
+    auto* bytes = reinterpret_cast<std::byte*>(&x);
+    const auto looks = [&] {
+        const std::uint64_t before = mine.transport().looks;
+        mine.check_deadlines();
+        return mine.transport().looks - before;
+    };
+    CHECK(looks() == 0); // nothing is in flight
+    envelope tag;
+    tag.operation = 1;
+    mine.start(op, work, {bytes, bytes, 1, sizeof x, nullptr, nullptr}, tag, asked::signature(), 30'000'000'000);
+    CHECK(looks() == 1);
+    CHECK(looks() == 1);
+    mine.cancel(op);
 }
 
 TEST_CASE("dispute: another collective needs no question") {

@@ -19,6 +19,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/absence.hpp>
 #include <bough/core/status.hpp>
+#include <bough/execute/mismatch.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -58,8 +59,12 @@ struct whereabouts {
 };
 
 // What a rank would report, and how sure it is: of two findings the surer one counts.
+//
+// out_of_step: all ranks on the way have answered, and wait for each other in different calls. That is a deadlock whatever
+// other ranks do. unreached: a rank on the way could not be asked, or had no time to answer. It may be missing, or only
+// slow, so everything else is surer; but the ranks that wait for it are not out of step as far as is known (judge()).
 struct finding {
-    enum class how_sure : std::uint8_t { nothing, out_of_step, unreached, was_there, sure };
+    enum class how_sure : std::uint8_t { nothing, unreached, out_of_step, was_there, sure };
     how_sure sure = how_sure::nothing;
     status report{};
 
@@ -101,151 +106,231 @@ public:
     explicit absence_search(rank_t size, rank_t me) noexcept : size_(size), me_(me) {}
 
     std::uint32_t round() const noexcept { return round_; }
-    // In a round each rank is asked once. Operations that look for theirs within `at_least_ns` share one.
+    // In a round each rank is asked once about each call. Operations that look for theirs within `at_least_ns` share one.
     void begin_round(std::uint64_t now_ns, std::uint64_t at_least_ns) {
         if (asked_.empty()) asked_.resize(size_);
         if (round_ != 0 && now_ns - began_ns_ < at_least_ns) return;
         ++round_;
         began_ns_ = now_ns;
     }
-    // send(rank, call) for each of `who` that is to be asked about `call`.
+    // send(rank, call) for each of `who` that is to be asked about `call`. A rank that has not answered its last question is
+    // sent no other one: the next goes out with its answer.
     template <class F>
-    void ask(const rank_set& who, const envelope& call, std::uint64_t now_ns, F&& send) {
+    void ask(const rank_set& who, const envelope& call, F&& send) {
         who.for_each([&](rank_t r) {
-            if (r == me_ || r >= size_ || asked_[r].round == round_) return;
-            question& q = asked_[r];
-            q.round = round_;
-            if (std::exchange(q.is_open, true)) return; // it has not answered the last one yet
-            q.since_ns = now_ns;
-            send(r, call);
+            if (r == me_ || r >= asked_.size()) return;
+            question& q = question_to(r, call);
+            if (q.asked == round_) return;
+            q.asked = round_;
+            q.is_due = true;
+            ask_next(r, send);
         });
     }
-    // False: it was not asked.
-    bool answered(rank_t from, whereabouts&& said) {
-        if (from >= asked_.size() || !asked_[from].is_open) return false;
-        question& q = asked_[from];
-        q.is_open = false;
+    // The answer to the question about `call`. False: that was not asked.
+    template <class F>
+    bool answered(rank_t from, const envelope& call, whereabouts&& said, F&& send) {
+        if (from >= asked_.size() || !asked_[from].is_open || !same_call(asked_[from].open, call)) return false;
+        question& q = question_to(from, call);
         q.answered = round_;
+        q.is_due = false;
         q.said = std::move(said);
+        asked_[from].is_open = false;
+        ask_next(from, send);
         return true;
     }
-    const whereabouts& said_by(rank_t r) const noexcept { return asked_[r].said; }
+    // Pre: it has answered that question.
+    const whereabouts& said_by(rank_t r, const envelope& call) const noexcept { return asked_[r].find(call)->said; }
 
-    // Who holds up `call`, in which this rank waits for `waits`. An answer is of use if it came in `since` or later; who has
-    // not answered in `enough_ns` is silent. `self(call)` -> whereabouts: where this rank is, if others wait for it.
-    // `is_stuck(rank)`: the question to it has not even left.
-    template <class F, class G>
+    // The time of a question counts from when it has left this rank. `is_stuck(rank)`: what was said to it has not.
+    template <class F>
+    void look_at_departures(std::uint64_t now_ns, F&& is_stuck) {
+        if (staying_ == 0) return;
+        for (rank_t r = 0; r != asked_.size(); ++r) {
+            asked_rank& x = asked_[r];
+            if (!x.is_open || x.has_left || is_stuck(r)) continue;
+            x.has_left = true;
+            x.since_ns = now_ns;
+            --staying_;
+        }
+    }
+
+    // Who holds up `call`, in which this rank waits for `waits`. An answer is of use if it came in round `since` or later; a
+    // rank that has not answered in `enough_ns` is silent. `self(call)` -> whereabouts: where this rank is, if others wait for
+    // it in that call.
+    template <class F>
     finding find(const rank_set& waits, const envelope& call, std::uint32_t since, std::uint64_t now_ns,
-                 std::uint64_t enough_ns, F&& self, G&& is_stuck) const {
-        struct place {
-            bool reached = false;
-            envelope in{}; // the first call in which somebody waits for it
+                 std::uint64_t enough_ns, F&& self) const {
+        struct wanted { // somebody waits for this rank in this call
+            rank_t rank;
+            envelope call;
+            std::size_t next_of_rank;
         };
-        std::vector<place> places(size_);
-        std::vector<rank_t> next;
+        constexpr std::size_t none = ~std::size_t{0};
+        std::vector<wanted> all;
+        std::vector<std::size_t> first(size_, none);
         const auto reach = [&](const rank_set& who, const envelope& in) {
             who.for_each([&](rank_t r) {
                 if (r >= size_) return;
-                if (std::exchange(places[r].reached, true)) {
-                    if (key(in) < key(places[r].in)) places[r].in = in;
-                    return;
-                }
-                places[r].in = in;
-                next.push_back(r);
+                for (std::size_t i = first[r]; i != none; i = all[i].next_of_rank)
+                    if (same_call(all[i].call, in)) return;
+                all.push_back({r, in, first[r]});
+                first[r] = all.size() - 1;
             });
         };
         std::vector<suspect> suspects;
         reach(waits, call);
-        while (!next.empty()) {
-            const rank_t r = next.back();
-            next.pop_back();
-            whereabouts own;
-            if (r == me_) own = self(places[r].in);
-            const question& q = asked_[r];
-            const bool is_known = r == me_ || q.answered >= since;
-            const bool had_time = q.is_open && now_ns - q.since_ns >= enough_ns && !is_stuck(r);
-            const whereabouts& at = r == me_ ? own : q.said;
-            if (r != me_ && (!is_known || had_time)) {
-                const finding::how_sure sure = is_known   ? finding::how_sure::was_there
-                                               : had_time ? finding::how_sure::sure
-                                                          : finding::how_sure::unreached;
-                suspects.push_back({r, sure, {.absence = absence::silent}});
-            } else if (at.at == whereabouts::place::nowhere) {
-                suspects.push_back({r, finding::how_sure::sure, last(at.call, absence::not_come)});
-            } else if (at.at == whereabouts::place::elsewhere) {
-                suspects.push_back({r, finding::how_sure::out_of_step, last(at.call, absence::elsewhere)});
+        for (std::size_t i = 0; i != all.size(); ++i) {
+            const wanted x = all[i];
+            const asked_rank* asked = x.rank == me_ || asked_.empty() ? nullptr : &asked_[x.rank];
+            const question* q = asked == nullptr ? nullptr : asked->find(x.call);
+            const bool is_known = x.rank == me_ || (q != nullptr && q->answered >= since);
+            const bool is_silent =
+                asked != nullptr && asked->is_open && asked->has_left && now_ns - asked->since_ns >= enough_ns;
+            if (x.rank != me_ && (!is_known || is_silent)) {
+                const finding::how_sure sure = is_known    ? finding::how_sure::was_there
+                                               : is_silent ? finding::how_sure::sure
+                                                           : finding::how_sure::unreached;
+                suspects.push_back({x.rank, x.call, sure, {.absence = absence::silent}});
             }
-            if (is_known && (at.at == whereabouts::place::in_it || at.at == whereabouts::place::elsewhere))
-                reach(at.waits, at.call);
+            if (!is_known) continue;
+            const whereabouts own = x.rank == me_ ? self(x.call) : whereabouts{};
+            const whereabouts& at = x.rank == me_ ? own : q->said;
+            if (at.at == whereabouts::place::in_it || at.at == whereabouts::place::elsewhere) reach(at.waits, at.call);
+            if (is_silent || at.at == whereabouts::place::in_it || at.at == whereabouts::place::done) continue;
+            if (at.at == whereabouts::place::nowhere)
+                suspects.push_back({x.rank, x.call, finding::how_sure::sure, last(at.call, absence::not_come)});
+            else
+                suspects.push_back({x.rank, x.call, finding::how_sure::out_of_step, last(at.call, absence::elsewhere)});
         }
-        return judge(suspects, [&](rank_t r) -> const envelope& { return places[r].in; });
+        return judge(suspects);
     }
 
-    // What all ranks propose to report, this one included; one that has not come again until then is of no use any more.
-    void propose(rank_t by, const finding& f, std::uint64_t until_ns, std::uint64_t now_ns) {
-        if (now_ns >= proposed_until_ns_) proposers_ = rank_set(size_);
-        if (by < size_) proposers_.add(by);
-        proposal_ = now_ns < proposed_until_ns_ ? both(proposal_, f) : f;
-        proposed_until_ns_ = std::max(proposed_until_ns_, until_ns);
+    // What rank `by` proposes to report because of its call `of`; this rank included. It is of no use any more from until_ns
+    // on, or when `by` withdraws it, with a finding of nothing: what it waited for in that call has come.
+    void propose(rank_t by, const envelope& of, const finding& f, std::uint64_t until_ns, std::uint64_t now_ns) {
+        std::erase_if(proposals_,
+                      [&](const proposal& p) { return now_ns >= p.until_ns || (p.by == by && same_call(p.of, of)); });
+        if (f.sure != finding::how_sure::nothing && by < size_) proposals_.push_back({by, of, f, until_ns});
     }
-    const rank_set& proposers() const noexcept { return proposers_; }
-    finding proposal(std::uint64_t now_ns) const noexcept {
-        return now_ns < proposed_until_ns_ ? proposal_ : finding{};
+    // What follows from all that is proposed.
+    finding proposed(std::uint64_t now_ns) const noexcept {
+        finding all;
+        for (const proposal& p : proposals_)
+            if (now_ns < p.until_ns) all = both(all, p.what);
+        return all;
+    }
+    // The ranks that have proposed something.
+    rank_set proposers(std::uint64_t now_ns) const {
+        rank_set who(size_);
+        for (const proposal& p : proposals_)
+            if (now_ns < p.until_ns) who.add(p.by);
+        return who;
     }
 
     void clear() noexcept {
         asked_.clear();
+        proposals_.clear();
         round_ = 0;
-        proposed_until_ns_ = 0;
+        staying_ = 0;
     }
 
 private:
     struct question {
-        std::uint32_t round = 0, answered = 0; // the latest rounds in which that happened
-        std::uint64_t since_ns = 0;
-        bool is_open = false;
+        envelope about{};
+        std::uint32_t asked = 0, answered = 0; // the latest rounds in which that happened
+        bool is_due = false;                   // it was not sent yet
         whereabouts said{};
+    };
+    // What one rank was asked: one question is on its way at a time.
+    struct asked_rank {
+        const question* find(const envelope& call) const noexcept {
+            for (const question& q : questions)
+                if (same_call(q.about, call)) return &q;
+            return nullptr;
+        }
+        std::vector<question> questions;
+        envelope open{};                        // what the one that has no answer yet is about
+        bool is_open = false, has_left = false; // there is one; and it is not in this process any more,
+        std::uint64_t since_ns = 0;             // since then
     };
     struct suspect {
         rank_t rank;
+        envelope call; // in which somebody waits for it
         finding::how_sure sure;
         last_call last;
     };
+    struct proposal {
+        rank_t by;
+        envelope of;
+        finding what;
+        std::uint64_t until_ns;
+    };
+    static constexpr std::uint32_t kept_rounds = 64; // in which others, too, may look at an answer
 
-    static std::uint64_t key(const envelope& e) noexcept { return std::uint64_t{e.context} << 32 | e.operation; }
-    static last_call last(const envelope& e, absence a) noexcept { return {e.operation, e.context, e.kind, a}; }
-    // Of the surest suspects those that are missing in the earliest call, as one report.
+    question& question_to(rank_t r, const envelope& call) {
+        std::vector<question>& all = asked_[r].questions;
+        for (question& q : all)
+            if (same_call(q.about, call)) return q;
+        for (question& q : all) // of a call that is long over
+            if (!q.is_due && round_ - q.asked > kept_rounds) {
+                q = {};
+                q.about = call;
+                return q;
+            }
+        all.emplace_back().about = call;
+        return all.back();
+    }
     template <class F>
-    static finding judge(const std::vector<suspect>& suspects, F&& call_of) {
-        finding made;
-        for (const suspect& x : suspects) {
-            const envelope& call = call_of(x.rank);
-            finding f{x.sure, {.code = errc::deadline}};
-            f.report.collective = call.kind;
-            f.report.peer = x.rank;
-            f.report.operation = call.operation;
-            f.report.context = call.context;
-            f.report.missing = 1;
-            f.report.mine = std::uint64_t{1} << x.rank % 64;
-            f.report.theirs = x.last.packed();
-            made = both(made, f);
+    void ask_next(rank_t r, F&& send) {
+        asked_rank& x = asked_[r];
+        if (x.is_open) return;
+        for (question& q : x.questions) {
+            if (!std::exchange(q.is_due, false) || q.asked != round_) continue;
+            x.open = q.about;
+            x.is_open = true;
+            x.has_left = false;
+            ++staying_;
+            return send(r, x.open);
         }
-        if (made.sure == finding::how_sure::nothing) return made;
-        std::uint16_t all = 0;
-        for (const suspect& x : suspects)
-            all += x.sure == made.sure && all < 255 &&
-                   key(call_of(x.rank)) == (std::uint64_t{made.report.context} << 32 | made.report.operation);
-        made.report.missing = all;
+    }
+
+    static std::uint64_t key(const status& s) noexcept { return std::uint64_t{s.context} << 32 | s.operation; }
+    static last_call last(const envelope& e, absence a) noexcept { return {e.operation, e.context, e.kind, a}; }
+    // Of the surest suspects those that are missing in the earliest call, as one report. Where a rank could not be asked, it may
+    // be the one that those wait for who are out of step.
+    static finding judge(const std::vector<suspect>& suspects) {
+        const bool is_complete = std::none_of(suspects.begin(), suspects.end(),
+                                              [](const suspect& x) { return x.sure == finding::how_sure::unreached; });
+        finding made;
+        const auto each = [&](auto&& f) {
+            for (const suspect& x : suspects) {
+                if (x.sure == finding::how_sure::out_of_step && !is_complete) continue;
+                finding one{x.sure, {.code = errc::deadline}};
+                one.report.collective = x.call.kind;
+                one.report.peer = x.rank;
+                one.report.operation = x.call.operation;
+                one.report.context = x.call.context;
+                one.report.missing = 1;
+                one.report.mine = std::uint64_t{1} << x.rank % 64;
+                one.report.theirs = x.last.packed();
+                f(one);
+            }
+        };
+        each([&](const finding& one) { made = both(made, one); });
+        std::uint16_t count = 0;
+        each([&](const finding& one) {
+            count += one.sure == made.sure && count < 255 && key(one.report) == key(made.report);
+        });
+        made.report.missing = count;
         return made;
     }
 
     rank_t size_, me_;
     std::uint32_t round_ = 0;
     std::uint64_t began_ns_ = 0;
-    std::vector<question> asked_; // by rank; empty before the first search
-    finding proposal_{};
-    rank_set proposers_;
-    std::uint64_t proposed_until_ns_ = 0;
+    std::vector<asked_rank> asked_; // by rank; empty before the first search
+    std::size_t staying_ = 0;       // questions that are on their way, and have not been seen to leave this rank
+    std::vector<proposal> proposals_;
 };
 
 } // namespace bough::detail

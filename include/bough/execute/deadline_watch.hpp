@@ -11,6 +11,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/execute/absence_search.hpp>
 #include <bough/execute/inquiry.hpp>
 #include <bough/execute/mismatch.hpp>
@@ -18,7 +19,6 @@
 #include <bough/execute/session_operation.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -32,9 +32,8 @@ template <class Session>
 struct deadline_watch {
     Session& self;
 
-    void look() {
-        if (self.active_.empty()) return;
-        const std::uint64_t now = self.transport_.now_ns();
+    void look(std::uint64_t now) {
+        look_at_departures(now);
         for (std::size_t i = self.active_.size(); i-- != 0;) {
             session_operation& op = *self.active_[i];
             if (op.result_) continue;
@@ -53,13 +52,26 @@ struct deadline_watch {
         said.call = m.tag;
         said.waits = rank_set(self.size());
         std::vector<unsigned char>& set = said.waits.bytes();
-        if (m.bytes.size() != set.size() + 1 || m.bytes[0] > std::byte{3}) return;
-        said.at = static_cast<whereabouts::place>(m.bytes[0]);
-        std::memcpy(set.data(), m.bytes.data() + 1, set.size());
-        if (!self.search_.answered(m.peer, std::move(said))) return;
-        const whereabouts& at = self.search_.said_by(m.peer);
-        if (at.at == whereabouts::place::in_it || at.at == whereabouts::place::elsewhere)
-            ask(at.waits, at.call, self.transport_.now_ns());
+        answer_head head{};
+        if (m.bytes.size() != sizeof head + set.size()) return;
+        std::memcpy(&head, m.bytes.data(), sizeof head);
+        std::memcpy(set.data(), m.bytes.data() + sizeof head, set.size());
+        if (head.at > whereabouts::place::nowhere) return;
+        said.at = head.at;
+        envelope about;
+        about.operation = head.operation;
+        about.context = head.context;
+        const std::uint64_t now = self.transport_.now_ns();
+        if (!self.search_.answered(m.peer, about, std::move(said), sender())) return;
+        const whereabouts& at = self.search_.said_by(m.peer, about);
+        if (at.at == whereabouts::place::in_it || at.at == whereabouts::place::elsewhere) ask(at.waits, at.call, now);
+        look_at_departures(now);
+    }
+
+    // An operation has ended well. If it proposed something, that is withdrawn: the ranks that it missed have come.
+    BOUGH_COLD void withdraw(session_operation& op) {
+        self.search_.propose(self.rank(), op.tag_, {}, 0, 0);
+        quietly([&] { tell_proposal(op, {}, 0); });
     }
 
     // What this rank reports of a deadline that others may have seen: the missing rank itself came too late.
@@ -92,21 +104,29 @@ private:
         });
     }
     void ask(const rank_set& who, const envelope& call, std::uint64_t now) {
-        self.search_.ask(who, call, now, [&](rank_t r, envelope tag) {
+        self.search_.ask(who, call, sender());
+        look_at_departures(now);
+    }
+    auto sender() {
+        return [this](rank_t r, envelope tag) {
             if (self.is_lost(r)) return;
             tag.epoch = self.epoch_;
             tag.segment = search_segment;
             self.outbox_.send(self.transport_, r, tag, {});
-        });
+        };
+    }
+    void look_at_departures(std::uint64_t now) {
+        self.search_.look_at_departures(now, [this](rank_t r) { return self.outbox_.holds_for(r); });
     }
     void answer(rank_t to, const envelope& asked) {
         whereabouts said = where(asked);
         envelope tag = said.call;
         tag.epoch = self.epoch_;
         tag.segment = answer_segment;
-        std::vector<std::byte> bytes(1 + said.waits.bytes().size());
-        bytes[0] = static_cast<std::byte>(said.at);
-        std::memcpy(bytes.data() + 1, said.waits.bytes().data(), said.waits.bytes().size());
+        const answer_head head{asked.operation, asked.context, said.at, 0};
+        std::vector<std::byte> bytes(sizeof head + said.waits.bytes().size());
+        std::memcpy(bytes.data(), &head, sizeof head);
+        std::memcpy(bytes.data() + sizeof head, said.waits.bytes().data(), said.waits.bytes().size());
         self.outbox_.send(self.transport_, to, tag, bytes);
     }
     // Where this rank is, for those that wait for it in `call`.
@@ -144,10 +164,8 @@ private:
 
     finding find(session_operation& op, std::uint64_t now) {
         const auto in = [&](session_operation& its) {
-            return self.search_.find(
-                waits_of(its), its.tag_, op.search_, now, op.part_ns() / 2,
-                [this](const envelope& call) { return where(call); },
-                [this](rank_t r) { return self.outbox_.holds_for(r); });
+            return self.search_.find(waits_of(its), its.tag_, op.search_, now, op.part_ns() / 2,
+                                     [this](const envelope& call) { return where(call); });
         };
         finding f = in(op);
         if (is_held_back(op)) f = both(f, in(*self.active_.front()));
@@ -157,8 +175,14 @@ private:
     void propose(session_operation& op, std::uint64_t now) {
         const finding f = find(op, now);
         if (f.sure == finding::how_sure::nothing) return;
-        proposal_message said{abort_notice::of(f.report), 2 * op.part_ns(), f.sure, {}};
-        self.search_.propose(self.rank(), f, deadline_after(now, said.lasts_ns), now);
+        self.search_.propose(self.rank(), op.tag_, f, deadline_after(now, 2 * op.part_ns()), now);
+        op.proposed_ = true;
+        tell_proposal(op, f, 2 * op.part_ns());
+        self.outbox_.flush(self.transport_);
+    }
+    void tell_proposal(session_operation& op, const finding& f, std::uint64_t lasts_ns) {
+        const proposal_message said{
+            abort_notice::of(f.report), lasts_ns, op.tag_.operation, op.tag_.context, f.sure, 0};
         envelope tag;
         tag.epoch = self.epoch_;
         tag.operation = f.report.operation;
@@ -166,24 +190,33 @@ private:
         tag.segment = proposal_segment;
         for (rank_t r = 0; r != self.size(); ++r)
             if (r != self.rank() && !self.is_lost(r)) self.outbox_.put(r, tag, std::as_bytes(std::span(&said, 1)));
-        self.outbox_.flush(self.transport_);
     }
     void proposed(const control_message& m) {
         proposal_message said{};
         if (m.bytes.size() != sizeof said) return;
         std::memcpy(&said, m.bytes.data(), sizeof said);
-        const abort_notice notice = abort_notice::read(std::as_bytes(std::span(&said.notice, 1)));
-        if (notice.code != errc::deadline || notice.missing == 0 || said.sure > finding::how_sure::sure) return;
-        if (said.sure == finding::how_sure::nothing || notice.peer >= self.size()) return;
-        finding f{said.sure, notice.as_status(m.peer, m.tag.operation, m.tag.context)};
-        f.report.code = errc::deadline;
-        f.report.cause = errc::ok;
+        envelope of;
+        of.operation = said.operation;
+        of.context = said.context;
+        finding f{said.sure, {}};
+        if (said.sure != finding::how_sure::nothing) {
+            const abort_notice notice = abort_notice::read(std::as_bytes(std::span(&said.notice, 1)));
+            if (notice.code != errc::deadline || notice.missing == 0 || said.sure > finding::how_sure::sure) return;
+            if (notice.peer >= self.size()) return;
+            f.report = notice.as_status(m.peer, m.tag.operation, m.tag.context);
+            f.report.code = errc::deadline;
+            f.report.cause = errc::ok;
+        }
         const std::uint64_t now = self.transport_.now_ns();
-        self.search_.propose(m.peer, f, deadline_after(now, said.lasts_ns), now);
+        self.search_.propose(m.peer, of, f, deadline_after(now, said.lasts_ns), now);
     }
     status report_of(session_operation& op, std::uint64_t now) {
-        finding f = self.search_.proposal(now);
-        if (f.sure != finding::how_sure::nothing) return f.settled(self.search_.proposers());
+        finding f = self.search_.proposed(now);
+        if (f.sure != finding::how_sure::nothing) {
+            rank_set present;
+            self.sheltered([&] { present = self.search_.proposers(now); });
+            return f.settled(present);
+        }
         self.sheltered([&] { f = find(op, now); });
         if (f.sure != finding::how_sure::nothing) return f.settled({});
         return {.code = errc::deadline,
@@ -192,13 +225,22 @@ private:
                 .context = op.tag_.context};
     }
 
+    // Payloads, in the byte order of the machine (notices.hpp). An answer has a rank_set behind its head.
+    struct answer_head {
+        std::uint32_t operation; // of the call that was asked about
+        std::uint16_t context;
+        whereabouts::place at;
+        std::uint8_t unused;
+    };
     struct proposal_message {
         abort_notice notice;
         std::uint64_t lasts_ns;
-        finding::how_sure sure;
-        std::array<std::uint8_t, 7> unused;
+        std::uint32_t operation; // of the call for which its sender proposes it
+        std::uint16_t context;
+        finding::how_sure sure; // nothing: it is withdrawn
+        std::uint8_t unused;
     };
-    static_assert(sizeof(proposal_message) == 40);
+    static_assert(sizeof(answer_head) == 8 && sizeof(proposal_message) == 40);
 };
 
 } // namespace bough::detail

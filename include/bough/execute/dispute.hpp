@@ -87,6 +87,8 @@ public:
     }
     // What is known without an answer.
     const status& known() const noexcept { return known_; }
+    // Until when the answer is waited for; for ever, if nothing is disputed.
+    std::uint64_t last_ns() const noexcept { return is_open() ? last_ns_ : ~std::uint64_t{0}; }
     bool is_late(std::uint64_t now_ns) const noexcept { return is_open() && now_ns >= last_ns_; }
 
 private:

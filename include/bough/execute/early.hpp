@@ -97,7 +97,7 @@ public:
     template <class F>
     std::size_t count(F&& wanted) const {
         std::size_t n = 0;
-        for (const event& e : waiting_) n += wanted(e) ? 1 : 0;
+        for (const event& e : waiting_) n += wanted(e) ? 1u : 0u;
         return n;
     }
     // Takes out the first message for which `wanted(event)` holds.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Notices: messages of a session, not of an operation, as they come in: aborts, agreement.
+//
+// Their payloads are structs (abort_notice, told_signature, ...) as they lie in memory, as those of operations are (op/wire.hpp).
+// Pre: all ranks of a group have one byte order and one layout of these structs, so the same bough.
 #ifndef BOUGH_EXECUTE_NOTICES_HPP
 #define BOUGH_EXECUTE_NOTICES_HPP
 

@@ -178,7 +178,7 @@ public:
         std::uint64_t attend_ns = 0;
         const auto done = [&] {
             const lock_guard held = hold();
-            attend_ns = op.attend_ns_;
+            attend_ns = core_.attend_ns(op);
             return op.done_;
         };
         if (!wait_until(done, attend_ns)) op.end_in_child();
@@ -207,7 +207,7 @@ public:
     // When check_deadlines() is to look at this operation next, by the transport's clock. 0: at once, its time has not begun.
     std::uint64_t attend_ns(const session_operation& op) const {
         const lock_guard held = hold();
-        return op.attend_ns_;
+        return core_.attend_ns(op);
     }
     // Ends operations whose time is up, and looks before that for the ranks that hold them up (deadline_watch.hpp). Callers
     // that use progress() instead of wait() must call this now and then.

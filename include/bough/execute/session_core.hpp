@@ -59,6 +59,10 @@ public:
     const early_messages<T>& early() const noexcept { return early_; }
     std::size_t outstanding() const noexcept { return active_.size(); }
     bool is_disputed() const noexcept { return dispute_.is_open(); }
+    // When check_deadlines() is to look again on behalf of this operation.
+    std::uint64_t attend_ns(const session_operation& op) const noexcept {
+        return std::min(op.attend_ns_, dispute_.last_ns());
+    }
     bool has_to_send() const noexcept { return !outbox_.empty() || told_ != size(); }
     bool unsent() const noexcept { return departures<T>::unsent(transport_); }
     bough::contexts& contexts() noexcept { return contexts_; }
@@ -148,8 +152,9 @@ public:
 
     void check_deadlines() {
         if (active_.empty() && !dispute_.is_open()) return;
-        if (dispute_.is_late(transport_.now_ns())) disputes().conclude();
-        deadline_watch<session_core>{*this}.look();
+        const std::uint64_t now = transport_.now_ns();
+        if (dispute_.is_late(now)) disputes().conclude();
+        deadline_watch<session_core>{*this}.look(now);
         hand_over();
     }
 
@@ -440,6 +445,8 @@ private:
         why.code == errc::peer_aborted ? taken_back(op, why.peer) : fail(op, why);
     }
     void remove(session_operation& op) {
+        if (op.proposed_ && !op.result_) [[unlikely]]
+            deadline_watch<session_core>{*this}.withdraw(op);
         op.done_ = true;
         departures_.end(op);
         ahead_.forget(*op.work_);

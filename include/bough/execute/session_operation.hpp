@@ -53,7 +53,7 @@ private:
         if (attend_ns_ == 0) {
             deadline_ns_ = deadline_after(now_ns, timeout_ns_);
             next_ = due::question;
-            asked_ = false;
+            asked_ = proposed_ = false;
             attend_ns_ = deadline_after(now_ns, ask_ns);
             return due::nothing;
         }
@@ -113,6 +113,7 @@ private:
     bool done_ = true;
     bool leaving_ = false; // all is done but for messages that are still in this process
     bool asked_ = false;
+    bool proposed_ = false; // to report that somebody is missing
     due next_ = due::question;
     status result_{};
 };
