@@ -2,7 +2,7 @@
 // A proof instead of a hope: a plan proved while it compiles, what the proof computes, and what it says of a broken plan.
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/schedule/print.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <iostream>
 #include <vector>

@@ -3,8 +3,8 @@
 #include <bough/allreduce.hpp>
 #include <bough/concepts/explain_plan.hpp>
 #include <bough/schedule/print.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <iostream>
 #include <span>

@@ -5,9 +5,9 @@
 #include <bough/algorithm/ring.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/schedule/traffic.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/binomial.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <cstdio>
 #include <span>

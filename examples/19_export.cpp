@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // A plan leaves as a file for a simulator, comes back, and is proved; a damaged file is refused on its line. And a picture.
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/interchange/export_goal.hpp>
+#include <bough/interchange/import_goal_check.hpp>
 #include <bough/model/logp.hpp>
-#include <bough/schedule/export_goal.hpp>
-#include <bough/schedule/import_goal_check.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/simulate/export_svg.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <iostream>
 #include <sstream>

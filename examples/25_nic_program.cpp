@@ -7,7 +7,7 @@
 #include <bough/nic/check.hpp>
 #include <bough/nic/listing.hpp>
 #include <bough/nic/prove.hpp>
-#include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run/simulated.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/tree/fnomial.hpp>
 

@@ -2,8 +2,8 @@
 // Many multicasts at once: one list of messages that spares the busy ranks, proved before it runs.
 #include <bough/multicasts.hpp>
 #include <bough/schedule/print_verdict.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <cstdio>
 #include <span>

@@ -3,10 +3,10 @@
 // wanted. Then over a network that scatters the bytes of what it carries: the results are the same.
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/remote/in_process.hpp>
+#include <bough/remote/simulated.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
-#include <bough/transport/remote_simulated.hpp>
 #include <bough/tree/degree_k.hpp>
 
 #include <array>

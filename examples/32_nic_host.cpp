@@ -4,7 +4,7 @@
 #include <bough/communicator.hpp>
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/choose_target.hpp>
-#include <bough/nic/run_host.hpp>
+#include <bough/nic/run/host.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/fnomial.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who comes last does the work of those that it has kept waiting: a rank that has given its part burns nothing more.
-#include <bough/combining_tree.hpp>
+#include <bough/direct/combining_tree.hpp>
 #include <bough/launch.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/transport/common_memory.hpp>
+#include <bough/remote/common_memory.hpp>
 
 #include <array>
 #include <chrono>

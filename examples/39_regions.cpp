@@ -4,9 +4,9 @@
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/launch.hpp>
+#include <bough/remote/shared_memory.hpp>
 #include <bough/transport/fabric/regions.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
 #include <bough/tree/degree_k.hpp>
 
 #include <cstdio>

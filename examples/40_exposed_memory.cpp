@@ -3,9 +3,9 @@
 // one that is not is exposed at the call. Below that, remote writes by hand: who is told a place and its key may put there, until
 // it is concealed.
 #include <bough/broadcast.hpp>
+#include <bough/remote/in_process.hpp>
+#include <bough/remote/simulated.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
-#include <bough/transport/remote_simulated.hpp>
 
 #include <array>
 #include <cstdio>

@@ -2,9 +2,9 @@
 // A few bytes in the time of one write: ranks write their values, and the flag that says so, into a cache line of each other's,
 // and nothing else happens. Beside it a communicator does all the rest.
 #include <bough/allreduce.hpp>
-#include <bough/low_latency.hpp>
+#include <bough/direct/low_latency.hpp>
+#include <bough/remote/in_process.hpp>
 #include <bough/transport/in_process.hpp>
-#include <bough/transport/remote_in_process.hpp>
 
 #include <algorithm>
 #include <cmath>

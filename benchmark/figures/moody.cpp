@@ -5,10 +5,10 @@
 #include <bough/algorithm/reduce/vector_split.hpp>
 #include <bough/model/lrc_formula.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/simulate/statistics.hpp>
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/postal.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <array>

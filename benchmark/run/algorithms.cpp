@@ -12,7 +12,7 @@
 //   bench-algorithms unwritten       the same input again and again
 #include "../arguments.hpp"
 #include <bough/allreduce.hpp>
-#include <bough/measure_transfers.hpp>
+#include <bough/measure/transfers.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/select/table.hpp>
 #include <bough/transport/in_process.hpp>

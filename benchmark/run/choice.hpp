@@ -13,7 +13,7 @@
 #include <bough/algorithm/per_level.hpp>
 #include <bough/algorithm/reduce/binary_blocks.hpp>
 #include <bough/algorithm/reduce/ring.hpp>
-#include <bough/measure_transfers.hpp>
+#include <bough/measure/transfers.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/fit_alpha_beta_gamma.hpp>
 #include <bough/model/logp.hpp>

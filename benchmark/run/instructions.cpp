@@ -9,9 +9,9 @@
 // deadlines, no poison. The difference is what safety costs.
 #include "../arguments.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
-#include <bough/execute/session.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/session/session.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <cstdio>

@@ -12,10 +12,10 @@
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/concepts/wire_up.hpp>
-#include <bough/low_latency.hpp>
+#include <bough/direct/low_latency.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/remote/shared_memory.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
 #include <bough/transport/shared_memory.hpp>
 #if defined(BOUGH_ONE_SIDED_FABRIC)
 #include <bough/transport/fabric.hpp>

@@ -13,10 +13,10 @@
 #include <bough/allreduce.hpp>
 #include <bough/asio/async_wait.hpp>
 #include <bough/barrier.hpp>
-#include <bough/event_progress.hpp>
 #include <bough/op/min_max.hpp>
-#include <bough/progress_thread.hpp>
-#include <bough/signal_progress.hpp>
+#include <bough/progress/events.hpp>
+#include <bough/progress/signals.hpp>
+#include <bough/progress/thread.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/transport/emulated_with_descriptor.hpp>
 #include <bough/transport/in_process.hpp>

@@ -8,15 +8,15 @@
 
 #include "../arguments.hpp"
 #include "../skew/world.hpp"
-#include <bough/combining_tree.hpp>
-#include <bough/event_progress.hpp>
+#include <bough/direct/combining_tree.hpp>
 #include <bough/launch.hpp>
-#include <bough/progress_thread.hpp>
+#include <bough/progress/events.hpp>
+#include <bough/progress/thread.hpp>
 #if defined(__linux__)
-#include <bough/signal_progress.hpp>
+#include <bough/progress/signals.hpp>
 #endif
+#include <bough/remote/common_memory.hpp>
 #include <bough/start_reduce.hpp>
-#include <bough/transport/common_memory.hpp>
 #include <bough/transport/shared_memory.hpp>
 #ifdef BOUGH_SKEWED_TCP
 #include <bough/transport/tcp.hpp>

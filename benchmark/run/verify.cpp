@@ -8,12 +8,12 @@
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/kary.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -12,8 +12,8 @@
 #ifndef BOUGH_ALLGATHER_HPP
 #define BOUGH_ALLGATHER_HPP
 
-#include <bough/detail/blocks.hpp>
-#include <bough/detail/call_forms.hpp>
+#include <bough/call/blocks.hpp>
+#include <bough/call/forms.hpp>
 #include <bough/select/standard/allgather.hpp>
 
 #include <concepts>

@@ -18,8 +18,8 @@
 #define BOUGH_ALLTOALL_HPP
 
 #include <bough/algorithm/alltoall/pairwise.hpp>
-#include <bough/detail/blocks.hpp>
-#include <bough/detail/call_forms.hpp>
+#include <bough/call/blocks.hpp>
+#include <bough/call/forms.hpp>
 #include <bough/select/standard/alltoall.hpp>
 
 #include <concepts>

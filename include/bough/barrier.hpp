@@ -8,8 +8,8 @@
 #define BOUGH_BARRIER_HPP
 
 #include <bough/algorithm/barrier/dissemination.hpp>
-#include <bough/detail/call_forms.hpp>
-#include <bough/detail/front_door.hpp>
+#include <bough/call/forms.hpp>
+#include <bough/call/front_door.hpp>
 #include <bough/select/standard/barrier.hpp>
 
 namespace bough {

@@ -16,9 +16,9 @@
 #define BOUGH_BATCH_HPP
 
 #include <bough/allreduce.hpp>
-#include <bough/detail/batch_list.hpp>
-#include <bough/detail/contiguous.hpp>
-#include <bough/detail/whole_call.hpp>
+#include <bough/call/batch_list.hpp>
+#include <bough/call/contiguous.hpp>
+#include <bough/call/whole_call.hpp>
 #include <bough/reduce.hpp>
 
 #include <cstddef>

@@ -10,8 +10,8 @@
 #define BOUGH_BROADCAST_HPP
 
 #include <bough/algorithm/broadcast/tree.hpp>
-#include <bough/detail/call_forms.hpp>
-#include <bough/detail/front_door.hpp>
+#include <bough/call/forms.hpp>
+#include <bough/call/front_door.hpp>
 #include <bough/select/standard/broadcast.hpp>
 
 namespace bough {

@@ -8,9 +8,9 @@
 #ifndef BOUGH_COMMUNICATOR_HPP
 #define BOUGH_COMMUNICATOR_HPP
 
+#include <bough/communicator/core.hpp>
 #include <bough/concepts/explain_transport.hpp>
 #include <bough/core/duration.hpp>
-#include <bough/detail/communicator_core.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -95,7 +95,7 @@ public:
     bool is_stale() const noexcept { return core_->is_stale(); }
     static status stale() noexcept { return detail::communicator_core<T>::stale(); }
 
-    // --- for front doors (bough/detail/front_door.hpp) ---
+    // --- for front doors (bough/call/front_door.hpp) ---
 
     template <class P, class F>
     const P* remember_plan(const detail::choice_key& key, F&& choose) {

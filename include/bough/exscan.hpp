@@ -11,9 +11,9 @@
 #ifndef BOUGH_EXSCAN_HPP
 #define BOUGH_EXSCAN_HPP
 
-#include <bough/detail/blocks.hpp>
-#include <bough/detail/call_forms.hpp>
-#include <bough/detail/lifted.hpp>
+#include <bough/call/blocks.hpp>
+#include <bough/call/forms.hpp>
+#include <bough/call/lifted.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/exscan.hpp>

@@ -22,9 +22,9 @@
 #include <bough/communicator.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/error.hpp>
-#include <bough/execute/agreement.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
+#include <bough/session/agreement.hpp>
 
 #include <algorithm>
 #include <array>

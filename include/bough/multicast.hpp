@@ -14,8 +14,8 @@
 
 #include <bough/algorithm/multicast/among.hpp>
 #include <bough/algorithm/multicast/tree.hpp>
-#include <bough/detail/call_forms.hpp>
-#include <bough/detail/front_door.hpp>
+#include <bough/call/forms.hpp>
+#include <bough/call/front_door.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/tree/fnomial.hpp>
 

@@ -15,8 +15,8 @@
 #define BOUGH_MULTICASTS_HPP
 
 #include <bough/algorithm/multicast/many.hpp>
-#include <bough/detail/call_forms.hpp>
-#include <bough/detail/front_door.hpp>
+#include <bough/call/forms.hpp>
+#include <bough/call/front_door.hpp>
 #include <bough/tree/multicasts.hpp>
 
 #include <concepts>

@@ -29,7 +29,7 @@ namespace bough {
 
 namespace detail {
 
-// What a handle knows of the operation behind it: bough/detail/started.hpp.
+// What a handle knows of the operation behind it: bough/communicator/started.hpp.
 class started_base {
 public:
     virtual bool poll() = 0;
@@ -115,13 +115,13 @@ protected:
 class operation : public detail::operation_handle {
 public:
     operation() = default;
-    // For bough/detail/starter.hpp.
+    // For bough/call/starter.hpp.
     explicit operation(detail::started_base* made) noexcept : operation_handle(made) {}
     explicit operation(const status& ended) noexcept : operation_handle(ended) {}
 };
 
 // A collective that is bound once and run many times on the same data. From the second time on it allocates nothing; the session
-// does when more messages of peers that run ahead wait at a time than ever before (bough/execute/early.hpp).
+// does when more messages of peers that run ahead wait at a time than ever before (bough/session/early.hpp).
 //
 //   auto norm = bough::bind_allreduce(comm, std::span(&sum, 1), bough::plus{});
 //   for (...) { sum = ...; norm.start(); ...; norm.wait(); }

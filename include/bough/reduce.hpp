@@ -12,9 +12,9 @@
 #define BOUGH_REDUCE_HPP
 
 #include <bough/algorithm/reduce/tree.hpp>
-#include <bough/detail/call_forms.hpp>
-#include <bough/detail/front_door.hpp>
-#include <bough/detail/lifted.hpp>
+#include <bough/call/forms.hpp>
+#include <bough/call/front_door.hpp>
+#include <bough/call/lifted.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/reduce.hpp>

@@ -15,9 +15,9 @@
 #ifndef BOUGH_REDUCE_SCATTER_HPP
 #define BOUGH_REDUCE_SCATTER_HPP
 
-#include <bough/detail/blocks.hpp>
-#include <bough/detail/call_forms.hpp>
-#include <bough/detail/lifted.hpp>
+#include <bough/call/blocks.hpp>
+#include <bough/call/forms.hpp>
+#include <bough/call/lifted.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>

@@ -15,8 +15,8 @@
 #define BOUGH_SCATTER_HPP
 
 #include <bough/algorithm/scatter/tree.hpp>
-#include <bough/detail/blocks.hpp>
-#include <bough/detail/call_forms.hpp>
+#include <bough/call/blocks.hpp>
+#include <bough/call/forms.hpp>
 #include <bough/select/standard/scatter.hpp>
 
 #include <concepts>

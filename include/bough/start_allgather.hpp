@@ -9,7 +9,7 @@
 #define BOUGH_START_ALLGATHER_HPP
 
 #include <bough/allgather.hpp>
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 
 #include <utility>
 

@@ -10,7 +10,7 @@
 #define BOUGH_START_ALLREDUCE_HPP
 
 #include <bough/allreduce.hpp>
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 
 #include <utility>
 

@@ -9,7 +9,7 @@
 #define BOUGH_START_ALLTOALL_HPP
 
 #include <bough/alltoall.hpp>
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 
 #include <utility>
 

@@ -8,7 +8,7 @@
 #define BOUGH_START_BARRIER_HPP
 
 #include <bough/barrier.hpp>
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 
 #include <utility>
 

@@ -8,7 +8,7 @@
 #define BOUGH_START_BROADCAST_HPP
 
 #include <bough/broadcast.hpp>
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 
 #include <utility>
 

@@ -8,7 +8,7 @@
 #ifndef BOUGH_START_EXSCAN_HPP
 #define BOUGH_START_EXSCAN_HPP
 
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/exscan.hpp>
 
 #include <utility>

@@ -8,7 +8,7 @@
 #ifndef BOUGH_START_GATHER_HPP
 #define BOUGH_START_GATHER_HPP
 
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/gather.hpp>
 
 #include <utility>

@@ -7,7 +7,7 @@
 #ifndef BOUGH_START_MULTICAST_HPP
 #define BOUGH_START_MULTICAST_HPP
 
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/multicast.hpp>
 
 #include <utility>

@@ -7,7 +7,7 @@
 #ifndef BOUGH_START_MULTICASTS_HPP
 #define BOUGH_START_MULTICASTS_HPP
 
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/multicasts.hpp>
 
 #include <utility>

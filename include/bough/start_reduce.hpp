@@ -9,7 +9,7 @@
 #ifndef BOUGH_START_REDUCE_HPP
 #define BOUGH_START_REDUCE_HPP
 
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/reduce.hpp>
 
 #include <utility>

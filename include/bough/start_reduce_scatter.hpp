@@ -8,7 +8,7 @@
 #ifndef BOUGH_START_REDUCE_SCATTER_HPP
 #define BOUGH_START_REDUCE_SCATTER_HPP
 
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/reduce_scatter.hpp>
 
 #include <utility>

@@ -8,7 +8,7 @@
 #ifndef BOUGH_START_SCAN_HPP
 #define BOUGH_START_SCAN_HPP
 
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/scan.hpp>
 
 #include <utility>

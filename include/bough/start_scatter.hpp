@@ -8,7 +8,7 @@
 #ifndef BOUGH_START_SCATTER_HPP
 #define BOUGH_START_SCATTER_HPP
 
-#include <bough/detail/starter.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/scatter.hpp>
 
 #include <utility>

@@ -8,15 +8,16 @@
 #include <bough/batch.hpp>
 #include <bough/bough.hpp>
 #include <bough/broadcast.hpp>
-#include <bough/combining_tree.hpp>
+#include <bough/direct/combining_tree.hpp>
+#include <bough/direct/low_latency.hpp>
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
 #include <bough/group.hpp>
-#include <bough/low_latency.hpp>
 #include <bough/multicast.hpp>
 #include <bough/multicasts.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
+#include <bough/remote/in_process.hpp>
 #include <bough/scan.hpp>
 #include <bough/scatter.hpp>
 #include <bough/start_allgather.hpp>
@@ -34,7 +35,6 @@
 #include <bough/start_scatter.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
 
 #include <array>
 #include <cstddef>

@@ -9,7 +9,7 @@
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/bruck.hpp>
 #include <bough/algorithm/pairwise.hpp>
-#include <bough/schedule/verify_claims.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <bit>
 #include <cstddef>

@@ -12,7 +12,7 @@
 #include <bough/algorithm/reverse.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/schedule/print.hpp>
-#include <bough/schedule/verify_claims.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <cstdint>
 #include <set>

@@ -9,7 +9,7 @@
 #include <bough/algorithm/pipelined_blocks.hpp>
 #include <bough/algorithm/reduce/circulant.hpp>
 #include <bough/algorithm/reverse.hpp>
-#include <bough/schedule/verify_claims.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <algorithm>
 #include <cmath>

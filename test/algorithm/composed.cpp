@@ -13,8 +13,8 @@
 #include <bough/schedule/any_algorithm.hpp>
 #include <bough/schedule/print_verdict.hpp>
 #include <bough/schedule/traffic.hpp>
-#include <bough/schedule/verify_claims.hpp>
 #include <bough/tree/fnomial.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -5,7 +5,7 @@
 #include "support/ports.hpp"
 #include "support/sample.hpp"
 #include <bough/algorithm/double_tree.hpp>
-#include <bough/schedule/verify_claims.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <algorithm>
 #include <bit>

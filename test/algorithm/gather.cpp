@@ -5,7 +5,7 @@
 #include "support/sample.hpp"
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/core/freeze.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <array>
 #include <cstdint>

@@ -9,9 +9,9 @@
 #include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/schedule/print.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/fnomial.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <cstdlib>
 #include <fstream>

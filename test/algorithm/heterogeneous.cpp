@@ -11,13 +11,13 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/model/heterogeneous.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/schedule/verify_claims.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/tree/fnf.hpp>
 #include <bough/tree/interval.hpp>
 #include <bough/tree/optimal.hpp>
 #include <bough/tree/reduction.hpp>
 #include <bough/tree/spoc.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 using namespace bough;
 using test::cost_source;

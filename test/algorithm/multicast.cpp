@@ -5,8 +5,8 @@
 #include "support/sample.hpp"
 #include <bough/algorithm/multicast/tree.hpp>
 #include <bough/core/freeze.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/depth.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <array>
 #include <cstddef>

@@ -8,9 +8,9 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/schedule/any_algorithm.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <string>
 #include <vector>

@@ -4,16 +4,16 @@
 #include "tree/heterogeneous.hpp"
 #include <bough/algorithm/multicast/many.hpp>
 #include <bough/algorithm/multicast/tree.hpp>
+#include <bough/interchange/export_csv.hpp>
+#include <bough/interchange/export_dot.hpp>
+#include <bough/interchange/export_goal.hpp>
+#include <bough/interchange/import_goal_check.hpp>
 #include <bough/model/heterogeneous.hpp>
-#include <bough/schedule/export_csv.hpp>
-#include <bough/schedule/export_dot.hpp>
-#include <bough/schedule/export_goal.hpp>
-#include <bough/schedule/import_goal_check.hpp>
 #include <bough/schedule/print.hpp>
-#include <bough/schedule/verify_claims.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/tree.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <algorithm>
 #include <cstddef>

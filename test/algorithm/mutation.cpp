@@ -15,7 +15,7 @@
 #include <bough/algorithm/ring.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/print.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <cstddef>

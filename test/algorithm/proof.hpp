@@ -3,7 +3,7 @@
 #ifndef BOUGH_TEST_ALGORITHM_PROOF_HPP
 #define BOUGH_TEST_ALGORITHM_PROOF_HPP
 
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 namespace test {
 

@@ -3,8 +3,8 @@
 // 1048576 steps, of which this takes about half.)
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/binomial.hpp>
+#include <bough/verify/verify.hpp>
 
 using namespace bough;
 

@@ -7,7 +7,7 @@
 #include <bough/algorithm/exscan/one_two_three_doubling.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
-#include <bough/schedule/verify_claims.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <cstdint>
 #include <string>

@@ -6,8 +6,8 @@
 #include <bough/algorithm/mirror.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/core/freeze.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/depth.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <array>

@@ -9,10 +9,10 @@
 #include <bough/algorithm/allgather/recursive_doubling.hpp>
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/ring.hpp>
-#include <bough/schedule/verify_claims.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/kary.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <bit>
 #include <cstdint>

@@ -4,9 +4,9 @@
 #include "support/plans.hpp"
 #include "support/sample.hpp"
 #include <bough/schedule/print.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/testing/tree_laws.hpp>
 #include <bough/tree/depth.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -5,10 +5,10 @@
 #include "support/sample.hpp"
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/degree_k.hpp>
 #include <bough/tree/fnomial.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <cstdint>
 

@@ -4,10 +4,10 @@
 #include "support/catch.hpp"
 #include "support/priced.hpp"
 #include <bough/concepts/forwarding_transport.hpp>
-#include <bough/serialised.hpp>
 #include <bough/testing/faulty.hpp>
 #include <bough/testing/recording.hpp>
 #include <bough/transport/emulated.hpp>
+#include <bough/transport/serialised.hpp>
 
 using namespace bough;
 using bough_test::priced;

@@ -3,9 +3,9 @@
 #include <bough/concepts/explain_plan.hpp>
 #include <bough/concepts/plan.hpp>
 #include <bough/schedule/plan.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/testing/plan_archetype.hpp>
 #include <bough/testing/sink_archetype.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <type_traits>
 

@@ -2,9 +2,9 @@
 #include "support/catch.hpp"
 #include <bough/concepts/explain_remote_write_transport.hpp>
 #include <bough/concepts/remote_write_transport.hpp>
+#include <bough/remote/simulated.hpp>
 #include <bough/testing/remote_write_archetype.hpp>
 #include <bough/testing/remote_write_conformance.hpp>
-#include <bough/transport/remote_simulated.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
 #include "support/sample.hpp"
-#include <bough/transport/fabric/frame.hpp>
-#include <bough/transport/fabric/order.hpp>
+#include <bough/transport/rdma/frame.hpp>
+#include <bough/transport/rdma/order.hpp>
 
 #include <algorithm>
 #include <cstdint>

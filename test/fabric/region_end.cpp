@@ -2,7 +2,7 @@
 // One rank's end of remote writes over a device that does what the test says: what networks do rarely.
 #include "support/catch.hpp"
 #include <bough/transport/fabric/options.hpp>
-#include <bough/transport/fabric/region_end.hpp>
+#include <bough/transport/rdma/region_end.hpp>
 
 #include <algorithm>
 #include <array>

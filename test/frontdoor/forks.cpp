@@ -3,11 +3,11 @@
 // rank whose calls all end at once; the parent's ranks go on.
 #include "support/catch.hpp"
 #include "support/child_of_fork.hpp"
-#include <bough/progress_thread.hpp>
-#include <bough/serialised.hpp>
+#include <bough/progress/thread.hpp>
+#include <bough/remote/in_process.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
+#include <bough/transport/serialised.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -3,8 +3,8 @@
 #include "support/catch.hpp"
 #include <bough/concepts/forwarding_transport.hpp>
 #include <bough/group.hpp>
-#include <bough/serialised.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/serialised.hpp>
 
 #include <atomic>
 #include <chrono>

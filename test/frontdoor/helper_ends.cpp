@@ -5,10 +5,10 @@
 #include <bough/algorithm/ring.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/progress_thread.hpp>
-#include <bough/serialised.hpp>
+#include <bough/progress/thread.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/serialised.hpp>
 
 #include <array>
 #include <atomic>

@@ -3,11 +3,11 @@
 #include "support/catch.hpp"
 #include "support/until.hpp"
 #include <bough/op/arithmetic.hpp>
-#include <bough/progress_thread.hpp>
-#include <bough/serialised.hpp>
+#include <bough/progress/thread.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/start_reduce.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/serialised.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
 

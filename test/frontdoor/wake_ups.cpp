@@ -3,12 +3,12 @@
 // what other threads start and leave to be done.
 #include "support/catch.hpp"
 #include "transport/shared_memory_world.hpp"
-#include <bough/event_progress.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/progress_thread.hpp>
-#include <bough/serialised.hpp>
+#include <bough/progress/events.hpp>
+#include <bough/progress/thread.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/serialised.hpp>
 #include <bough/transport/shared_memory.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "matrix/matrix.hpp"
 #include "support/catch.hpp"
-#include <bough/execute/prepared.hpp>
+#include <bough/engine/prepared.hpp>
 #include <bough/op/arithmetic.hpp>
 
 #include <algorithm>

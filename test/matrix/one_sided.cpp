@@ -2,8 +2,8 @@
 // A part of the matrix over remote writes: every plan of a collective, with few and small blocks, so that messages wait for
 // credits and come in pieces.
 #include "matrix/run.hpp"
+#include <bough/remote/in_process.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
 
 #include <thread>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// bough/execute/agreement.hpp and the epochs of bough/execute/session.hpp: N ranks agree on who has failed and on a word
+// bough/session/agreement.hpp and the epochs of bough/session/session.hpp: N ranks agree on who has failed and on a word
 // (one bit, combined by and), begin the next epoch, and exchange one call in it.
 //
 //   N=3           ranks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Poison in bough/execute/session.hpp: four ranks run a reduction along a chain to rank 0, then a broadcast from rank 0
+// Poison in bough/session/session.hpp: four ranks run a reduction along a chain to rank 0, then a broadcast from rank 0
 // to all at once, without deadlines. Any rank may fail by itself (a mismatch, an op that threw) or crash; what is left must
 // still end: with a result or with an error.
 //

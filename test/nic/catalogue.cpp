@@ -9,7 +9,7 @@
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/check.hpp>
 #include <bough/nic/listing.hpp>
-#include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run/simulated.hpp>
 #include <bough/schedule/claims.hpp>
 
 #include <array>

@@ -6,7 +6,7 @@
 #include "nic/conformance_programs.hpp"
 #include "support/catch.hpp"
 #include <bough/model/lrc.hpp>
-#include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run/simulated.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <atomic>

@@ -6,7 +6,7 @@
 #include "nic/conformance_programs.hpp"
 #include <bough/barrier.hpp>
 #include <bough/communicator.hpp>
-#include <bough/nic/run_host.hpp>
+#include <bough/nic/run/host.hpp>
 
 #include <array>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/nic/assemble.hpp>
-#include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run/simulated.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <cstdint>

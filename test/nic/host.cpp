@@ -13,7 +13,7 @@
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
 #include <bough/group.hpp>
-#include <bough/nic/run_host.hpp>
+#include <bough/nic/run/host.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/simulate/random.hpp>

@@ -7,7 +7,7 @@
 #include <bough/barrier.hpp>
 #include <bough/communicator.hpp>
 #include <bough/nic/assemble.hpp>
-#include <bough/nic/run_host.hpp>
+#include <bough/nic/run/host.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/chain.hpp>

@@ -6,7 +6,7 @@
 #include "support/play.hpp"
 #include <bough/model/lrc.hpp>
 #include <bough/nic/assemble.hpp>
-#include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run/simulated.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <bough/model/lrc_formula.hpp>
 #include <bough/nic/check.hpp>
 #include <bough/nic/choose_target.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <bough/model/lrc_formula.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/nic/assemble.hpp>
-#include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run/simulated.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>

@@ -9,9 +9,9 @@
 #include <bough/group.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/nic/choose_target.hpp>
-#include <bough/nic/run_host.hpp>
-#include <bough/nic/run_simulated.hpp>
-#include <bough/nic/run_two_level.hpp>
+#include <bough/nic/run/host.hpp>
+#include <bough/nic/run/simulated.hpp>
+#include <bough/nic/run/two_level.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>

@@ -4,13 +4,13 @@
 #include "processes/links.hpp"
 #include "support/catch.hpp"
 #include "transport/fork_trial.hpp"
-#include <bough/event_progress.hpp>
-#include <bough/progress_thread.hpp>
-#include <bough/serialised.hpp>
+#include <bough/progress/events.hpp>
+#include <bough/progress/thread.hpp>
+#include <bough/remote/shared_memory.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
+#include <bough/transport/serialised.hpp>
 #if defined(__linux__)
-#include <bough/signal_progress.hpp>
+#include <bough/progress/signals.hpp>
 #endif
 
 #include <algorithm>

@@ -5,9 +5,9 @@
 #include "processes/links.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
-#include <bough/event_progress.hpp>
-#include <bough/progress_thread.hpp>
-#include <bough/serialised.hpp>
+#include <bough/progress/events.hpp>
+#include <bough/progress/thread.hpp>
+#include <bough/transport/serialised.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,8 +2,8 @@
 // A rank that dies or fails while it joins a transport is named to all others, rightly, and nobody waits for it.
 #include "support/struck.hpp"
 #include "transport/certificates.hpp"
+#include <bough/remote/shared_memory.hpp>
 #include <bough/transport/composite_tcp.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
 #include <bough/transport/shared_memory.hpp>
 #include <bough/transport/tcp.hpp>
 #include <bough/transport/tcp/tls.hpp>

@@ -4,8 +4,8 @@
 #include "support/joined_ends.hpp"
 #include "support/sample.hpp"
 #include "transport/certificates.hpp"
+#include <bough/remote/shared_memory.hpp>
 #include <bough/transport/composite_tcp.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
 #include <bough/transport/tcp/tls.hpp>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // expect: fault::unmatched_receive(, 1U?, 0U?, 0U?, 0U?>|; unsigned int Rank = 1; unsigned int Step = 0;)
 #include <bough/algorithm/broadcast/tree.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/binomial.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <vector>
 

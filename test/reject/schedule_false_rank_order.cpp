@@ -2,7 +2,7 @@
 // expect: not_in_rank_order
 // lines: 15
 #include <bough/algorithm/reduce/tree.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 struct caterpillar { // even ranks are a chain, each odd rank hangs from the even one before it, and is served first
     constexpr bough::rank_t parent(bough::rank_t v, bough::rank_t) const {

@@ -2,9 +2,9 @@
 #include "support/catch.hpp"
 #include "support/plans.hpp"
 #include <bough/concepts/explain_plan.hpp>
-#include <bough/execute/bound.hpp>
+#include <bough/engine/bound.hpp>
 #include <bough/schedule/any_algorithm.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #ifndef BOUGH_TEST_SCHEDULE_MADE_HPP
 #define BOUGH_TEST_SCHEDULE_MADE_HPP
 
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <cstdint>
 #include <initializer_list>

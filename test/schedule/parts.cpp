@@ -8,7 +8,7 @@
 #include <bough/algorithm/mirror.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 using namespace bough;
 using test::in;

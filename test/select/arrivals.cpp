@@ -5,13 +5,13 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/arriving.hpp>
 #include <bough/model/lrc.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/fitted_trees.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/select/standard/reduce.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/tree/postal.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <cstdint>

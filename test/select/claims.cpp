@@ -6,8 +6,8 @@
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
-#include <bough/schedule/verify_claims.hpp>
 #include <bough/tree/kary.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <string>
 #include <utility>

@@ -4,7 +4,6 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/schedule/schedule.hpp>
 #include <bough/select/choose.hpp>
-#include <bough/select/standard.hpp>
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/allreduce.hpp>
 #include <bough/select/standard/alltoall.hpp>
@@ -15,6 +14,7 @@
 #include <bough/select/standard/reduce_scatter.hpp>
 #include <bough/select/standard/scan.hpp>
 #include <bough/select/standard/scatter.hpp>
+#include <bough/select/standard_set.hpp>
 
 #include <string_view>
 #include <vector>

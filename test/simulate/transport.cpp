@@ -7,9 +7,9 @@
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
-#include <bough/execute/session.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/session/session.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/transport/simulated.hpp>
 #include <bough/tree/binomial.hpp>

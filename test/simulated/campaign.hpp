@@ -14,8 +14,8 @@
 #define BOUGH_TEST_SIMULATED_CAMPAIGN_HPP
 
 #include "simulated/catalogue.hpp"
-#include <bough/execute/agreement.hpp>
-#include <bough/execute/session.hpp>
+#include <bough/session/agreement.hpp>
+#include <bough/session/session.hpp>
 #include <bough/transport/simulated.hpp>
 
 #include <algorithm>

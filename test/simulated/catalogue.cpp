@@ -2,7 +2,7 @@
 #include "simulated/catalogue.hpp"
 
 #include "support/plans.hpp"
-#include <bough/execute/bound.hpp>
+#include <bough/engine/bound.hpp>
 
 #include <algorithm>
 #include <map>

@@ -4,8 +4,8 @@
 #define BOUGH_TEST_SIMULATED_CATALOGUE_HPP
 
 #include <bough/core/rank.hpp>
-#include <bough/execute/prepared.hpp>
-#include <bough/transport/detail/simulated_world.hpp>
+#include <bough/engine/prepared.hpp>
+#include <bough/transport/virtual_network/world.hpp>
 #include <bough/tree/table.hpp>
 
 #include <array>

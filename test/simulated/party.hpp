@@ -3,8 +3,8 @@
 #ifndef BOUGH_TEST_SIMULATED_PARTY_HPP
 #define BOUGH_TEST_SIMULATED_PARTY_HPP
 
-#include <bough/detail/front_door.hpp>
-#include <bough/execute/session.hpp>
+#include <bough/call/front_door.hpp>
+#include <bough/session/session.hpp>
 #include <bough/transport/simulated.hpp>
 
 #include <cstddef>

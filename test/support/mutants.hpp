@@ -5,7 +5,7 @@
 
 #include "support/catch.hpp"
 #include <bough/schedule/print.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <cstddef>
 #include <vector>

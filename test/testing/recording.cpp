@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
-#include <bough/execute/session.hpp>
+#include <bough/session/session.hpp>
 #include <bough/testing/recording.hpp>
 #include <bough/transport/simulated.hpp>
 

@@ -12,12 +12,12 @@
 #include <bough/barrier.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/testing/process_conformance.hpp>
 #include <bough/testing/transport_conformance.hpp>
 #include <bough/transport/composite_tcp.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/flat.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <cstdio>

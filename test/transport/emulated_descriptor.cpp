@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
-#include <bough/event_progress.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/progress/events.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/testing/descriptor_laws.hpp>
 #include <bough/transport/emulated_with_descriptor.hpp>

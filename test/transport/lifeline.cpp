@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
-#include <bough/transport/detail/lifeline.hpp>
+#include <bough/os/lifeline.hpp>
 
 #include <atomic>
 #include <csignal>

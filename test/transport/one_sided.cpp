@@ -2,10 +2,10 @@
 // Messages by remote writes: the rules of a transport over every kind of region.
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include <bough/remote/in_process.hpp>
+#include <bough/remote/simulated.hpp>
 #include <bough/testing/transport_conformance.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
-#include <bough/transport/remote_simulated.hpp>
 
 #include <vector>
 

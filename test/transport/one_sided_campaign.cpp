@@ -6,11 +6,11 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/remote/simulated.hpp>
 #include <bough/start_allreduce.hpp>
 #include <bough/start_broadcast.hpp>
 #include <bough/start_reduce.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_simulated.hpp>
 #include <bough/tree/degree_k.hpp>
 
 #include <array>

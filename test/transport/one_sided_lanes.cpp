@@ -6,12 +6,12 @@
 #include "support/sample.hpp"
 #include "transport/pair_of_ends.hpp"
 #include <bough/core/deadline.hpp>
+#include <bough/remote/in_process.hpp>
+#include <bough/remote/shared_memory.hpp>
+#include <bough/remote/simulated.hpp>
 #include <bough/testing/remote_write_conformance.hpp>
 #include <bough/testing/remote_write_threads.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
-#include <bough/transport/remote_simulated.hpp>
 
 #include <algorithm>
 #include <array>

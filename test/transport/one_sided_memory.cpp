@@ -5,9 +5,9 @@
 #include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/remote/in_process.hpp>
+#include <bough/remote/shared_memory.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
 #include <bough/tree/binomial.hpp>
 
 #include <array>

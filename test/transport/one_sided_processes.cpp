@@ -8,13 +8,13 @@
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
+#include <bough/measure/one_sided.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/remote/in_process.hpp>
+#include <bough/remote/shared_memory.hpp>
 #include <bough/testing/process_conformance.hpp>
 #include <bough/testing/transport_conformance.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/one_sided_tune.hpp>
-#include <bough/transport/remote_in_process.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
 #include <bough/transport/shared_memory.hpp>
 #include <bough/tree/degree_k.hpp>
 

@@ -4,9 +4,9 @@
 #define BOUGH_TEST_TRANSPORT_PAIR_OF_ENDS_HPP
 
 #include "support/sample.hpp"
+#include <bough/remote/in_process.hpp>
+#include <bough/remote/simulated.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
-#include <bough/transport/remote_simulated.hpp>
 
 #include <cstddef>
 #include <cstdint>

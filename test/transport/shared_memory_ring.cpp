@@ -4,8 +4,8 @@
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include "transport/shared_memory_world.hpp"
-#include <bough/transport/detail/shared_receiver.hpp>
-#include <bough/transport/detail/shared_sender.hpp>
+#include <bough/transport/shared_memory/receiver.hpp>
+#include <bough/transport/shared_memory/sender.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,13 +2,13 @@
 #include "heterogeneous.hpp"
 #include "support/catch.hpp"
 #include <bough/algorithm/reduce/tree.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/fnf.hpp>
 #include <bough/tree/in_order.hpp>
 #include <bough/tree/interval.hpp>
 #include <bough/tree/optimal.hpp>
 #include <bough/tree/outline.hpp>
+#include <bough/verify/verify.hpp>
 
 using namespace bough;
 using test::cost_source;

@@ -4,9 +4,9 @@
 #include <bough/algorithm/multicast/many.hpp>
 #include <bough/model/heterogeneous.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/tree/fnf.hpp>
 #include <bough/tree/multicasts.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <set>
 

@@ -5,11 +5,11 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/testing/tree_laws.hpp>
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/outline.hpp>
 #include <bough/tree/postal.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <vector>

@@ -4,7 +4,7 @@
 
 #include "bench_rank.hpp"
 #include "parse.hpp"
-#include <bough/execute/prepared.hpp>
+#include <bough/engine/prepared.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #ifndef BOUGH_TOOLS_COSTS_HPP
 #define BOUGH_TOOLS_COSTS_HPP
 
-#include <bough/measure.hpp>
+#include <bough/measure/serial.hpp>
 #include <bough/model/walk.hpp>
 
 #include <string>

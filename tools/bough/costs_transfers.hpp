@@ -4,7 +4,7 @@
 #ifndef BOUGH_TOOLS_COSTS_TRANSFERS_HPP
 #define BOUGH_TOOLS_COSTS_TRANSFERS_HPP
 
-#include <bough/measure_transfers.hpp>
+#include <bough/measure/transfers.hpp>
 
 namespace cli {
 

@@ -10,11 +10,11 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/schedule/print_verdict.hpp>
-#include <bough/schedule/verify.hpp>
 #include <bough/simulate/export_svg.hpp>
 #include <bough/simulate/trace.hpp>
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/tree.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <array>
 #include <cstdio>

@@ -5,10 +5,10 @@
 #include "commands.hpp"
 #include "parse.hpp"
 #include "timeline.hpp"
-#include <bough/schedule/export_csv.hpp>
-#include <bough/schedule/export_dot.hpp>
-#include <bough/schedule/export_goal.hpp>
-#include <bough/schedule/export_msccl.hpp>
+#include <bough/interchange/export_csv.hpp>
+#include <bough/interchange/export_dot.hpp>
+#include <bough/interchange/export_goal.hpp>
+#include <bough/interchange/export_msccl.hpp>
 
 #include <iostream>
 #include <sstream>

@@ -5,9 +5,9 @@
 #include "describe.hpp"
 #include "msccl_file.hpp"
 #include "parse.hpp"
-#include <bough/schedule/import_goal_check.hpp>
-#include <bough/schedule/import_msccl.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/interchange/import_goal_check.hpp>
+#include <bough/interchange/import_msccl.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <fstream>
 #include <iomanip>

@@ -4,7 +4,7 @@
 #include "commands.hpp"
 #include "emulation.hpp"
 #include "parse.hpp"
-#include <bough/measure_heterogeneous.hpp>
+#include <bough/measure/heterogeneous.hpp>
 #include <bough/select/print_decision.hpp>
 #include <bough/transport/emulated.hpp>
 #include <bough/transport/in_process.hpp>

@@ -3,8 +3,8 @@
 #ifndef BOUGH_TOOLS_MSCCL_FILE_HPP
 #define BOUGH_TOOLS_MSCCL_FILE_HPP
 
-#include <bough/schedule/import_result.hpp>
-#include <bough/schedule/msccl.hpp>
+#include <bough/interchange/import_result.hpp>
+#include <bough/interchange/msccl.hpp>
 
 #include <string>
 

@@ -3,9 +3,9 @@
 
 #include "parse.hpp"
 #include <bough/error.hpp>
+#include <bough/remote/in_process.hpp>
 #include <bough/testing/thread_wire_up.hpp>
 #include <bough/transport/one_sided.hpp>
-#include <bough/transport/remote_in_process.hpp>
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 #ifdef BOUGH_TOOL_HAS_SHARED_MEMORY
 #include <bough/launch.hpp>
-#include <bough/transport/remote_shared_memory.hpp>
+#include <bough/remote/shared_memory.hpp>
 
 #include <sys/mman.h>
 #endif

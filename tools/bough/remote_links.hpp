@@ -3,8 +3,8 @@
 #ifndef BOUGH_TOOLS_REMOTE_LINKS_HPP
 #define BOUGH_TOOLS_REMOTE_LINKS_HPP
 
-#include <bough/measure_remote_writes.hpp>
-#include <bough/transport/one_sided_tune.hpp>
+#include <bough/measure/one_sided.hpp>
+#include <bough/measure/remote_writes.hpp>
 
 #include <string>
 

@@ -4,7 +4,7 @@
 
 #include "json.hpp"
 #include "parse.hpp" // usage_error
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,7 @@
 #include "describe.hpp"
 #include "parse.hpp"
 #include "progress.hpp"
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <iostream>

@@ -6,7 +6,7 @@
 #include "parse.hpp"
 #include "schedule_file.hpp"
 #include <bough/schedule/print_verdict.hpp>
-#include <bough/schedule/verify.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <iomanip>

@@ -21,7 +21,7 @@
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/check.hpp>
 #include <bough/nic/listing.hpp>
-#include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run/simulated.hpp>
 #include <bough/op/exact_sum.hpp>
 #include <bough/op/limb_state.hpp>
 #include <bough/op/soft_ops.hpp>

@@ -10,8 +10,8 @@
 #include <bough/group.hpp>
 #include <bough/launch.hpp>
 #include <bough/nic/assemble.hpp>
-#include <bough/nic/run_host.hpp>
-#include <bough/nic/run_two_level.hpp>
+#include <bough/nic/run/host.hpp>
+#include <bough/nic/run/two_level.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/op/soft_ops.hpp>

@@ -9,7 +9,7 @@
 
 namespace xdp {
 
-// Prints the latency of two-level reductions (bough/nic/run_two_level.hpp) of one double over 2 to 16 nodes: the processes of a
+// Prints the latency of two-level reductions (bough/nic/run/two_level.hpp) of one double over 2 to 16 nodes: the processes of a
 // node among themselves in shared memory, then a 4-nomial tree of the nodes, run by hosts over shared memory, or by NICs.
 // Idle cores, and busy ones.
 void print_two_level(const std::string& object, const network& net, unsigned samples);

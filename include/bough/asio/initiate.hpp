@@ -15,9 +15,9 @@
 #include <bough/asio/detail/driven.hpp>
 #include <bough/asio/error.hpp>
 #include <bough/asio/on_executor.hpp>
+#include <bough/call/contiguous.hpp>
+#include <bough/call/starter.hpp>
 #include <bough/communicator.hpp>
-#include <bough/detail/contiguous.hpp>
-#include <bough/detail/starter.hpp>
 #include <bough/operation.hpp>
 #include <bough/os/asio_config.hpp>
 

@@ -7,7 +7,7 @@
 //   a.scratch(at, rank)        the most blocks of scratch memory the steps of `rank` touch (a declaration: verify checks)
 //   a.check(at)                ok, or invalid_argument naming what is out of range
 //   a == b                     the same steps at all dimensions: plans of equal algorithms are bound once and used again
-// Optional; claims, which verify proves (bough/schedule/verify_claims.hpp):
+// Optional; claims, which verify proves (bough/verify/verify_claims.hpp):
 //   a.keeps_rank_order(at)         results combine in rank order, so any associative op will do; absent: false
 //   A::may_hold                    messages may stay where they landed until they are combined (verify: hold); absent: false
 //   a.check_claims(at)             ok, or an error, if the claim of rank order can be checked quickly; absent: ok

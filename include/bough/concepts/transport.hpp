@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Transport: a way to move (envelope, bytes) between the ranks of a group. A transport is a completion queue; matching,
-// early messages, credits, deadlines and poison are written once above it (bough/execute).
+// early messages, credits, deadlines and poison are written once above it (bough/session).
 //
 // Valid expressions on a transport `t`:
 //   t.rank(), t.size()                         who I am, of how many
@@ -60,7 +60,7 @@ struct call_signature {
 };
 
 // A signature as messages carry it: a hash of all of it, by which calls are told apart, and the low bits of each part. These
-// tell what differs if the peer cannot be asked any more (bough/execute/dispute.hpp).
+// tell what differs if the peer cannot be asked any more (bough/session/dispute.hpp).
 struct call_digest {
     std::uint64_t hash = 0; // 0: the message is not one of a call
     std::uint16_t op = 0, type = 0, plan = 0, count = 0;

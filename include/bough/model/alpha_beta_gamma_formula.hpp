@@ -19,7 +19,7 @@
 #include <bough/core/contract.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
-#include <bough/model/detail/math.hpp>
+#include <bough/model/math.hpp>
 
 #include <bit>
 #include <cstdint>

@@ -16,8 +16,8 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/model/detail/least_squares.hpp>
-#include <bough/model/detail/math.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/model/math.hpp>
 
 #include <algorithm>
 #include <array>

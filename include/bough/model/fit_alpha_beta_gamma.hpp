@@ -24,7 +24,7 @@
 #include <bough/core/status.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/detail/least_squares.hpp>
-#include <bough/model/detail/math.hpp>
+#include <bough/model/math.hpp>
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 //   combine, copy  n bytes in memory                        n To, n Tc
 //
 // Tm is what a library adds to a message and no property of a put: it is 0. Each time weighs by its size, so the short ones
-// count as much as the long. measure_remote_writes (bough/measure_remote_writes.hpp) takes such samples.
+// count as much as the long. measure_remote_writes (bough/measure/remote_writes.hpp) takes such samples.
 //
 // *Source* the parameters are those of Gupta et al., IPDPS 2003, section 6; the ways to tell them apart are ours.
 #ifndef BOUGH_MODEL_FIT_RDMA_HPP
@@ -16,7 +16,7 @@
 
 #include <bough/core/status.hpp>
 #include <bough/model/detail/least_squares.hpp>
-#include <bough/model/detail/math.hpp>
+#include <bough/model/math.hpp>
 #include <bough/model/rdma.hpp>
 
 #include <algorithm>

@@ -12,8 +12,8 @@
 
 #include <bough/core/contract.hpp>
 #include <bough/core/rank.hpp>
-#include <bough/model/detail/math.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/model/math.hpp>
 
 #include <cstdint>
 #include <limits>

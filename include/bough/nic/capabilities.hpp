@@ -211,7 +211,7 @@ constexpr const char* describe(reason why) noexcept {
 struct host {
     static constexpr capabilities limits{.name = "host", .shown = true};
 };
-// The machine in virtual time (bough/nic/run_simulated.hpp).
+// The machine in virtual time (bough/nic/run/simulated.hpp).
 struct simulated {
     static constexpr capabilities limits{.name = "simulated", .shown = true};
 };

@@ -29,7 +29,7 @@
 #include <bough/model/fit.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/nic/assemble.hpp>
-#include <bough/nic/run_simulated.hpp>
+#include <bough/nic/run/simulated.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/select/print_decision.hpp>
 #include <bough/tree/fnomial.hpp>

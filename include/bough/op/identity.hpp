@@ -19,7 +19,7 @@
 #ifndef BOUGH_OP_IDENTITY_HPP
 #define BOUGH_OP_IDENTITY_HPP
 
-#include <bough/op/detail/mix_hash.hpp>
+#include <bough/op/mix_hash.hpp>
 #include <bough/op/traits.hpp>
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 //                             (so that the price of one rank is that of all)
 //   a.family_text()           of a half: the label of its family, which an allreduce of both halves bears       absent: none
 //   A::may_hold, A::serves, a.hash()     as there
-// verify_claims(plan) proves them (bough/schedule/verify_claims.hpp), for your own algorithms too.
+// verify_claims(plan) proves them (bough/verify/verify_claims.hpp), for your own algorithms too.
 #ifndef BOUGH_SCHEDULE_CLAIMS_HPP
 #define BOUGH_SCHEDULE_CLAIMS_HPP
 

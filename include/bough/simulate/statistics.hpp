@@ -7,7 +7,7 @@
 #define BOUGH_SIMULATE_STATISTICS_HPP
 
 #include <bough/core/contract.hpp>
-#include <bough/model/detail/math.hpp>
+#include <bough/model/math.hpp>
 #include <bough/simulate/simulate.hpp>
 
 #include <algorithm>

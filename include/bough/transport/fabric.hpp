@@ -18,10 +18,10 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/status.hpp>
-#include <bough/transport/fabric/basic_fabric.hpp>
 #include <bough/transport/fabric/device.hpp>
-#include <bough/transport/fabric/join.hpp>
 #include <bough/transport/fabric/options.hpp>
+#include <bough/transport/rdma/basic_fabric.hpp>
+#include <bough/transport/rdma/join.hpp>
 
 #include <memory>
 #include <optional>

@@ -21,11 +21,11 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/error.hpp>
+#include <bough/os/bell.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
-#include <bough/transport/detail/bell.hpp>
-#include <bough/transport/detail/ring.hpp>
-#include <bough/transport/detail/slots.hpp>
+#include <bough/transport/in_process/ring.hpp>
+#include <bough/transport/slots.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -32,7 +32,7 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/verdict.hpp>
+#include <bough/transport/join_room/verdict.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -29,8 +29,8 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/measured_costs.hpp>
-#include <bough/transport/mpi_endpoint.hpp>
+#include <bough/transport/measured_costs.hpp>
+#include <bough/transport/mpi/endpoint.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -22,7 +22,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/quietly.hpp>
-#include <bough/transport/one_sided_receiving.hpp>
+#include <bough/transport/one_sided/receiving.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -27,15 +27,15 @@
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
-#include <bough/transport/detail/lifeline.hpp>
-#include <bough/transport/detail/measured_costs.hpp>
-#include <bough/transport/detail/shared_join.hpp>
-#include <bough/transport/detail/shared_layout.hpp>
-#include <bough/transport/detail/shared_pieces.hpp>
-#include <bough/transport/detail/shared_receiver.hpp>
-#include <bough/transport/detail/shared_sender.hpp>
-#include <bough/transport/detail/shared_sleep.hpp>
+#include <bough/os/lifeline.hpp>
 #include <bough/transport/join_room.hpp>
+#include <bough/transport/measured_costs.hpp>
+#include <bough/transport/segment/join.hpp>
+#include <bough/transport/segment/layout.hpp>
+#include <bough/transport/segment/sleep.hpp>
+#include <bough/transport/shared_memory/pieces.hpp>
+#include <bough/transport/shared_memory/receiver.hpp>
+#include <bough/transport/shared_memory/sender.hpp>
 
 #include <algorithm>
 #include <atomic>

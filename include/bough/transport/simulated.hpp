@@ -19,7 +19,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/transport/detail/simulated_world.hpp>
+#include <bough/transport/virtual_network/world.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -17,8 +17,8 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/status.hpp>
-#include <bough/transport/fabric/basic_fabric.hpp>
-#include <bough/transport/fabric/join.hpp>
+#include <bough/transport/rdma/basic_fabric.hpp>
+#include <bough/transport/rdma/join.hpp>
 #include <bough/transport/verbs/device.hpp>
 #include <bough/transport/verbs/options.hpp>
 

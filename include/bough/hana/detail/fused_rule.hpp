@@ -10,8 +10,8 @@
 
 #include <bough/concepts/op.hpp>
 #include <bough/op/any_op.hpp>
-#include <bough/op/detail/mix_hash.hpp>
 #include <bough/op/lift.hpp>
+#include <bough/op/mix_hash.hpp>
 #include <bough/op/traits.hpp>
 #include <bough/op/wire.hpp>
 

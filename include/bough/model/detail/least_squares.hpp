@@ -4,7 +4,7 @@
 #define BOUGH_MODEL_DETAIL_LEAST_SQUARES_HPP
 
 #include <bough/core/contract.hpp>
-#include <bough/model/detail/math.hpp>
+#include <bough/model/math.hpp>
 
 #include <array>
 #include <cstddef>

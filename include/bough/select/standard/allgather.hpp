@@ -8,7 +8,7 @@
 #include <bough/algorithm/allgather/lowest_bit_first.hpp>
 #include <bough/algorithm/allgather/neighbour_exchange.hpp>
 #include <bough/algorithm/allgather/ring.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 
 namespace bough {
 

@@ -13,7 +13,7 @@
 #include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/per_level.hpp>
 #include <bough/algorithm/ring.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 #include <bough/tree/fnomial.hpp>
 
 namespace bough {

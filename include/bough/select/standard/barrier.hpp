@@ -5,7 +5,7 @@
 
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 #include <bough/tree/fnomial.hpp>
 
 namespace bough {

@@ -6,7 +6,7 @@
 #include <bough/algorithm/broadcast/circulant.hpp>
 #include <bough/algorithm/broadcast/double_tree.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
 

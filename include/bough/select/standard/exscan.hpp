@@ -5,7 +5,7 @@
 
 #include <bough/algorithm/exscan/one_two_three_doubling.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 
 namespace bough {
 

@@ -4,7 +4,7 @@
 #define BOUGH_SELECT_STANDARD_GATHER_HPP
 
 #include <bough/algorithm/gather/tree.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 
 namespace bough {
 

@@ -10,7 +10,7 @@
 #include <bough/algorithm/reduce/per_level.hpp>
 #include <bough/algorithm/reduce/ring.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
 

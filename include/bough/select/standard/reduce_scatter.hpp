@@ -8,7 +8,7 @@
 #include <bough/algorithm/reduce_scatter/pairwise.hpp>
 #include <bough/algorithm/reduce_scatter/recursive_halving.hpp>
 #include <bough/algorithm/reduce_scatter/ring.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 
 namespace bough {
 

@@ -4,7 +4,7 @@
 #define BOUGH_SELECT_STANDARD_SCAN_HPP
 
 #include <bough/algorithm/scan/recursive_doubling.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 
 namespace bough {
 

@@ -4,7 +4,7 @@
 #define BOUGH_SELECT_STANDARD_SCATTER_HPP
 
 #include <bough/algorithm/scatter/tree.hpp>
-#include <bough/select/standard.hpp>
+#include <bough/select/standard_set.hpp>
 
 namespace bough {
 

@@ -7,10 +7,10 @@
 #include <bough/core/config.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
-#include <bough/transport/detail/measured_costs.hpp>
-#include <bough/transport/fabric/frame.hpp>
-#include <bough/transport/fabric/op.hpp>
 #include <bough/transport/fabric/options.hpp>
+#include <bough/transport/measured_costs.hpp>
+#include <bough/transport/rdma/frame.hpp>
+#include <bough/transport/rdma/op.hpp>
 
 #include <algorithm>
 #include <array>

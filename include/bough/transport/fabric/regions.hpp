@@ -15,9 +15,9 @@
 #define BOUGH_TRANSPORT_FABRIC_REGIONS_HPP
 
 #include <bough/concepts/remote_write_transport.hpp>
-#include <bough/transport/fabric/basic_regions.hpp>
 #include <bough/transport/fabric/device.hpp>
 #include <bough/transport/fabric/options.hpp>
+#include <bough/transport/rdma/basic_regions.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -10,7 +10,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/measured_costs.hpp>
+#include <bough/transport/measured_costs.hpp>
 #include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/hosts.hpp>
 #include <bough/transport/tcp/join.hpp>

@@ -13,9 +13,9 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
-#include <bough/transport/detail/measured_costs.hpp>
-#include <bough/transport/fabric/frame.hpp>
-#include <bough/transport/fabric/op.hpp>
+#include <bough/transport/measured_costs.hpp>
+#include <bough/transport/rdma/frame.hpp>
+#include <bough/transport/rdma/op.hpp>
 #include <bough/transport/verbs/card.hpp>
 #include <bough/transport/verbs/options.hpp>
 

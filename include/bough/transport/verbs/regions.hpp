@@ -11,7 +11,7 @@
 #define BOUGH_TRANSPORT_VERBS_REGIONS_HPP
 
 #include <bough/concepts/remote_write_transport.hpp>
-#include <bough/transport/fabric/basic_regions.hpp>
+#include <bough/transport/rdma/basic_regions.hpp>
 #include <bough/transport/verbs/device.hpp>
 #include <bough/transport/verbs/options.hpp>
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSL-1.0
+// What gather, scatter, reduce_scatter and allgather share: a vector of one block a rank, and the rules for its parts.
+#ifndef BOUGH_CALL_BLOCKS_HPP
+#define BOUGH_CALL_BLOCKS_HPP
+
+#include <bough/call/front_door.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace bough::detail {
+
+// What an element takes, in memory or on its way.
+template <class T>
+inline constexpr std::size_t block_element_bytes = std::max<std::size_t>(sizeof(T), wire_size_v<T>);
+
+// Where the blocks of a vector begin, in elements.
+class rank_blocks {
+public:
+    // A block of `each` elements for every rank.
+    static rank_blocks equal(rank_t size, std::size_t each, std::size_t element_bytes) {
+        rank_blocks made;
+        made.each_ = each;
+        if (each > most(element_bytes) / size)
+            made.bad_.code = errc::size_overflow;
+        else
+            made.total_ = each * size;
+        return made;
+    }
+    // A block of counts[r] elements for rank r.
+    static rank_blocks of(rank_t size, std::span<const std::size_t> counts, std::size_t element_bytes) {
+        rank_blocks made;
+        if (counts.size() != size) {
+            made.bad_ = invalid_argument("counts: one per rank is needed");
+            return made;
+        }
+        made.offsets_.reserve(counts.size() + 1);
+        made.offsets_.push_back(0);
+        for (const std::size_t count : counts) {
+            if (count > most(element_bytes) - made.total_) {
+                made.bad_.code = errc::size_overflow;
+                return made;
+            }
+            made.total_ += count;
+            made.offsets_.push_back(made.total_);
+        }
+        return made;
+    }
+
+    // What is wrong, if anything; then nothing else is to be asked.
+    const status& bad() const noexcept { return bad_; }
+    std::size_t total() const noexcept { return total_; }
+    std::size_t first(rank_t r) const noexcept {
+        return offsets_.empty() ? r * each_ : static_cast<std::size_t>(offsets_[r]);
+    }
+    std::size_t count(rank_t r) const noexcept {
+        return offsets_.empty() ? each_ : static_cast<std::size_t>(offsets_[r + 1] - offsets_[r]);
+    }
+    // Empty: equal blocks.
+    std::span<const std::uint64_t> offsets() const noexcept { return offsets_; }
+    // What ranks must agree on: the length of a block, or of all.
+    std::size_t signature_count() const noexcept { return offsets_.empty() ? each_ : total_; }
+
+private:
+    rank_blocks() = default;
+    static constexpr std::size_t most(std::size_t element_bytes) noexcept {
+        return ~std::size_t{0} / 2 / element_bytes;
+    }
+
+    status bad_{};
+    std::size_t each_ = 0;
+    std::size_t total_ = 0;
+    std::vector<std::uint64_t> offsets_;
+};
+
+// The memory of one rank: its own block, and at the root (or everywhere, if there is no root) the whole vector.
+struct block_memory {
+    const void* own = nullptr;
+    std::size_t own_count = 0;
+    const void* whole = nullptr;
+    std::size_t whole_count = 0;
+};
+
+// `has_whole`: this rank has the whole vector. `wrong_whole` says that it does not have the length of all blocks together.
+inline status
+check_blocks(const block_memory& memory, const rank_blocks& blocks, rank_t rank, bool has_whole,
+             std::size_t element_bytes, const char* wrong_whole,
+             const char* overlaps = "out: overlaps the input, but not as the root's own block in its place") {
+    if (blocks.bad()) return blocks.bad();
+    if (memory.own_count != blocks.count(rank)) return invalid_argument("counts: this rank's block is not as long");
+    if (const status bad = check_data(memory.own, memory.own_count, element_bytes)) return bad;
+    if (!has_whole) return {};
+    if (memory.whole_count != blocks.total()) return invalid_argument(wrong_whole);
+    if (const status bad = check_data(memory.whole, memory.whole_count, element_bytes)) return bad;
+    const auto own = reinterpret_cast<std::uintptr_t>(memory.own);
+    const auto whole = reinterpret_cast<std::uintptr_t>(memory.whole);
+    const bool apart = own >= whole + memory.whole_count * element_bytes ||
+                       whole >= own + memory.own_count * element_bytes || memory.own_count == 0;
+    if (!apart && own != whole + blocks.first(rank) * element_bytes) return invalid_argument(overlaps);
+    return {};
+}
+
+// The rules for a whole vector that is data of every rank.
+inline status check_equal_cut(std::size_t length, rank_t size) noexcept {
+    if (length % size == 0) return {};
+    return invalid_argument("data: its length is not a multiple of the number of ranks");
+}
+inline status check_sum(std::size_t length, const rank_blocks& blocks) noexcept {
+    if (blocks.bad()) return blocks.bad();
+    return length == blocks.total() ? status{} : invalid_argument("data: its length is not the sum of counts");
+}
+
+// A rank's own block in the in-place form, where `data` is the block itself or, at the root, the vector that holds it.
+// Empty if the vector is too short: check_blocks says so.
+template <class T>
+std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank, bool has_whole = true) noexcept {
+    if (!has_whole) return data;
+    if (blocks.bad() || data.size() != blocks.total()) return {};
+    return data.subspan(blocks.first(rank), blocks.count(rank));
+}
+
+// Runs the plan that the caller chose, on a vector of so many blocks. `wrap` makes an algorithm of a tree source.
+template <class Goal, class Comm, class T, class Choice, class Wrap>
+status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {
+    bool fits = true; // trees do, see their check()
+    if constexpr (is_plan<Choice>::value)
+        fits = choice.size() != comm.size() || choice.blocks() == blocks;
+    else if constexpr (!TreeSource<Choice>)
+        fits = algorithm_for<Goal>(choice).natural_blocks(comm.size()) == blocks;
+    if (!fits)
+        return comm.refuse(invalid_argument(Goal::kind == goal::alltoall::kind
+                                                ? "plan: must have one block for every two ranks"
+                                                : "plan: must have one block for every rank"));
+    return run_choice<Goal>(comm, typed, choice, wrap);
+}
+template <class Goal, class Comm, class T, class Choice>
+status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice) {
+    return run_cut<Goal>(comm, typed, blocks, choice, [](const auto& c) { return c; });
+}
+
+// Runs the plan that the caller chose, or what the costs choose among the standard candidates.
+template <class Goal, template <class> class TreeAlgorithm, class Comm, class T, class Choice>
+status run_blocks(Comm& comm, const typed_call<T>& typed, const Choice& choice) {
+    const auto wrap = []<class C>(const C& c) {
+        if constexpr (TreeSource<C>)
+            return TreeAlgorithm<C>{c};
+        else
+            return c;
+    };
+    if constexpr (std::same_as<Choice, automatic>) {
+        return run_automatic<Goal>(comm, typed, choice);
+    } else {
+        return run_cut<Goal>(comm, typed, comm.size(), choice, wrap);
+    }
+}
+
+} // namespace bough::detail
+
+#endif

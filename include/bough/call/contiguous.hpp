@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// Data of a front door that is not a span: a vector, an array, anything whose elements lie one behind the other.
+//
+//   std::vector<double> x(1000);
+//   allreduce(comm, x, plus{});                     as allreduce(comm, std::span(x), plus{})
+//   gatherv(comm, x, out, counts, root{0}, ec);     each of the ranges may be a span or not
+// A temporary may be read, but a result that is written into it would be lost: its elements are const here.
+#ifndef BOUGH_CALL_CONTIGUOUS_HPP
+#define BOUGH_CALL_CONTIGUOUS_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace bough::detail {
+
+template <class R>
+inline constexpr bool is_span_v = false;
+template <class T, std::size_t N>
+inline constexpr bool is_span_v<std::span<T, N>> = true;
+
+// May a span be made of it, and is it none?
+template <class R>
+concept SpanLike = !is_span_v<std::remove_cvref_t<R>> && requires(R & range) {
+    { *std::data(range) } -> std::same_as<std::remove_pointer_t<decltype(std::data(range))>&>;
+    { std::size(range) } -> std::convertible_to<std::size_t>;
+};
+
+// A span of a range; what is none stays what it is.
+template <class A>
+constexpr decltype(auto) as_span(A&& argument) noexcept {
+    if constexpr (!SpanLike<A>) {
+        return std::forward<A>(argument);
+    } else {
+        using element = std::remove_pointer_t<decltype(std::data(argument))>;
+        using seen = std::conditional_t<std::is_lvalue_reference_v<A>, element, const element>;
+        return std::span<seen>(std::data(argument), std::size(argument));
+    }
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// First_use: what a caller's plan, algorithm or tree claims of itself is checked when a front door first relies on it.
+//
+// BOUGH_CHECK_CLAIMS (without NDEBUG): an op that is not known to commute relies on rank order, so the tree that claims it is
+// walked, in time and memory linear in its ranks.
+// BOUGH_VERIFY_PLANS: the plan is proved, with all claims of its algorithm, and its == is checked. A plan whose steps touch more
+// than most_verified_blocks is not proved.
+// Each is done once a plan, as long as the plan is kept bound; every rank comes to the same end. What automatic{} takes is not
+// checked: bough's own tests prove that.
+#ifndef BOUGH_CALL_FIRST_USE_HPP
+#define BOUGH_CALL_FIRST_USE_HPP
+
+#include <bough/core/config.hpp>
+#include <bough/core/status.hpp>
+#include <bough/schedule/plan.hpp>
+
+#if BOUGH_VERIFY_PLANS
+#include <bough/verify/verify_claims.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#endif
+
+namespace bough::detail {
+
+#if BOUGH_VERIFY_PLANS
+
+// Of all ranks together: a proof takes about a millisecond. A tree over a thousand ranks, recursive doubling over 128.
+inline constexpr std::uint64_t most_verified_blocks = 4096;
+
+// An error names the claim that is not true.
+template <class Comm, class P>
+status verify_first_use(Comm& comm, const P& plan) {
+    if (const P* bound = comm.find_bound(plan)) {
+        std::size_t steps = 0;
+        for (rank_t r = 0; r != plan.size() && steps <= most_verified_blocks; ++r) {
+            const schedule mine = plan.schedule_of(r);
+            if (!(bound->schedule_of(r) == mine))
+                return invalid_argument("plan: equal (==) to one that has other steps");
+            steps += mine.size();
+        }
+        return {};
+    }
+    step_counts counts;
+    for (rank_t r = 0; r != plan.size(); ++r) {
+        plan.emit(r, counts);
+        if (counts.blocks_sent + counts.blocks_combined > most_verified_blocks) return {};
+    }
+    const claim_verdict said = verify_claims(plan);
+    return said ? status{} : invalid_argument(describe(said.untrue));
+}
+
+#endif
+
+// `relies`: the op is not known to commute.
+template <class Comm, class P>
+status check_first_use([[maybe_unused]] Comm& comm, [[maybe_unused]] const P& plan, [[maybe_unused]] bool relies) {
+#if BOUGH_VERIFY_PLANS
+    return verify_first_use(comm, plan);
+#elif BOUGH_CHECK_CLAIMS
+    if constexpr (requires { plan.algorithm().check_claims(plan.at()); })
+        if (relies && comm.find_bound(plan) == nullptr) return plan.algorithm().check_claims(plan.at());
+#endif
+    return {};
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the front doors share: from typed arguments to a plan, a call and a signature, with every rule checked.
+#ifndef BOUGH_CALL_FRONT_DOOR_HPP
+#define BOUGH_CALL_FRONT_DOOR_HPP
+
+#include <bough/algorithm/tree_source.hpp>
+#include <bough/call/arguments.hpp>
+#include <bough/call/first_use.hpp>
+#include <bough/communicator.hpp>
+#include <bough/concepts/explain_op.hpp>
+#include <bough/op/any_op.hpp>
+#include <bough/select/choose.hpp>
+#include <bough/select/standard_set.hpp>
+#include <bough/select/transport_costs.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+// "You choose": by the communicator's costs, among the algorithms that serve the op and have the required properties:
+//   allreduce(comm, x, op, automatic{.required = rank_consistent | order_preserving})
+struct automatic {
+    requirements required{};
+    friend constexpr bool operator==(const automatic&, const automatic&) = default;
+};
+
+namespace detail {
+
+template <class T>
+struct is_plan : std::false_type {};
+template <class G, class A>
+struct is_plan<plan<G, A>> : std::true_type {};
+
+// Some algorithms give each rank a bracket of its own, and say needs_exact.
+template <class C>
+inline constexpr bool needs_exact_v = requires {
+    requires C::needs_exact;
+};
+template <class G, class A>
+inline constexpr bool needs_exact_v<plan<G, A>> = needs_exact_v<A>;
+
+// Whether a choice that is known at compile time serves an op on a type: a sentence if not.
+template <class Choice, class O, class T>
+consteval bool explain_exact() {
+    static_assert(
+        !needs_exact_v<Choice> || is_exact_v<O, T>,
+        "bough: with this algorithm every rank combines in its own order, so the ranks get the same bits only "
+        "with an exact op (is_exact_v); take another, or inexact_census if differences in rounding do not matter");
+    return true;
+}
+
+// Would the ranks get the same bits?
+inline status check_exact(bool needed, bool exact) noexcept {
+    if (!needed || exact) return {};
+    status s = invalid_argument("op: not known to be exact, but with this plan every rank combines in its own order");
+    s.code = errc::unsupported;
+    return s;
+}
+
+// Would the op be served? If the plan is known not to keep rank order, the op must be known to commute.
+inline status check_order(bool keeps_order, bool commutative) noexcept {
+    if (keeps_order || commutative) return {};
+    status s = invalid_argument("op: not known to be commutative, but this plan does not keep rank order");
+    s.code = errc::unsupported;
+    return s;
+}
+
+// Some blocks of a vector.
+struct part {
+    block_t first_block = 0;
+    std::size_t count = 0; // elements
+};
+
+// One collective call, typed: what a front door was given besides its choice of plan.
+template <class T>
+struct typed_call {
+    dimensions at{};
+    const T* in = nullptr;
+    T* out = nullptr;
+    std::size_t count = 0;
+    any_op op{};
+    bool commutative = true;
+    call_signature signature{};
+    rank_t ranks = 0; // that take part, if the call says so; else 0
+    // Of gather and scatter: `in` and `out` hold some blocks only.
+    bool in_parts = false;
+    part in_part{}, out_part{};
+    std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
+    bool exact = false;                       // the op, on this type
+    // Of alltoall (bough/engine/call.hpp).
+    block_t row = 0;
+    std::span<const std::uint64_t> row_offsets{}, column_offsets{};
+};
+
+// A front door runs on `comm`: a communicator, which runs the operation and waits, or a starter (bough/call/starter.hpp),
+// which starts it and returns. Both have
+//   rank(), size(), transport(), options()
+//   remember_plan<P>(key, choose)             -> const P*: what choose() has chosen for this key the first time
+//   refuse(why), run(plan, call, signature)   -> status
+//   find_bound(plan)                          -> an equal plan that has been run before; null, if none is kept
+//   hold(op)                                  -> const O&, as long as the operation lives
+//   room<T>()                                 -> an empty vector that lives as long, to be bound to auto&&
+//   before(f), then(status, f)                -> status: f() -> status makes the data ready; f() makes the result of them
+// A persistent operation calls what was given to before() and then() again in each of its runs.
+
+// Runs a front door. Nothing of it throws once the call has its number: so what is thrown (memory runs out while a plan is
+// chosen) is an error of a call that has not started.
+template <class Comm, class F>
+status guard_call(Comm& comm, F&& front_door) {
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+        return front_door();
+    } catch (...) {
+        status s;
+        s.code = errc::no_resources;
+        return comm.refuse(s);
+    }
+#else
+    (void)comm;
+    return front_door();
+#endif
+}
+
+// The wire form of `count` elements. An encode that throws is an error of this call, which the other ranks are told.
+template <class T>
+status encode_all(const T* in, std::size_t count, std::byte* out) {
+    constexpr std::size_t size = wire_size_v<T>;
+    const auto encode = [&] {
+        for (std::size_t i = 0; in != nullptr && i != count; ++i)
+            wire<T>::encode(in[i], std::span<std::byte, size>(out + i * size, size));
+    };
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+        encode();
+    } catch (...) {
+        return {.code = errc::op_threw};
+    }
+#else
+    encode();
+#endif
+    return {};
+}
+
+// Runs `plan` on typed memory: as it lies if T travels as bytes, else through its wire form.
+template <class Comm, class P, class T>
+status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
+    call c;
+    c.count = typed.count;
+    c.element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
+    c.combine = typed.op.function;
+    c.combine_state = typed.op.state;
+    c.input_block = typed.in_part.first_block;
+    c.output_block = typed.out_part.first_block;
+    c.offsets = typed.offsets;
+    c.row = typed.row;
+    c.row_offsets = typed.row_offsets;
+    c.column_offsets = typed.column_offsets;
+    if constexpr (travels_as_bytes_v<T>) {
+        c.input = reinterpret_cast<const std::byte*>(typed.in);
+        c.output = reinterpret_cast<std::byte*>(typed.out);
+        return comm.run(plan, c, typed.signature);
+    } else {
+        constexpr std::size_t size = wire_size_v<T>;
+        // Whole vectors are staged in place, parts one behind the other.
+        const std::size_t in_count = typed.in_parts ? typed.in_part.count : typed.count;
+        const std::size_t out_count = typed.in_parts ? typed.out_part.count : typed.count;
+        const std::size_t out_first = typed.in_parts ? in_count : 0;
+        auto&& staged = comm.template room<std::byte>();
+        staged.resize((out_first + out_count) * size);
+        std::byte* const from = staged.data();
+        const std::byte* const result = from + out_first * size;
+        const auto encode = [in = typed.in, in_count, from] { return encode_all(in, in_count, from); };
+        if (const status bad = comm.before(encode)) return comm.refuse(bad);
+        c.input = from;
+        c.output = from + out_first * size;
+        return comm.then(comm.run(plan, c, typed.signature), [out = typed.out, out_count, result] {
+            for (std::size_t i = 0; out != nullptr && i != out_count; ++i)
+                out[i] = wire<T>::decode(std::span<const std::byte, size>(result + i * size, size));
+        });
+    }
+}
+
+// Runs the plan that the caller chose: a plan, or an algorithm or tree source, of which `wrap` makes an algorithm.
+template <class Goal, class Comm, class T, class Choice, class Wrap>
+status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, Wrap&& wrap) {
+    const dimensions& at = typed.at;
+    if constexpr (is_plan<Choice>::value) {
+        static_assert(std::same_as<decltype(choice.goal()), Goal>, "bough: this plan is one of another collective");
+        if (choice.size() != at.size) return comm.refuse(invalid_argument("plan: its size is not the group's"));
+        if (choice.root() != at.root) return comm.refuse(invalid_argument("plan: its root is not the call's"));
+        if (Goal::combines) {
+            if (const status bad = check_order(keeps_rank_order(choice.algorithm(), choice.at()), typed.commutative))
+                return comm.refuse(bad);
+            if (const status bad = check_exact(needs_exact(choice.algorithm()), typed.exact)) return comm.refuse(bad);
+        }
+        if (const status bad = check_first_use(comm, choice, !typed.commutative)) return comm.refuse(bad);
+        return run_typed(comm, choice, typed);
+    } else {
+        const auto algorithm = algorithm_for<Goal>(wrap(choice));
+        if constexpr (std::same_as<decltype(algorithm), const any_algorithm>)
+            if (!algorithm.serves_kind(Goal::kind))
+                return comm.refuse(invalid_argument("algorithm: is one of another collective"));
+        if (const status bad = check_plan(algorithm, at)) return comm.refuse(bad);
+        if (Goal::combines) {
+            if (const status bad = check_order(keeps_rank_order(algorithm, at), typed.commutative))
+                return comm.refuse(bad);
+            if (const status bad = check_exact(needs_exact(algorithm), typed.exact)) return comm.refuse(bad);
+        }
+        const plan<Goal, std::remove_cvref_t<decltype(algorithm)>> made(algorithm, at);
+        if (const status bad = check_first_use(comm, made, !typed.commutative)) return comm.refuse(bad);
+        return run_typed(comm, made, typed);
+    }
+}
+
+// What the op of a call needs of an algorithm.
+template <class Goal, class T>
+requirements needed_by(const typed_call<T>& typed) noexcept {
+    return Goal::combines && !typed.commutative ? order_preserving : requirements{};
+}
+
+// One choice for all sizes above a power of two, up to the next, which is what it is priced for: so it does not depend on
+// which size came first. 0 is a class of its own, class k ends at 2^(k - 1) bytes.
+constexpr std::uint8_t size_class_of(std::uint64_t bytes) noexcept {
+    return static_cast<std::uint8_t>(bytes == 0 ? 0 : std::bit_width(bytes - 1) + 1);
+}
+
+template <class Comm>
+problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept {
+    if constexpr (requires { comm.problem_of(size_class, exact_op); })
+        return comm.problem_of(size_class, exact_op);
+    else
+        return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1),
+                .element_bytes = 1,
+                .cores = bough::cores_of(comm.transport()),
+                .switch_ns = bough::switch_ns_of(comm.transport()),
+                .exact_op = exact_op};
+}
+
+// Runs what the communicator's costs choose among the standard candidates of the goal (bough/select/standard_set.hpp).
+template <class Goal, class Comm, class T>
+status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+    using chosen = plan<Goal, any_algorithm>;
+    const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
+    const requirements needed = wanted.required | needed_by<Goal>(typed);
+    const chosen* best = comm.template remember_plan<chosen>(
+        {Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0},
+        [&]() -> std::shared_ptr<const chosen> {
+            const problem what = detail::problem_of(comm, size_class, typed.exact);
+            const decision d = choose(standard_candidates<Goal>(typed.at, what), typed.at, what, comm.options().costs,
+                                      {.needed = needed});
+            if (!d) return nullptr;
+            return std::make_shared<const chosen>(d.winner().what.algorithm,
+                                                  dimensions{typed.at.size, typed.at.root, d.winner().blocks});
+        });
+    if (best == nullptr) {
+        status s = invalid_argument("choice: no algorithm has all the required properties");
+        s.code = errc::unsupported;
+        return comm.refuse(s);
+    }
+    return run_typed(comm, *best, typed);
+}
+
+} // namespace detail
+} // namespace bough
+
+#endif

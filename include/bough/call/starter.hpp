@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSL-1.0
+// Starter: what a front door runs on to start an operation, or to bind one, instead of running it to its end.
+//
+//   return detail::start_collective<operation, detail::allreduce_forms>(comm, data, op, choice);   // or persistent_operation
+// The forms of a collective run on it: allreduce_forms::call(on, data, op, choice). It has the members of a communicator that front
+// doors use (bough/call/front_door.hpp); so no collective is written twice.
+#ifndef BOUGH_CALL_STARTER_HPP
+#define BOUGH_CALL_STARTER_HPP
+
+#include <bough/call/forms.hpp>
+#include <bough/communicator.hpp>
+#include <bough/communicator/started.hpp>
+#include <bough/core/config.hpp>
+#include <bough/op/combine.hpp>
+#include <bough/operation.hpp>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <Transport T>
+class starter {
+public:
+    explicit starter(started<T>& frame) noexcept : frame_(frame), core_(frame.core()) {}
+
+    rank_t rank() const noexcept { return core_.rank(); }
+    rank_t size() const noexcept { return core_.size(); }
+    T& transport() noexcept { return core_.shared_session()->transport(); }
+    const communicator_options& options() const noexcept { return core_.options; }
+    template <class P, class F>
+    const P* remember_plan(const choice_key& key, F&& choose) {
+        return core_.template remember_plan<P>(key, std::forward<F>(choose));
+    }
+
+    template <class P>
+    const P* find_bound(const P& plan) const {
+        return core_.plans.find_plan(plan);
+    }
+    template <class O>
+    const O& hold(const O& op) {
+        if constexpr (std::is_function_v<O> || is_stateless_v<O>) {
+            return op; // is not looked at, or is always there
+        } else {
+            static_assert(std::is_copy_constructible_v<O>,
+                          "bough: an operation that is started keeps a copy of its op: the op must be copyable");
+            return frame_.kept().template make<O>(op);
+        }
+    }
+    template <class E>
+    std::vector<E, kept_allocator<E>>& room() {
+        return frame_.kept().template make<std::vector<E, kept_allocator<E>>>(kept_allocator<E>(frame_.kept()));
+    }
+    template <class F>
+    status before(const F& make_ready) {
+        if (!frame_.is_persistent()) return make_ready();
+        frame_.add_before(make_ready);
+        return {};
+    }
+    template <class F>
+    status then(const status& s, const F& make_result) {
+        if (s) return s;
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            frame_.add_after(make_result);
+        } catch (...) { // no memory: but it may have started
+            return frame_.is_persistent() ? refuse({.code = errc::no_resources}) : frame_.abandon();
+        }
+#else
+        frame_.add_after(make_result);
+#endif
+        return {};
+    }
+
+    status refuse(const status& why) {
+        if (frame_.is_persistent()) {
+            frame_.refuse_always(why);
+            return why;
+        }
+        const status said = core_.refuse(why);
+        frame_.end(said);
+        return said;
+    }
+    template <Plan P>
+    status run(const P& plan, const call& c, call_signature signature) {
+        signature.kind = decltype(plan.goal())::kind;
+        frame_.bind(plan, c, signature);
+        if (!frame_.is_persistent()) return frame_.launch();
+        frame_.keep_offsets();
+        return {};
+    }
+
+private:
+    started<T>& frame_;
+    communicator_core<T>& core_;
+};
+
+// What is thrown before the call has its number is an error of a call that has not started. Binding is no call: without memory
+// for it, each start is one that is refused.
+template <class Handle, class T, class F>
+Handle start_as(communicator<T>& comm, F&& front_door) {
+    constexpr bool persistent = std::is_same_v<Handle, persistent_operation>;
+#if BOUGH_HAS_EXCEPTIONS
+    started<T>* made = nullptr;
+    try {
+        made = started<T>::make(comm.core(), persistent);
+    } catch (...) {
+        if constexpr (persistent)
+            return Handle(comm.core()->unbound.acquire(comm.core()));
+        else
+            return Handle(comm.refuse({.code = errc::no_resources}));
+    }
+    Handle handle(made);
+    starter<T> on(*made);
+    try {
+        (void)front_door(on);
+    } catch (...) {
+        (void)on.refuse({.code = errc::no_resources});
+    }
+#else
+    started<T>* made = started<T>::make(comm.core(), persistent);
+    Handle handle(made);
+    starter<T> on(*made);
+    (void)front_door(on);
+#endif
+    return handle;
+}
+
+// Are these the arguments of a form of the collective?
+template <class Forms, class X, class... A>
+concept CollectiveForm = has_form<Forms, starter<X>, A...>();
+
+template <class Forms, class X, class... A>
+operation start(communicator<X>& comm, A&&... arguments) {
+    return start_as<operation>(
+        comm, [&](starter<X>& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });
+}
+
+// A front door that starts an operation (Handle is operation), or binds one (persistent_operation).
+template <class Handle, class Forms, class C, class... A>
+Handle start_collective(C& comm, A&&... arguments) {
+    if constexpr (explain_called_on<C>()) {
+        using on_type = starter<std::remove_cvref_t<decltype(comm.transport())>>;
+        if constexpr (explain_call<Forms, on_type, A...>())
+            return start_as<Handle>(
+                comm, [&](on_type& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });
+    }
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whole_call: runs a front door on a vector that must not be cut: so many bytes are one element, not so many.
+//
+//   whole_call<Comm> whole(comm);
+//   return run_automatic<goal::allreduce>(whole, bytes, automatic{});        // a typed_call<std::byte>
+// It stands before what the front door would run on (bough/call/front_door.hpp), a communicator or a starter.
+#ifndef BOUGH_CALL_WHOLE_CALL_HPP
+#define BOUGH_CALL_WHOLE_CALL_HPP
+
+#include <bough/call/front_door.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace bough::detail {
+
+template <class Comm>
+class whole_call {
+public:
+    explicit whole_call(Comm& comm) noexcept : comm_(comm) {}
+
+    Comm& comm() noexcept { return comm_; }
+    decltype(auto) options() const noexcept { return comm_.options(); }
+    status refuse(const status& why) { return comm_.refuse(why); }
+    // Kept apart from the choices for vectors of as many bytes.
+    template <class P, class F>
+    const P* remember_plan(choice_key key, F&& choose) {
+        key.size_class = static_cast<std::uint8_t>(key.size_class | 0x80u);
+        return comm_.template remember_plan<P>(key, std::forward<F>(choose));
+    }
+    rank_t rank() const noexcept { return comm_.rank(); }
+    template <class P>
+    const P* find_bound(const P& plan) const {
+        return comm_.find_bound(plan);
+    }
+    template <class P>
+    status run(const P& plan, call c, const call_signature& signature) {
+        if (c.count != 0) {
+            c.element_bytes = static_cast<std::uint32_t>(c.count * c.element_bytes);
+            c.count = 1;
+        }
+        return comm_.run(plan, c, signature);
+    }
+
+    // Plans are priced for one element: all but one of a plan's blocks are empty.
+    problem problem_of(std::uint8_t size_class, bool exact_op) const noexcept {
+        problem what = detail::problem_of(comm_, size_class, exact_op);
+        if (what.bytes != 0) what.element_bytes = what.bytes;
+        return what;
+    }
+
+private:
+    Comm& comm_;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+// Kept_memory: what must live as long as a started operation, whatever its type, in memory that the next one uses again.
+//
+// Objects lie one behind the other in pieces of memory. clear() destroys them, and joins the pieces: so once the largest
+// operation has run, nothing is allocated any more.
+#ifndef BOUGH_COMMUNICATOR_KEPT_MEMORY_HPP
+#define BOUGH_COMMUNICATOR_KEPT_MEMORY_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+class kept_memory {
+public:
+    kept_memory() = default;
+    kept_memory(const kept_memory&) = delete;
+    kept_memory& operator=(const kept_memory&) = delete;
+    ~kept_memory() { clear(); }
+
+    void* allocate(std::size_t bytes, std::size_t alignment) {
+        void* at = next_;
+        if (next_ == nullptr || std::align(alignment, bytes, at, left_) == nullptr) {
+            const std::size_t size =
+                std::max({bytes + alignment, want_, 2 * (pieces_.empty() ? 0 : pieces_.back().size)});
+            pieces_.push_back({std::unique_ptr<std::byte[]>(new std::byte[size]), size});
+            total_ += size;
+            at = pieces_.back().bytes.get();
+            left_ = size;
+            std::align(alignment, bytes, at, left_);
+        }
+        next_ = static_cast<std::byte*>(at) + bytes;
+        left_ -= bytes;
+        return at;
+    }
+    template <class V, class... A>
+    V& make(A&&... arguments) {
+        if constexpr (std::is_trivially_destructible_v<V>) {
+            return *::new (allocate(sizeof(V), alignof(V))) V(std::forward<A>(arguments)...);
+        } else {
+            auto* owned = ::new (allocate(sizeof(owner<V>), alignof(owner<V>))) owner<V>(std::forward<A>(arguments)...);
+            owned->next = std::exchange(owners_, owned);
+            return owned->value;
+        }
+    }
+    // Destroys what was made, the latest first.
+    void clear() noexcept {
+        while (owners_ != nullptr) {
+            owner_base* last = std::exchange(owners_, owners_->next);
+            last->~owner_base();
+        }
+        if (pieces_.size() > 1) {
+            want_ = total_;
+            pieces_.clear();
+            total_ = 0;
+        }
+        next_ = pieces_.empty() ? nullptr : pieces_[0].bytes.get();
+        left_ = pieces_.empty() ? 0 : pieces_[0].size;
+    }
+    // Does this lie in memory of its own?
+    bool owns(const void* p) const noexcept {
+        const std::less<const void*> before;
+        return std::any_of(pieces_.begin(), pieces_.end(), [&](const piece& x) {
+            return !before(p, x.bytes.get()) && before(p, x.bytes.get() + x.size);
+        });
+    }
+    std::size_t bytes() const noexcept { return total_ + pieces_.capacity() * sizeof(piece); }
+
+private:
+    struct owner_base {
+        owner_base() = default;
+        owner_base(const owner_base&) = delete;
+        virtual ~owner_base() = default;
+        owner_base* next = nullptr;
+    };
+    template <class V>
+    struct owner final : owner_base {
+        template <class... A>
+        explicit owner(A&&... arguments) : value(std::forward<A>(arguments)...) {}
+        V value;
+    };
+    struct piece {
+        std::unique_ptr<std::byte[]> bytes;
+        std::size_t size;
+    };
+
+    std::vector<piece> pieces_;
+    std::byte* next_ = nullptr;
+    std::size_t left_ = 0, total_ = 0;
+    std::size_t want_ = 256;
+    owner_base* owners_ = nullptr;
+};
+
+// For containers in kept memory: what they give back is of use again after clear().
+template <class V>
+struct kept_allocator {
+    using value_type = V;
+    explicit kept_allocator(kept_memory& m) noexcept : memory(&m) {}
+    template <class U>
+    kept_allocator(const kept_allocator<U>& other) noexcept : memory(other.memory) {}
+    V* allocate(std::size_t n) { return static_cast<V*>(memory->allocate(n * sizeof(V), alignof(V))); }
+    void deallocate(V*, std::size_t) noexcept {}
+    friend bool operator==(const kept_allocator& a, const kept_allocator& b) noexcept { return a.memory == b.memory; }
+    kept_memory* memory;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+// Plan_cache: the plans that a rank has bound and that no operation uses at the moment, whatever their types.
+//
+// A blocking call uses a plan where it lies. A started operation takes it out and gives it back when it has ended; so the
+// same plan twice in flight is bound twice, and what is kept is never more than the limit.
+#ifndef BOUGH_COMMUNICATOR_PLAN_CACHE_HPP
+#define BOUGH_COMMUNICATOR_PLAN_CACHE_HPP
+
+#include <bough/concepts/plan.hpp>
+#include <bough/engine/bound.hpp>
+#include <bough/engine/prepared.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+struct bound_plan {
+    virtual ~bound_plan() = default;
+    bound_plan(const void* t, bound_schedule b) : tag(t), work(std::move(b)) {}
+    const void* tag; // of its type
+    prepared work;
+};
+
+template <class P>
+struct bound_plan_of final : bound_plan {
+    bound_plan_of(const void* t, const P& p, rank_t rank, const std::vector<rank_t>& members)
+        : bound_plan(t, bough::bind_plan(p, rank, members)), plan(p) {}
+    P plan;
+};
+
+template <class P>
+inline constexpr char plan_type_tag = 0;
+
+template <class P>
+bool is_bound_from(const bound_plan& bound, const P& plan) {
+    return bound.tag == &plan_type_tag<P> && static_cast<const bound_plan_of<P>&>(bound).plan == plan;
+}
+
+class plan_cache {
+public:
+    explicit plan_cache(std::size_t limit) noexcept : limit_(limit) {}
+
+    // The bound plan, which stays here.
+    template <class P>
+    prepared& find(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
+        if (!to_front(plan)) put(bind(plan, rank, members));
+        return free_[0]->work;
+    }
+    // The plan that it was bound from; null, if none that is equal lies here.
+    template <class P>
+    const P* find_plan(const P& plan) const {
+        for (const std::unique_ptr<bound_plan>& known : free_)
+            if (detail::is_bound_from(*known, plan)) return &static_cast<const bound_plan_of<P>&>(*known).plan;
+        return nullptr;
+    }
+    // The bound plan, taken out.
+    template <class P>
+    std::unique_ptr<bound_plan> take(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
+        for (auto known = free_.begin(); known != free_.end(); ++known)
+            if (detail::is_bound_from(**known, plan)) {
+                std::unique_ptr<bound_plan> taken = std::move(*known);
+                free_.erase(known);
+                return taken;
+            }
+        return bind(plan, rank, members);
+    }
+    void put(std::unique_ptr<bound_plan> bound) {
+        if (free_.size() == limit_) free_.pop_back();
+        free_.insert(free_.begin(), std::move(bound));
+    }
+
+private:
+    template <class P>
+    static std::unique_ptr<bound_plan> bind(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
+        return std::make_unique<bound_plan_of<P>>(&plan_type_tag<P>, plan, rank, members);
+    }
+    template <class P>
+    bool to_front(const P& plan) {
+        for (std::size_t i = 0; i != free_.size(); ++i)
+            if (detail::is_bound_from(*free_[i], plan)) {
+                for (; i != 0; --i) std::swap(free_[i], free_[i - 1]);
+                return true;
+            }
+        return false;
+    }
+
+    std::size_t limit_;
+    std::vector<std::unique_ptr<bound_plan>> free_; // the one most lately used stands first
+};
+
+} // namespace bough::detail
+
+#endif

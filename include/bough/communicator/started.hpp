@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSL-1.0
+// Started: one operation in flight, with everything that must live until its end. The other side of bough/operation.hpp.
+#ifndef BOUGH_COMMUNICATOR_STARTED_HPP
+#define BOUGH_COMMUNICATOR_STARTED_HPP
+
+#include <bough/communicator/core.hpp>
+#include <bough/communicator/kept_memory.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/operation.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace bough::detail {
+
+template <Transport T>
+class started final : public started_base, public spare_frame {
+public:
+    using core_type = communicator_core<T>;
+
+    // An unused one of the communicator's, or a new one. It belongs to the handle that is made of it.
+    static started* make(const std::shared_ptr<core_type>& core, bool persistent) {
+        std::unique_ptr<started> made;
+        if (core->spare_frames.empty()) {
+            made = std::make_unique<started>();
+        } else {
+            made.reset(static_cast<started*>(core->spare_frames.back().release()));
+            core->spare_frames.pop_back();
+        }
+        made->core_ = core;
+        made->persistent_ = persistent;
+        return made.release();
+    }
+
+    // --- for a starter (bough/call/starter.hpp) ---
+
+    core_type& core() noexcept { return *core_; }
+    bool is_persistent() const noexcept { return persistent_; }
+    kept_memory& kept() noexcept { return kept_; }
+    // f() -> status, before each run.
+    template <class F>
+    void add_before(const F& f) {
+        append(before_, kept_.template make<hook_of<F>>(f));
+    }
+    // f() -> void, after each run that ended well.
+    template <class F>
+    void add_after(const F& f) {
+        append(after_, kept_.template make<hook_of<F>>(f));
+    }
+    template <class P>
+    void bind(const P& plan, const call& c, const call_signature& signature) {
+        work_ = core_->plans.take(plan, core_->rank(), core_->members());
+        call_ = c;
+        signature_ = signature;
+    }
+    // An argument of the call, copied.
+    std::span<const std::uint64_t> keep(std::span<const std::uint64_t> list) {
+        if (list.empty()) return {};
+        auto* copy = static_cast<std::uint64_t*>(kept_.allocate(list.size_bytes(), alignof(std::uint64_t)));
+        for (std::size_t i = 0; i != list.size(); ++i) copy[i] = list[i];
+        return {copy, list.size()};
+    }
+    void keep_offsets() {
+        call_.offsets = keep(call_.offsets);
+        call_.row_offsets = keep(call_.row_offsets);
+        call_.column_offsets = keep(call_.column_offsets);
+    }
+    // An error: it has not started.
+    status launch() {
+        result_ = {};
+        const status bad = core_->start(op_, work_->work, call_, signature_);
+        ended_ = false;
+        if (bad)
+            end(bad);
+        else
+            session_().start_clock(op_);
+        return bad;
+    }
+    // It ends with this error, without having started.
+    void end(const status& why) noexcept {
+        result_ = why;
+        ended_ = true;
+        give_back();
+    }
+    // After a failure of this rank's own, when it may have started, and may have ended.
+    status abandon() {
+        const status why{.code = errc::no_resources};
+        if (ended_) return why; // had not started
+        session_().abandon(op_);
+        end(why);
+        return why;
+    }
+    // The call that it is bound to breaks a rule: each start will.
+    void refuse_always(const status& why) noexcept {
+        bound_error_ = why;
+        give_back();
+    }
+
+    // --- for a handle ---
+
+    bool poll() override {
+        if (ended_) return true;
+        if (!session_().is_done(op_)) core_->progress();
+        return done();
+    }
+    bool done() override {
+        if (!ended_ && session_().is_done(op_)) finish();
+        return ended_;
+    }
+    const status& wait() override {
+        if (!ended_) {
+            session_().wait(op_);
+            finish();
+        }
+        return result_;
+    }
+    bool wait_for_ns(std::uint64_t ns) override {
+        if (ended_) return true;
+        const std::uint64_t last = deadline_after(session_().now_ns(), ns);
+        std::uint32_t turn = 0;
+        session_().wait_until(
+            [&] { return session_().is_done(op_) || ((++turn & 15u) == 0 && session_().now_ns() >= last); }, last);
+        return done();
+    }
+    void cancel() override {
+        if (!ended_) session_().cancel(op_);
+    }
+    void set_timeout_ns(std::uint64_t ns) override {
+        if (!ended_) session_().set_timeout_ns(op_, ns);
+    }
+    void start() override {
+        BOUGH_EXPECTS(done(), "start: the operation is still in flight");
+        if (bound_error_) return end(core_->refuse(bound_error_));
+#if BOUGH_HAS_EXCEPTIONS
+        status bad;
+        try {
+            bad = call_all_before();
+        } catch (...) { // of the user's own code: an op that lifts
+            bad.code = errc::op_threw;
+        }
+#else
+        const status bad = call_all_before();
+#endif
+        if (bad) return end(core_->refuse(bad));
+        (void)launch();
+    }
+    const status& result() const noexcept override { return result_; }
+    std::size_t memory_bytes() const noexcept override {
+        return sizeof(*this) + kept_.bytes() + (work_ ? work_->work.memory_bytes() : 0);
+    }
+    void release() noexcept override {
+        if (!ended_) {
+            session_().cancel(op_);
+            if (!session_().wait_for_bytes(op_)) {
+                BOUGH_EXPECTS(!holds_callers_bytes(), session<T>::kept_bytes);
+                return detail::keep_for_good(*this); // what the transport holds is all here
+            }
+        }
+        persistent_ = false;
+        give_back();
+        before_ = after_ = {};
+        kept_.clear();
+        bound_error_ = result_ = {};
+        ended_ = true;
+        const std::shared_ptr<core_type> core = std::move(core_); // which may end with this
+        std::unique_ptr<spare_frame> self(this);
+        if (core->spare_frames.size() < core->options.cached_plans)
+            try_to([&] { core->spare_frames.push_back(std::move(self)); });
+    }
+
+private:
+    struct hook {
+        virtual status run() = 0;
+        hook* next = nullptr;
+
+    protected:
+        ~hook() = default;
+    };
+    template <class F>
+    struct hook_of final : hook {
+        explicit hook_of(const F& given) : f(given) {}
+        status run() override {
+            if constexpr (requires {
+                              { f() } -> std::same_as<status>;
+                          })
+                return f();
+            else
+                return f(), status{};
+        }
+        F f;
+    };
+    struct hooks {
+        hook *first = nullptr, *last = nullptr;
+    };
+
+    static void append(hooks& list, hook& made) noexcept {
+        (list.last == nullptr ? list.first : list.last->next) = &made;
+        list.last = &made;
+    }
+    static status call_all(const hooks& list) {
+        for (hook* h = list.first; h != nullptr; h = h->next)
+            if (const status bad = h->run()) return bad;
+        return {};
+    }
+    status call_all_before() { return call_all(before_); }
+
+    template <class F>
+    static void try_to(F&& f) noexcept {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            f();
+        } catch (...) { // no memory to keep it for another time
+        }
+#else
+        f();
+#endif
+    }
+
+    session<T>& session_() const noexcept { return *core_->shared_session(); }
+    // Do messages lie in memory of the caller's?
+    bool holds_callers_bytes() const noexcept {
+        return (work_->work.sends_or_receives(0) && !kept_.owns(call_.input)) ||
+               (work_->work.sends_or_receives(1) && !kept_.owns(call_.output));
+    }
+
+    void finish() {
+        result_ = op_.result();
+        if (!result_) {
+#if BOUGH_HAS_EXCEPTIONS
+            try {
+                result_ = call_all(after_);
+            } catch (...) { // of a wire form's decode, or an op that lowers
+                result_ = {.code = errc::op_threw};
+            }
+#else
+            result_ = call_all(after_);
+#endif
+        }
+        ended_ = true;
+        give_back();
+    }
+    void give_back() noexcept {
+        if (persistent_ || !work_) return;
+        try_to([this] { core_->plans.put(std::move(work_)); });
+        work_.reset();
+    }
+
+    std::shared_ptr<core_type> core_;
+    std::unique_ptr<bound_plan> work_;
+    session_operation op_;
+    call call_{};
+    call_signature signature_{};
+    kept_memory kept_;
+    hooks before_, after_;
+    status result_{}, bound_error_{};
+    bool ended_ = true;
+    bool persistent_ = false;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// Unbound_call: what a persistent operation holds for which there was no memory. Binding is no call, so nothing has
+// happened; each start is a call that this rank refuses, which keeps the ranks in step.
+#ifndef BOUGH_COMMUNICATOR_UNBOUND_CALL_HPP
+#define BOUGH_COMMUNICATOR_UNBOUND_CALL_HPP
+
+#include <bough/core/status.hpp>
+#include <bough/operation.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace bough::detail {
+
+// A member of the core: it is there when nothing can be allocated. One for all handles.
+template <class Core>
+class unbound_call final : public started_base {
+public:
+    started_base* acquire(std::shared_ptr<Core> core) noexcept {
+        core_ = std::move(core);
+        ++handles_;
+        return this;
+    }
+    bool poll() override { return true; }
+    bool done() override { return true; }
+    const status& wait() override { return result_; }
+    bool wait_for_ns(std::uint64_t) override { return true; }
+    void cancel() override {}
+    void set_timeout_ns(std::uint64_t) override {}
+    void start() override { (void)core_->refuse(result_); }
+    const status& result() const noexcept override { return result_; }
+    std::size_t memory_bytes() const noexcept override { return 0; }
+    void release() noexcept override {
+        if (--handles_ != 0) return;
+        const std::shared_ptr<Core> last = std::move(core_); // which may end with this
+    }
+
+private:
+    std::shared_ptr<Core> core_; // as long as there are handles
+    std::size_t handles_ = 0;
+    status result_{.code = errc::no_resources};
+};
+
+} // namespace bough::detail
+
+#endif

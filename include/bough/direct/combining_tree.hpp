@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+// combining_tree: short reductions of the processes of one node, in which a late rank does the work of those that it has kept
+// waiting. Nobody is woken on the way.
+//
+//   bough::combining_tree tree{bough::common_memory{wire}};    // bough/remote/common_memory.hpp
+//   bough::operation op = bough::start_reduce(tree, x, bough::plus{}, bough::root{0});
+//   compute();                                                // the result is there as soon as the last rank has come
+//   op.wait();
+//
+//   start_reduce(tree, data, op, root{r})         start_allreduce(tree, data, op)          in place
+//   start_reduce(tree, in, out, op, root{r})      start_allreduce(tree, in, out, op)
+//   reduce, allreduce                             the same, to their end; throw bough::error
+// Data lie in memory that all ranks see. Who comes to an inner node first leaves; who comes second combines both sides, and
+// goes on up. So a rank has done all of its part when start_ returns, and that of reduce is at its end everywhere but at the
+// root. The last rank to come makes the result: log2(p) combines after its arrival, without a message or a wake-up.
+//
+// Ranks: any. Op: any that is known to be associative; it need not commute: the lower rank's value stands left, and what is
+// combined with what depends on the number of ranks alone, so all ranks get the same bits each time. One rank combines with
+// its own copy of the op on behalf of others: an op with state must be equal on all ranks. Elements travel as bytes, without
+// a wire form, and hold no addresses.
+// Bounds: most_bytes of data; in_flight operations at a time hold memory: one that is started beyond that contributes in a later
+// call on this tree (start, poll, wait), when an older one has been looked at by those who get its result.
+// Errors: as those of other operations. A rank that dies before its part is done ends the group with peer_dead; one that dies
+// or leaves after it is not missed. A rank that the kernel stops while it combines keeps those waiting that need the result.
+// Both that and the timeout are noticed in any call on this tree that finds nothing to do, deaths 2 ms apart at least. A
+// deadline names the lowest rank that has not come, or none, where all have and one has not looked at a result whose memory
+// is waited for. In a forked child each operation ends with forked_child, and nothing that it does is seen by its parent's
+// group.
+// Source: the combining is Yew, Tzeng, Lawrie 1987; to leave at once, Wagner et al. 2003. (doc/design/012-late-children.md)
+#ifndef BOUGH_DIRECT_COMBINING_TREE_HPP
+#define BOUGH_DIRECT_COMBINING_TREE_HPP
+
+#include <bough/call/contiguous.hpp>
+#include <bough/call/front_door.hpp>
+#include <bough/direct/combining_tree/state.hpp>
+#include <bough/operation.hpp>
+#include <bough/schedule/goal.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace bough {
+
+struct combining_tree_options {
+    std::uint32_t most_bytes = 4096;           // of one operation, 1 to 1 MiB; what is longer is a size_overflow
+    std::uint32_t in_flight = 8;               // operations that memory is held for; fewer if it does not suffice
+    std::uint64_t timeout_ns = 30'000'000'000; // of an operation, from its start
+};
+
+// M: common_memory, or what is like it. Used by one thread at a time. Handles may outlive it.
+template <class M>
+class combining_tree {
+public:
+    // Collective, with the same most_bytes and in_flight on all ranks; it waits for nobody. Where a rank's options break a
+    // rule or are not those of the rank that was first, or the memory does not suffice for one operation, each operation of
+    // that rank ends with invalid_argument, and those of the others with group_poisoned or peer_aborted and that cause.
+    explicit combining_tree(M memory, const combining_tree_options& options = {}) {
+        using words = detail::combining_words;
+        words::shape shape{memory.size(), 1, options.most_bytes};
+        const std::uint64_t room = memory.bytes().size(), fixed = words::shape::fixed_bytes(shape.ranks);
+        const std::uint64_t banks = room < fixed ? 0 : (room - fixed) / shape.bank_bytes();
+        status refused;
+        if (options.most_bytes < 1 || options.most_bytes > 1u << 20)
+            refused = invalid_argument("most_bytes: must be 1 to 1 MiB");
+        else if (options.in_flight < 1)
+            refused = invalid_argument("in_flight: must be at least 1");
+        else if (banks == 0)
+            refused = invalid_argument("memory: too little for one operation of most_bytes");
+        else
+            shape.banks = static_cast<std::uint32_t>(std::min<std::uint64_t>(options.in_flight, banks));
+        state_ = std::make_shared<detail::combining_state<M>>(std::move(memory), shape, options.timeout_ns, refused);
+    }
+
+    rank_t rank() const noexcept { return state_->rank(); }
+    rank_t size() const noexcept { return state_->size(); }
+
+    // For the front doors below.
+    const std::shared_ptr<detail::combining_state<M>>& state() const noexcept { return state_; }
+
+private:
+    std::shared_ptr<detail::combining_state<M>> state_;
+};
+
+namespace detail {
+
+// `to`: who gets the result; nothing for all.
+template <class T, class M, class O>
+operation start_combining(combining_tree<M>& tree, std::span<const T> in, std::span<T> out, const O& op,
+                          const std::optional<root>& to) {
+    static_assert(explain_written<T>() && explain_op<O, T>());
+    static_assert(travels_as_bytes_v<T>,
+                  "bough: a combining tree works on elements that travel as bytes, without a wire form");
+    const auto& state = tree.state();
+    combining_flight<M>* f = combining_state<M>::make(state);
+    operation made(f);
+    const bool gets = !to || to->rank == tree.rank();
+    status bad = gets ? detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
+                      : detail::check_data(in.data(), in.size(), sizeof(T));
+    if (!bad && to && to->rank >= tree.size()) bad = invalid_argument("root: not a rank of the group");
+    if (!bad && in.size_bytes() > state->most_bytes()) {
+        bad = invalid_argument("data: longer than the tree's most_bytes");
+        bad.code = errc::size_overflow;
+    }
+    if (bad) {
+        state->refuse(*f, bad);
+        return made;
+    }
+    if constexpr (is_stateless_v<O>)
+        f->op = make_any_op<T>(op);
+    else
+        f->op = make_any_op<T>(f->kept.template make<O>(op));
+    f->signature = signature_of<T, O>(in.size(), to ? to->rank : 0);
+    f->signature.kind = to ? goal::reduce::kind : goal::allreduce::kind;
+    f->in = std::as_bytes(in);
+    f->out = reinterpret_cast<std::byte*>(out.data());
+    f->gets = gets;
+    f->readers = to ? 1 : tree.size();
+    state->start(*f);
+    return made;
+}
+
+} // namespace detail
+
+template <class M, class T, std::size_t N, class O>
+[[nodiscard]] operation start_reduce(combining_tree<M>& tree, std::span<T, N> data, const O& op, root to) {
+    return detail::start_combining<T>(tree, data, data, op, to);
+}
+template <class M, class T, std::size_t N, class U, std::size_t K, class O>
+requires std::same_as<std::remove_const_t<U>, T>
+[[nodiscard]] operation start_reduce(combining_tree<M>& tree, std::span<U, K> in, std::span<T, N> out, const O& op,
+                                     root to) {
+    return detail::start_combining<T>(tree, in, out, op, to);
+}
+template <class M, class T, std::size_t N, class O>
+[[nodiscard]] operation start_allreduce(combining_tree<M>& tree, std::span<T, N> data, const O& op) {
+    return detail::start_combining<T>(tree, data, data, op, std::nullopt);
+}
+template <class M, class T, std::size_t N, class U, std::size_t K, class O>
+requires std::same_as<std::remove_const_t<U>, T>
+[[nodiscard]] operation start_allreduce(combining_tree<M>& tree, std::span<U, K> in, std::span<T, N> out, const O& op) {
+    return detail::start_combining<T>(tree, in, out, op, std::nullopt);
+}
+// Data in a vector, an array or the like: each is taken as a span.
+template <class M, class... A>
+requires(detail::SpanLike<A> || ...) [[nodiscard]] operation start_reduce(combining_tree<M>& tree, A&&... arguments) {
+    return bough::start_reduce(tree, detail::as_span(std::forward<A>(arguments))...);
+}
+template <class M, class... A>
+requires(detail::SpanLike<A> || ...) [[nodiscard]] operation
+    start_allreduce(combining_tree<M>& tree, A&&... arguments) {
+    return bough::start_allreduce(tree, detail::as_span(std::forward<A>(arguments))...);
+}
+template <class M, class... A>
+requires requires(combining_tree<M>& tree, A&&... a) { bough::start_reduce(tree, std::forward<A>(a)...); }
+void reduce(combining_tree<M>& tree, A&&... arguments) {
+    bough::start_reduce(tree, std::forward<A>(arguments)...).wait();
+}
+template <class M, class... A>
+requires requires(combining_tree<M>& tree, A&&... a) { bough::start_allreduce(tree, std::forward<A>(a)...); }
+void allreduce(combining_tree<M>& tree, A&&... arguments) {
+    bough::start_allreduce(tree, std::forward<A>(arguments)...).wait();
+}
+
+} // namespace bough
+
+#endif

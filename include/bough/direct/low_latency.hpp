@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSL-1.0
+// low_latency: allreduce and barrier of a few bytes, by one write from a rank to another whose flag lies in the line of the
+// data. Nothing is matched, and nothing given back: the shortest way that memory allows.
+//
+//   bough::shared_memory_regions mine{wire, {.region_bytes = bough::low_latency_bytes(wire.size())}};
+//   bough::low_latency group{std::move(mine)};                 // over any remote writes that keep the order of bytes
+//   bough::allreduce(group, std::span(x), bough::plus{});      // in place; or (group, in, out, op)
+//   bough::barrier(group);
+//
+// Blocking, one call at a time, the same calls in the same order on all ranks; for what overlaps, is longer or does something
+// else there is a communicator over one_sided. Both may be had side by side, each over regions of its own.
+//
+// Forms: flat: everybody writes to everybody, and combines all: one write's time, size - 1 writes. doubling: log2(size) rounds of
+// one write; two more if size is no power of two. tree: operands go up, the result down, each rank with k of others a level:
+// 2 log_{k+1}(size) writes' time, 2 (size - 1) writes in all. All work for any number of ranks.
+// Ranks: any. Op: any that is known to be associative, it need not commute: the lower rank's value stands left. flat combines from
+// rank 0 on, tree as its tree does, in one place: all ranks get the same bits. doubling combines with the same bracket everywhere:
+// the same bits, too. Elements travel as bytes, without a wire form, and hold no addresses.
+// Errors: throw bough::error, or, with a last argument std::error_code or bough::status, are left there. A rank that fails, dies
+// or calls something else ends the group: the others learn it when they wait (peer_dead, peer_aborted, call_mismatch), at the
+// latest at the deadline; later calls end with group_poisoned. The content of `out` is then unspecified.
+// Source: the flag in the data line, Gupta et al. 2003, section 5 (bottom fill); known from GPU libraries as the LL protocol.
+#ifndef BOUGH_DIRECT_LOW_LATENCY_HPP
+#define BOUGH_DIRECT_LOW_LATENCY_HPP
+
+#include <bough/call/arguments.hpp>
+#include <bough/direct/low_latency/flagged_lines.hpp>
+#include <bough/op/combine.hpp>
+#include <bough/schedule/goal.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+enum class low_latency_form : std::uint8_t { automatic, flat, doubling, tree };
+
+struct low_latency_options {
+    std::uint32_t most_bytes = 56; // of a vector, 8 to 8192; with 56 and the flag it is a cache line
+    low_latency_form form = low_latency_form::automatic; // by the costs and cores of the medium, if it tells them
+    std::uint32_t k = 3;                                 // of tree: children at each level, at least 1
+    std::uint64_t timeout_ns = 30'000'000'000;           // of a call
+};
+
+// How much of each rank's region it takes.
+constexpr std::uint64_t low_latency_bytes(rank_t ranks, const low_latency_options& options = {}) noexcept {
+    return detail::flagged_layout{ranks, options.most_bytes}.bytes();
+}
+
+// X: a RemoteWriteTransport that keeps the order of bytes. Used by one thread at a time.
+template <class X>
+class low_latency {
+public:
+    // Pre: options equal on all ranks; the region has low_latency_bytes(size, options) bytes, and nobody else uses it. What is
+    // wrong with them is the result of every call.
+    explicit low_latency(X writes, const low_latency_options& options = {})
+        : lines_(std::move(writes), options.most_bytes, options.timeout_ns, refused(options)), k_(options.k),
+          form_(options.form == low_latency_form::automatic ? best_form(lines_.writes(), lines_.size())
+                                                            : options.form) {
+        plan_ = std::uint64_t{form_ == low_latency_form::tree ? options.k : 0} << 8 | static_cast<std::uint64_t>(form_);
+        if (!lines_.failure()) scratch_.resize(lines_.most_bytes() / sizeof(block) + 1);
+    }
+
+    rank_t rank() const noexcept { return lines_.rank(); }
+    rank_t size() const noexcept { return lines_.size(); }
+    low_latency_form form() const noexcept { return form_; }
+    std::uint32_t most_bytes() const noexcept { return lines_.most_bytes(); }
+
+    // What it is made of.
+    const X& writes() const noexcept { return lines_.writes(); }
+
+    // For the front doors below.
+    template <class T, class O>
+    status run(std::uint8_t kind, std::span<const T> in, std::span<T> out, const O& op) {
+        static_assert(explain_op<O, T>());
+        static_assert(travels_as_bytes_v<T> && alignof(T) <= 64,
+                      "bough: low_latency works on elements that travel as bytes, without a wire form");
+        constexpr std::size_t gap = alignof(T) > 8 ? alignof(T) - 8 : 0; // so that a payload lies as its elements must
+        call_signature s = detail::signature_of<T, O>(in.size(), 0);
+        s.kind = kind;
+        s.plan = plan_;
+        if (const status* refused = lines_.begin(s)) return *refused;
+        status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T));
+        if (!bad && in.size_bytes() > most_bytes() - std::min<std::size_t>(gap, most_bytes())) {
+            bad = invalid_argument("data: longer than the group's most_bytes");
+            bad.code = errc::size_overflow;
+        }
+        if (bad) { // what the others wait for will not come
+            lines_.fail(bad);
+            return lines_.failure();
+        }
+        if (size() == 1) {
+            std::copy(in.begin(), in.end(), out.begin());
+            return {};
+        }
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+#endif
+            if (run_form<gap>(in, out, op)) return {};
+#if BOUGH_HAS_EXCEPTIONS
+        } catch (...) {
+            lines_.fail({.code = errc::op_threw});
+        }
+#endif
+        return lines_.failure();
+    }
+
+private:
+    struct alignas(64) block {
+        std::byte bytes[64];
+    };
+
+    static status refused(const low_latency_options& options) noexcept {
+        if (options.most_bytes < 8 || options.most_bytes > 8192)
+            return invalid_argument("most_bytes: must be 8 to 8192");
+        return options.k < 1 ? invalid_argument("k: must be at least 1") : status{};
+    }
+    static low_latency_form best_form(const X& x, rank_t p) noexcept {
+        std::uint32_t rounds = 0;
+        while (p >> (rounds + 1) != 0) ++rounds;
+        if ((p & (p - 1)) != 0) rounds += 2;
+        if constexpr (requires { x.cores(); }) // each round is a turn of every rank on its core
+            if (x.cores() < p) return low_latency_form::flat;
+        double latency_ns = 100, write_ns = 25; // of a node with shared memory; no write is made in less
+        if constexpr (requires { x.default_costs().message_latency_ns; }) {
+            latency_ns = x.default_costs().message_latency_ns;
+            write_ns = std::max(write_ns, x.default_costs().gap.base_ns);
+        }
+        const double round_ns = latency_ns + 2 * write_ns;
+        return latency_ns + 2 * write_ns * (p - 1.0) <= rounds * round_ns ? low_latency_form::flat
+                                                                          : low_latency_form::doubling;
+    }
+
+    template <class T>
+    static const T* typed(const std::byte* end, std::size_t count) noexcept {
+        return reinterpret_cast<const T*>(end) - count;
+    }
+
+    template <std::size_t Gap, class T, class O>
+    BOUGH_ALWAYS_INLINE bool run_form(std::span<const T> in, std::span<T> out, const O& op) {
+        if (form_ == low_latency_form::flat) return run_flat<Gap>(in, out.data(), op);
+        if (in.data() != out.data()) std::copy(in.begin(), in.end(), out.begin());
+        return form_ == low_latency_form::tree ? run_tree<Gap>(out, op) : run_doubling<Gap>(out, op);
+    }
+
+    template <std::size_t Gap, class T, class O>
+    BOUGH_ALWAYS_INLINE bool run_flat(std::span<const T> in, T* out, const O& op) {
+        const rank_t me = rank(), p = size();
+        const std::size_t n = in.size();
+        const std::span<const std::byte> mine = lines_.hold(std::as_bytes(in));
+        for (rank_t r = me + 1; r != me + p; ++r)
+            if (!lines_.template post<Gap>(r < p ? r : r - p, mine)) return false;
+        const auto find = [&](rank_t r, const T*& value) {
+            if (r == me) return value = in.data(), true;
+            const std::byte* const end = lines_.template await<Gap>(r);
+            if (end != nullptr) value = typed<T>(end, n);
+            return end != nullptr;
+        };
+        // In place: this rank's own is not overwritten before it is used.
+        T* const sum = me >= 2 && in.data() == out ? reinterpret_cast<T*>(scratch_.data()) : out;
+        const T *first = nullptr, *next = nullptr;
+        if (!find(0, first) || !find(1, next) || !lines_.settle()) return false;
+        bough::combine(op, first, next, sum, n);
+        for (rank_t r = 2; r != p; ++r) {
+            if (!find(r, next)) return false;
+            bough::combine(op, static_cast<const T*>(sum), next, sum, n);
+        }
+        if (sum != out) std::copy_n(sum, n, out);
+        return true;
+    }
+
+    // A peer's value is combined with what is in `x`, which it stands before or behind.
+    template <std::size_t Gap, class T, class O>
+    bool take_in(rank_t from, bool before, std::span<T> x, const O& op) {
+        const std::byte* const end = lines_.template await<Gap>(from);
+        if (end == nullptr || !lines_.settle()) return false;
+        const T *theirs = typed<T>(end, x.size()), *mine = x.data();
+        before ? bough::combine(op, theirs, mine, x.data(), x.size())
+               : bough::combine(op, mine, theirs, x.data(), x.size());
+        return true;
+    }
+    template <std::size_t Gap, class T>
+    bool receive(rank_t from, std::span<T> x) {
+        const std::byte* const end = lines_.template await<Gap>(from);
+        if (end == nullptr || !lines_.settle()) return false;
+        std::copy_n(typed<T>(end, x.size()), x.size(), x.data());
+        return true;
+    }
+
+    // Where size is no power of two, the first ranks act in pairs.
+    template <std::size_t Gap, class T, class O>
+    bool run_doubling(std::span<T> x, const O& op) {
+        const rank_t me = rank(), p = size();
+        rank_t whole = 1;
+        while (whole <= p / 2) whole *= 2;
+        const rank_t pairs = p - whole;
+        const bool paired = me < 2 * pairs;
+        if (paired && me % 2 == 1) return send<Gap>(me - 1, x) && receive<Gap>(me - 1, x);
+        if (paired && !take_in<Gap>(me + 1, false, x, op)) return false;
+        const rank_t mine = paired ? me / 2 : me - pairs;
+        for (rank_t mask = 1; mask != whole; mask *= 2) {
+            const rank_t theirs = mine ^ mask, peer = theirs < pairs ? 2 * theirs : theirs + pairs;
+            if (!send<Gap>(peer, x) || !take_in<Gap>(peer, theirs < mine, x, op)) return false;
+        }
+        return !paired || (send<Gap>(me + 1, x) && lines_.settle());
+    }
+    template <std::size_t Gap, class T>
+    bool send(rank_t to, std::span<T> x) {
+        return lines_.template post<Gap>(to, lines_.hold(std::as_bytes(x)));
+    }
+
+    // At each level the first of k + 1 subtrees, as its root knows them, takes in the others, which follow it.
+    template <std::size_t Gap, class T, class O>
+    bool run_tree(std::span<T> x, const O& op) {
+        const std::uint64_t me = rank(), p = size(), wide = std::uint64_t{k_} + 1;
+        std::uint64_t step = 1;
+        const auto for_each_child = [&](auto&& f) { // of this level
+            for (std::uint64_t child = me + step; child < p && child < me + step * wide; child += step)
+                if (!f(static_cast<rank_t>(child))) return false;
+            return true;
+        };
+        for (; step < p && me % (step * wide) == 0; step *= wide)
+            if (!for_each_child([&](rank_t child) { return take_in<Gap>(child, false, x, op); })) return false;
+        if (me != 0) {
+            const auto parent = static_cast<rank_t>(me - me % (step * wide));
+            if (!send<Gap>(parent, x) || !receive<Gap>(parent, x)) return false;
+        }
+        const std::span<const std::byte> sum = lines_.hold(std::as_bytes(x));
+        while (step != 1) { // those with the largest subtrees first
+            step /= wide;
+            if (!for_each_child([&](rank_t child) { return lines_.template post<Gap>(child, sum); })) return false;
+        }
+        return lines_.settle();
+    }
+
+    detail::flagged_lines<X> lines_;
+    std::uint32_t k_;
+    low_latency_form form_;
+    std::uint64_t plan_ = 0; // what calls must have in common besides: form and k
+    std::vector<block> scratch_;
+};
+
+namespace detail {
+
+struct nothing_to_combine { // the op of a barrier
+    constexpr std::byte operator()(std::byte a, std::byte) const noexcept { return a; }
+};
+
+template <class Goal, class T, class X, class O>
+status run_low_latency(low_latency<X>& group, std::span<const T> in, std::span<T> out, const O& op) {
+    static_assert(explain_written<T>());
+    return group.template run<T>(Goal::kind, in, out, op);
+}
+
+} // namespace detail
+
+template <class X, class T, std::size_t N, class O>
+void allreduce(low_latency<X>& group, std::span<T, N> data, const O& op) {
+    detail::throw_if(detail::run_low_latency<goal::allreduce, T>(group, data, data, op));
+}
+template <class X, class T, std::size_t N, class O, ErrorResult E>
+void allreduce(low_latency<X>& group, std::span<T, N> data, const O& op, E& result) {
+    detail::report(detail::run_low_latency<goal::allreduce, T>(group, data, data, op), result);
+}
+template <class X, class T, std::size_t N, class U, std::size_t K, class O>
+requires std::same_as<std::remove_const_t<U>, T>
+void allreduce(low_latency<X>& group, std::span<U, K> in, std::span<T, N> out, const O& op) {
+    detail::throw_if(detail::run_low_latency<goal::allreduce, T>(group, in, out, op));
+}
+template <class X, class T, std::size_t N, class U, std::size_t K, class O, ErrorResult E>
+requires std::same_as<std::remove_const_t<U>, T>
+void allreduce(low_latency<X>& group, std::span<U, K> in, std::span<T, N> out, const O& op, E& result) {
+    detail::report(detail::run_low_latency<goal::allreduce, T>(group, in, out, op), result);
+}
+// Data in a vector, an array or the like: each is taken as a span.
+template <class X, class... A>
+requires(detail::SpanLike<A> || ...) void allreduce(low_latency<X>& group, A&&... arguments) {
+    bough::allreduce(group, detail::as_span(std::forward<A>(arguments))...);
+}
+
+// Ends when all ranks have begun it.
+template <class X>
+void barrier(low_latency<X>& group) {
+    detail::throw_if(detail::run_low_latency<goal::barrier, std::byte>(group, {}, {}, detail::nothing_to_combine{}));
+}
+template <class X, ErrorResult E>
+void barrier(low_latency<X>& group, E& result) {
+    detail::report(detail::run_low_latency<goal::barrier, std::byte>(group, {}, {}, detail::nothing_to_combine{}),
+                   result);
+}
+
+} // namespace bough
+
+#endif

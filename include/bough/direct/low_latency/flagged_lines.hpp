@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSL-1.0
+// Short messages by remote writes, one a call from each rank to each other, whose flag lies in the line of the data: what
+// bough::low_latency is made of.
+//
+// A region: for each peer a line that says that it has given up | and one in which it says what it calls | two slots of each
+// peer, for even and odd calls. A slot is filled from the bottom: | ... | payload | gap | word |; the word is a hash of the
+// signature of the call and of its number. So a word is that which this rank has, that of two calls before, or of another call.
+// Then, and when a peer lets a rank wait for long, the rank says to it what it calls, word by word; the peer compares that.
+// Both say what differs.
+// There are no credits. In every form whoever writes to a rank also waits for a word of that rank, in each call. So who is in call n
+// has a word that its peer wrote in call n - 1, after the peer had read all that was written to it in call n - 2.
+#ifndef BOUGH_DIRECT_LOW_LATENCY_FLAGGED_LINES_HPP
+#define BOUGH_DIRECT_LOW_LATENCY_FLAGGED_LINES_HPP
+
+#include <bough/concepts/explain_remote_write_transport.hpp>
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
+#include <bough/core/remote_words.hpp>
+#include <bough/core/status.hpp>
+#include <bough/session/mismatch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+struct flagged_layout {
+    rank_t ranks = 1;
+    std::uint32_t most_bytes = 0;
+
+    static constexpr std::uint64_t lines(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
+    static constexpr std::uint64_t end_of(rank_t by) noexcept { return 64 * std::uint64_t{by}; }
+    constexpr std::uint64_t said(rank_t by) const noexcept { return 64 * (std::uint64_t{ranks} + by); }
+    constexpr std::uint64_t slot_bytes() const noexcept { return lines(std::uint64_t{most_bytes} + 8); }
+    // Behind the slot of a sender for calls of a parity.
+    constexpr std::uint64_t end(rank_t sender, std::uint32_t parity) const noexcept {
+        return said(ranks) + slot_bytes() * (2 * std::uint64_t{sender} + parity + 1);
+    }
+    constexpr std::uint64_t bytes() const noexcept { return end(ranks - 1, 1); }
+};
+
+// A call of a group: one of a rank's that a peer is told.
+struct flagged_call {
+    call_signature signature{};
+    std::uint64_t number = 0;
+
+    // What stands behind its data, never 0.
+    constexpr std::uint64_t word() const noexcept {
+        const std::uint64_t h = hash_of(signature) + number * 0xa076'1d64'78bd'642fu;
+        return h + (h == 0 ? 1 : 0);
+    }
+};
+static_assert(sizeof(flagged_call) == 48);
+
+template <RemoteWriteTransport X>
+class flagged_lines {
+    static_assert(explain_remote_write_transport<X>());
+    static_assert(X::keeps_byte_order,
+                  "bough: a flag in the line of the data needs remote writes that keep the order of "
+                  "bytes (keeps_byte_order); over others take bough::one_sided");
+
+public:
+    // `refused`: what is wrong with the group from the start, if so; as a region that is too small, it ends every call.
+    flagged_lines(X writes, std::uint32_t most_bytes, std::uint64_t timeout_ns, const status& refused)
+        : x_(std::move(writes)), layout_{x_.size(), most_bytes}, timeout_ns_(timeout_ns), rank_(x_.rank()),
+          region_(x_.region()), gone_(x_.size(), 0) {
+        if constexpr (requires { x_.cores(); }) spins_ = x_.cores() < x_.size() ? 1 : most_spins;
+        if (refused)
+            fail(refused);
+        else if (region_.size() < layout_.bytes()) // so on all ranks
+            bad_ = invalid_argument("region: needs low_latency_bytes(size, options) bytes");
+        else if (!reserve(rank_, 0, layout_.bytes()))
+            fail({.code = errc::no_resources});
+        for (rank_t r = 0; r != size() && !bad_; ++r)
+            if (r != rank_) connect(r);
+        if (!bad_ && !at_once) held_.resize(most_bytes);
+    }
+    flagged_lines(flagged_lines&&) = default;
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t size() const noexcept { return layout_.ranks; }
+    std::uint32_t most_bytes() const noexcept { return layout_.most_bytes; }
+    const X& writes() const noexcept { return x_; }
+
+    // The next call, which counts; how it cannot begin, if so.
+    BOUGH_ALWAYS_INLINE const status* begin(const call_signature& signature) {
+        if (bad_.code != errc::ok || forked()) [[unlikely]]
+            return refusal();
+        ++number_;
+        calls_[number_ & 1] = {signature, number_};
+        old_ = words_[number_ & 1];
+        words_[number_ & 1] = word_ = calls_[number_ & 1].word();
+        last_ns_ = 0;
+        return nullptr;
+    }
+    // What is to be posted, where puts may read it after the call has failed: a put can be pending for as long as the transport
+    // likes, cannot be taken back, and its bytes are the transport's (W3); but the call must return, and with it its caller's
+    // memory. So it is a copy, unless the transport says that its puts never are pending. Pre: all before is settled.
+    BOUGH_ALWAYS_INLINE std::span<const std::byte> hold(std::span<const std::byte> bytes) {
+        if constexpr (at_once) {
+            return bytes;
+        } else {
+            std::copy(bytes.begin(), bytes.end(), held_.begin());
+            return std::span(std::as_const(held_)).first(bytes.size());
+        }
+    }
+    // Pre: `held` is what hold() gave. False: the call has failed.
+    template <std::size_t Gap>
+    BOUGH_ALWAYS_INLINE bool post(rank_t to, std::span<const std::byte> held) {
+        auto& tail = own_->tails[number_ & 1];
+        tail.back() = word_;
+        const std::span<const std::byte> end = std::as_bytes(std::span(tail)).template last<Gap + 8>();
+        const std::uint64_t at = layout_.end(rank_, number_ & 1) - end.size() - held.size();
+        const posted p = x_.put(to, at, held, end, data_id);
+        return p == posted::complete || post_again(p, to, at, held, end);
+    }
+    // Where the bytes of a peer end, once they are there; the gap lies behind them. Null: the call has failed.
+    template <std::size_t Gap>
+    BOUGH_ALWAYS_INLINE const std::byte* await(rank_t from) {
+        const std::byte* const word = region_.data() + layout_.end(from, number_ & 1) - 8;
+        for (std::uint32_t k = 0; k != spins_; ++k)
+            if (remote_words::read(word) == word_) return word - Gap;
+        return await_long(from, word) ? word - Gap : nullptr;
+    }
+    // What was held is not read any more.
+    BOUGH_ALWAYS_INLINE bool settle() { return at_once || pending_ == 0 || settle_long(); }
+
+    const status& failure() const noexcept { return bad_; }
+    // Ends the call, and all after it, here and, at the latest when they wait for this rank, on all others.
+    BOUGH_COLD void fail(const status& why) {
+        if (bad_.code != errc::ok) return;
+        bad_ = forked() ? status{.code = errc::forked_child} : why;
+        bad_.operation = static_cast<std::uint32_t>(number_);
+        if (forked()) return;
+        own_->end = calls_[number_ & 1];
+        own_->given_up = 1u << 8 | static_cast<unsigned>(why.cause == errc::ok ? why.code : why.cause);
+        tell_all();
+    }
+
+private:
+    static constexpr std::uint64_t data_id = 1, said_id = 2;
+    static constexpr std::uint32_t most_spins = 2000;
+    // Of telling that this rank has given up: no longer, but that it is tried a few times, however late this thread is.
+    static constexpr std::uint64_t farewell_ns = 5'000'000;
+    static constexpr std::uint32_t farewell_rounds = 16;
+    static constexpr std::uint64_t ask_after_ns = 250'000'000;  // of waiting for a peer: it is told the call
+    static constexpr std::uint64_t patience_ns = 2'000'000'000; // with a peer of another call that does not say which
+    static constexpr bool at_once = [] {
+        if constexpr (requires { std::bool_constant<X::completes_at_once>{}; })
+            return X::completes_at_once;
+        else
+            return false;
+    }();
+
+    bool forked() const noexcept {
+        if constexpr (requires(const X& x) { x.forked(); })
+            return x_.forked();
+        else
+            return false;
+    }
+    bool reserve([[maybe_unused]] rank_t r, [[maybe_unused]] std::uint64_t at, [[maybe_unused]] std::uint64_t bytes) {
+        if constexpr (requires { x_.reserve(r, at, bytes); })
+            return x_.reserve(r, at, bytes);
+        else
+            return true;
+    }
+    // Makes sure that there is memory for what goes to a peer.
+    void connect(rank_t to) {
+        const std::uint64_t slots = layout_.end(rank_, 0) - layout_.slot_bytes();
+        if (!reserve(to, layout_.end_of(rank_), 64) || !reserve(to, layout_.said(rank_), 64) ||
+            !reserve(to, slots, 2 * layout_.slot_bytes()))
+            fail({.code = errc::no_resources, .peer = to});
+    }
+    BOUGH_COLD const status* refusal() {
+        if (forked())
+            refusal_ = {.code = errc::forked_child};
+        else if (number_ == 0) // no call has begun: so the group was made
+            refusal_ = bad_;
+        else
+            refusal_ = {.code = errc::group_poisoned,
+                        .cause = bad_.cause == errc::ok ? bad_.code : bad_.cause,
+                        .peer = bad_.peer,
+                        .operation = bad_.operation};
+        return &refusal_;
+    }
+    BOUGH_COLD bool post_again(posted p, rank_t to, std::uint64_t at, std::span<const std::byte> bytes,
+                               std::span<const std::byte> tail) {
+        for (std::uint32_t idle = 1; p == posted::would_block; ++idle) {
+            if (!look(idle)) return false;
+            p = x_.put(to, at, bytes, tail, data_id);
+        }
+        if (p == posted::failed) {
+            if (!aborted()) fail({.code = errc::peer_dead, .peer = to});
+            return false;
+        }
+        if (p == posted::pending) {
+            BOUGH_EXPECTS(!at_once, "put: pending, although the transport says completes_at_once");
+            ++pending_;
+        }
+        return true;
+    }
+    BOUGH_COLD bool await_long(rank_t from, const std::byte* word) {
+        bool gone = false;
+        for (std::uint32_t idle = 1;; ++idle) {
+            const std::uint64_t now = remote_words::read(word);
+            if (now == word_) return true;
+            if (now != old_) return ask_how(from), false;
+            if (gone) {
+                if (!aborted()) fail({.code = errc::peer_dead, .peer = from});
+                return false;
+            }
+            gone = gone_[from] != 0; // what it had put has landed: one more look
+            if (!look(idle)) return false;
+            if (gone || gone_[from] != 0) continue; // no word will wake it
+            if (idle % 16 == 1 && ask_ns_ != 0 && x_.now_ns() >= ask_ns_ && say(from)) ask_ns_ = 0;
+            if constexpr (WaitableRemoteWrites<X>)
+                x_.wait(idle, ask_ns_ != 0 ? ask_ns_ : last_ns_,
+                        [&] { return remote_words::read(word) != old_ || who_has_news() != no_rank; });
+        }
+    }
+    // A peer's word is of another call. It is told this rank's, and tells its own, here or with its end; then both know.
+    BOUGH_COLD void ask_how(rank_t from) {
+        const std::uint64_t until = deadline_after(x_.now_ns(), std::min(patience_ns, timeout_ns_));
+        bool said = false;
+        for (std::uint32_t idle = 1;; ++idle) {
+            const bool over = has_ended(from) || gone_[from] != 0 || x_.now_ns() >= until;
+            status why = difference(from);
+            if (!why && over) why = {.code = errc::call_mismatch, .peer = from};
+            if (why) return fail(why);
+            if (!said) said = say(from);
+            drain();
+            if constexpr (WaitableRemoteWrites<X>)
+                x_.wait(idle, until, [&] { return has_ended(from) || differs(from); });
+        }
+    }
+    // Tells a peer what this rank calls. False: not now.
+    bool say(rank_t to) {
+        if (saying_ != 0) return false; // what it said before is still being read
+        struct words {
+            std::uint64_t at[6];
+        };
+        const flagged_call& mine = calls_[number_ & 1];
+        const auto parts = std::bit_cast<words>(mine);
+        for (std::size_t i = 0; i != 6; ++i) own_->said[i] = parts.at[i];
+        own_->said[6] = mine.word();
+        for (std::size_t i = 0; i != own_->said.size(); ++i) {
+            const posted p =
+                x_.put(to, layout_.said(rank_) + 8 * i, {}, std::as_bytes(std::span(&own_->said[i], 1)), said_id);
+            if (p == posted::pending) ++pending_, ++saying_;
+            if (p == posted::would_block || p == posted::failed) return false;
+        }
+        return true;
+    }
+    // What a peer has said that it calls; number 0: nothing, or not yet all of it.
+    flagged_call heard(rank_t from) const noexcept {
+        struct words {
+            std::uint64_t at[6];
+        } parts;
+        const std::byte* const at = region_.data() + layout_.said(from);
+        const std::uint64_t word = remote_words::read(at + 48);
+        for (std::size_t i = 0; i != 6; ++i) parts.at[i] = remote_words::read(at + 8 * i);
+        const auto said = std::bit_cast<flagged_call>(parts);
+        return said.word() == word ? said : flagged_call{};
+    }
+    bool has_ended(rank_t r) const noexcept { return remote_words::read(region_.data() + layout_.end_of(r) + 56) != 0; }
+    // Is it this rank's call of that number?
+    bool is_other(const flagged_call& said) const noexcept {
+        const flagged_call& mine = calls_[said.number & 1];
+        return said.number != 0 && said.number == mine.number && !(said.signature == mine.signature);
+    }
+    // Has a peer said that it calls something else?
+    bool differs(rank_t r) const noexcept {
+        const std::uint64_t word = remote_words::read(region_.data() + layout_.said(r) + 48);
+        return word != 0 && word != words_[0] && word != words_[1] && is_other(heard(r));
+    }
+    // What differs between a peer's call and mine, as far as it has said; ok: nothing that is known.
+    status difference(rank_t from) const noexcept {
+        flagged_call said = heard(from);
+        if (!is_other(said) && has_ended(from)) std::memcpy(&said, region_.data() + layout_.end_of(from), sizeof said);
+        if (!is_other(said)) return {};
+        return call_mismatch(calls_[said.number & 1].signature, said.signature, from,
+                             static_cast<std::uint32_t>(said.number));
+    }
+    BOUGH_COLD bool settle_long() {
+        for (std::uint32_t idle = 1; pending_ != 0; ++idle)
+            if (!look(idle)) return false;
+        return true;
+    }
+    // How many events there were.
+    std::size_t drain() {
+        std::array<event, 4> events;
+        const std::size_t found = x_.poll(events);
+        for (std::size_t i = 0; i != found; ++i) {
+            const event& e = events[i];
+            if (e.what == event::kind::lost) gone_[e.peer] = 1;
+            if (e.what != event::kind::complete) continue;
+            --pending_;
+            if (e.id == said_id) --saying_;
+        }
+        return found;
+    }
+    // What else may have happened. False: the call has failed.
+    bool look(std::uint32_t idle) {
+        if (drain() == 0 && forked()) return fail({.code = errc::forked_child}), false;
+        if (idle % 16 != 1) return true;
+        if (aborted()) return false;
+        const std::uint64_t now = x_.now_ns();
+        if (last_ns_ == 0) {
+            last_ns_ = deadline_after(now, timeout_ns_);
+            ask_ns_ = deadline_after(now, std::min(ask_after_ns, timeout_ns_ / 2));
+        }
+        if (now < last_ns_) return true;
+        fail({.code = errc::deadline});
+        return false;
+    }
+    // That this rank has given up, for each peer. Nobody polls after this: so puts that are refused, or throw, are tried again,
+    // and pending ones seen through, for farewell_ns; whom it does not reach is left to its deadline.
+    void tell_all() noexcept {
+        const std::uint64_t last = deadline_after(x_.now_ns(), farewell_ns);
+        for (std::uint32_t round = 1, idle = 1;; ++round, ++idle) {
+            bool told = true;
+            for (rank_t r = 0; r != size(); ++r)
+                if (r != rank_ && gone_[r] == 0 && !tell(r)) told = false;
+            if ((told && pending_ == 0) || (round >= farewell_rounds && x_.now_ns() >= last)) return;
+            quietly([&] {
+                if (drain() != 0)
+                    idle = 0;
+                else if constexpr (WaitableRemoteWrites<X>)
+                    x_.wait(idle, last, [] { return false; });
+            });
+        }
+    }
+    bool tell(rank_t r) noexcept {
+        posted p = posted::would_block;
+        quietly([&] {
+            p = reserve(r, layout_.end_of(rank_), 64)
+                    ? x_.put(r, layout_.end_of(rank_), std::as_bytes(std::span(&own_->end, 1)),
+                             std::as_bytes(std::span(&own_->unused, 2)), data_id)
+                    : posted::failed;
+        });
+        if (p == posted::pending) ++pending_;
+        if (p != posted::would_block) gone_[r] = 1;
+        return p != posted::would_block;
+    }
+    // A peer has given up, or calls something else: so this rank gives up.
+    bool aborted() {
+        const rank_t r = who_has_news();
+        if (r == no_rank) return false;
+        const auto cause = static_cast<errc>(remote_words::read(region_.data() + layout_.end_of(r) + 56) & 0xff);
+        status why;
+        if (cause == errc::ok || cause == errc::call_mismatch) why = difference(r);
+        if (!why) // of a deadline: it only waited
+            why = {.code = errc::peer_aborted, .cause = cause, .peer = cause == errc::deadline ? no_rank : r};
+        fail(why);
+        return true;
+    }
+    rank_t who_has_news() const noexcept {
+        rank_t r = 0;
+        while (r != size() && !has_ended(r) && !differs(r)) ++r;
+        return r == size() ? no_rank : r;
+    }
+
+    struct own_words {                                       // that puts under way read
+        std::array<std::array<std::uint64_t, 8>, 2> tails{}; // of even and odd calls
+        std::array<std::uint64_t, 7> said{};
+        flagged_call end{};
+        std::uint64_t unused = 0, given_up = 0; // behind it
+    };
+    std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // goes after x_, as do
+    std::vector<std::byte> held_;                                    // payloads that puts under way read
+    X x_;
+    flagged_layout layout_;
+    std::uint64_t number_ = 0, word_ = 0;  // of the call
+    std::uint64_t old_ = 0;                // the word that stands where its word will
+    std::array<std::uint64_t, 2> words_{}; // of the latest even and odd calls
+    std::array<flagged_call, 2> calls_{};
+    std::uint64_t ask_ns_ =
+        0; // when a peer that lets this rank wait is told the call; 0: it is, or time is not looked at
+    std::uint64_t timeout_ns_, last_ns_ = 0;
+    std::uint32_t spins_ = most_spins;
+    std::uint32_t pending_ = 0, saying_ = 0; // puts; of these, words of said
+    rank_t rank_;
+    std::span<std::byte> region_;
+    std::vector<unsigned char> gone_; // by rank: lost, or told that this rank has given up
+    status bad_{}, refusal_{};
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSL-1.0
+// A bound schedule: one rank's steps, laid out for the engine. Made once per plan and rank, run many times.
+//
+// Binding infers the dependences, numbers the messages of each channel, finds the receives whose payload is only ever
+// combined once (the engine can combine it where it landed), and gives every scratch plane its range of blocks. A message
+// in parts is packed into memory of its own before it leaves, and unpacked after it has come: one copy of its bytes at either
+// end, none where a part is only combined. It knows no element type and no count: those come with the call.
+#ifndef BOUGH_ENGINE_BOUND_HPP
+#define BOUGH_ENGINE_BOUND_HPP
+
+#include <bough/engine/bound_view.hpp>
+#include <bough/schedule/dependence.hpp>
+#include <bough/schedule/plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct bound_schedule {
+    block_t blocks = 1;
+    std::uint64_t plan_id = 0;
+    bool may_hold = false;
+    std::vector<bound_step> steps;
+    std::vector<bound_place> places;
+    std::vector<std::uint32_t> after, waits, start;
+    std::vector<bound_channel> channels;
+    std::vector<std::uint32_t> receives;
+    std::vector<plane_extent> planes;
+
+    constexpr bound_view view() const noexcept {
+        return {blocks, plan_id, may_hold, steps, places, after, waits, start, channels, receives, planes};
+    }
+};
+
+namespace detail {
+
+// A hash of steps: the same on every rank that was given the same ones.
+constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> steps) noexcept {
+    std::uint64_t h = seed;
+    const auto add = [&h](std::uint64_t value) {
+        h = (h ^ value) * 0x9e37'79b9'7f4a'7c15u;
+        h ^= h >> 32;
+    };
+    for (const step& s : steps) {
+        add(std::uint64_t{s.peer} << 8 | (s.more ? 4u : 0u) | static_cast<std::uint8_t>(s.verb));
+        for (const slice& part : {s.a, s.b, s.out}) {
+            add(part.buffer.index);
+            add(std::uint64_t{part.first} << 32 | part.count);
+        }
+    }
+    return h;
+}
+
+// A hash of a vector's blocks.
+constexpr std::uint64_t hash_offsets(std::span<const std::uint64_t> offsets) noexcept {
+    std::uint64_t h = offsets.size();
+    for (const std::uint64_t offset : offsets) {
+        h = (h ^ offset) * 0x9e37'79b9'7f4a'7c15u;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+class binder {
+public:
+    constexpr bound_schedule bind(std::span<const step> steps, block_t blocks) {
+        bound_.blocks = blocks;
+        steps_ = steps;
+        order_ = infer_dependences(steps);
+        list_dependents();
+        for (const step& s : steps)
+            for (const slice& used : {s.a, s.b, s.out})
+                if (is_scratch(used.buffer)) add_plane(scratch_plane(used.buffer));
+        staged_.assign(steps.size(), no_step);
+        bound_index_.assign(steps.size(), no_step);
+        for (std::uint32_t i = 0; i != steps.size();) {
+            std::uint32_t last = i;
+            while (steps[last].more) ++last;
+            if (last == i)
+                convert(i);
+            else if (steps[i].verb == verb::send)
+                pack(i, last);
+            else
+                unpack(i, last);
+            i = last + 1;
+        }
+        number_channels();
+        index_edges();
+        index_receives();
+        fuse();
+        return std::move(bound_);
+    }
+
+private:
+    constexpr void list_dependents() {
+        dependents_first_.assign(steps_.size() + 1, 0);
+        for (const std::uint32_t before : order_.before) ++dependents_first_[before + 1];
+        for (std::size_t i = 0; i != steps_.size(); ++i) dependents_first_[i + 1] += dependents_first_[i];
+        dependents_.assign(order_.before.size(), 0);
+        std::vector<std::uint32_t> fill = dependents_first_;
+        for (std::uint32_t i = 0; i != steps_.size(); ++i)
+            for (const std::uint32_t before : order_.of(i)) dependents_[fill[before]++] = i;
+    }
+    constexpr void add_plane(std::uint32_t plane) {
+        while (bound_.planes.size() <= plane) bound_.planes.push_back({});
+    }
+    constexpr std::uint32_t place(const slice& s) {
+        if (is_scratch(s.buffer)) {
+            plane_extent& extent = bound_.planes[scratch_plane(s.buffer)];
+            extent.first = std::min(extent.first, s.first);
+            extent.last = std::max(extent.last, s.last());
+        }
+        const std::size_t recent = bound_.places.size() < 4 ? 0 : bound_.places.size() - 4;
+        for (std::size_t i = bound_.places.size(); i-- != recent;) {
+            const bound_place& p = bound_.places[i];
+            if (p.buffer == s.buffer.index && p.first == s.first && p.count == s.count && p.parts == 0)
+                return static_cast<std::uint32_t>(i);
+        }
+        bound_.places.push_back({s.buffer.index, s.first, s.count, 0});
+        return static_cast<std::uint32_t>(bound_.places.size() - 1);
+    }
+    constexpr std::uint32_t add(const bound_step& made) {
+        bound_.steps.push_back(made);
+        return static_cast<std::uint32_t>(bound_.steps.size() - 1);
+    }
+    constexpr void wait(std::uint32_t later, std::uint32_t earlier) { edges_.push_back({earlier, later}); }
+    // Bound step `later` waits for what step `i` waits for.
+    constexpr void wait_like(std::uint32_t later, std::uint32_t i) {
+        for (const std::uint32_t before : order_.of(i)) wait(later, bound_index_[before]);
+    }
+    // Where a combine reads an operand: in the message in parts that brought it, or in its own place.
+    constexpr std::uint32_t operand(std::uint32_t i, const slice& s) {
+        for (const std::uint32_t before : order_.of(i))
+            if (staged_[before] != no_step && steps_[before].out == s) return staged_[before];
+        return place(s);
+    }
+    constexpr void convert(std::uint32_t i) {
+        const step& s = steps_[i];
+        bound_step made{.verb = s.verb, .peer = s.peer};
+        if (s.reads_a()) made.a = operand(i, s.a);
+        if (s.reads_b()) made.b = operand(i, s.b);
+        if (s.writes()) made.out = place(s.out);
+        bound_index_[i] = add(made);
+        wait_like(bound_index_[i], i);
+    }
+    // A plane of its own for the parts [first, last], one behind the other. Returns the place of all.
+    constexpr std::uint32_t stage(std::uint32_t first, std::uint32_t last) {
+        const auto whole = static_cast<std::uint32_t>(bound_.places.size());
+        bound_.planes.push_back({.first = 0, .last = 0, .packed = whole});
+        const auto buffer = static_cast<std::uint32_t>(bound_.planes.size() + 1);
+        bound_.places.push_back({buffer, 0, 0, last - first + 1});
+        for (std::uint32_t i = first; i <= last; ++i) {
+            const slice& part = steps_[i].verb == verb::send ? steps_[i].a : steps_[i].out;
+            bound_.places.push_back({buffer, part.first, part.count, 0});
+        }
+        return whole;
+    }
+    // A send in parts: each is copied behind the one before, and all leave together.
+    constexpr void pack(std::uint32_t first, std::uint32_t last) {
+        const std::uint32_t whole = stage(first, last);
+        for (std::uint32_t i = first; i <= last; ++i) {
+            bound_index_[i] = add({.verb = verb::copy, .a = place(steps_[i].a), .out = whole + 1 + (i - first)});
+            wait_like(bound_index_[i], i);
+        }
+        const std::uint32_t send = add({.verb = verb::send, .peer = steps_[last].peer, .a = whole});
+        for (std::uint32_t i = first; i <= last; ++i) wait(send, bound_index_[i]);
+        messages_.push_back({last, send});
+    }
+    // A receive in parts: all come together, and each is copied to its place, or combined where it lies.
+    constexpr void unpack(std::uint32_t first, std::uint32_t last) {
+        const std::uint32_t whole = stage(first, last);
+        const std::uint32_t receive = add({.verb = verb::receive, .peer = steps_[last].peer, .out = whole});
+        messages_.push_back({last, receive});
+        for (std::uint32_t i = first; i <= last; ++i) {
+            const std::uint32_t part = whole + 1 + (i - first);
+            if (sole_combine(i) != no_step) {
+                staged_[i] = part;
+                bound_index_[i] = receive;
+                continue;
+            }
+            bound_index_[i] = add({.verb = verb::copy, .a = part, .out = place(steps_[i].out)});
+            wait(bound_index_[i], receive);
+            wait_like(bound_index_[i], i);
+        }
+    }
+    // The combine that alone reads what step i receives, exactly its blocks and once; no_step if it is not so.
+    constexpr std::uint32_t sole_combine(std::uint32_t i) const {
+        const slice& landed = steps_[i].out;
+        if (!is_scratch(landed.buffer)) return no_step;
+        std::uint32_t reader = no_step;
+        for (std::uint32_t e = dependents_first_[i]; e != dependents_first_[i + 1]; ++e) {
+            const step& s = steps_[dependents_[e]];
+            const bool reads = (s.reads_a() && overlap(s.a, landed)) || (s.reads_b() && overlap(s.b, landed));
+            if (!reads) continue; // only overwrites it
+            if (reader != no_step || s.verb != verb::combine || (s.a == landed) == (s.b == landed) ||
+                overlap(s.out, landed))
+                return no_step;
+            reader = dependents_[e];
+        }
+        return reader;
+    }
+    constexpr void number_channels() {
+        for (std::uint32_t i = 0; i != steps_.size(); ++i)
+            if (steps_[i].communicates() && !steps_[i].more && (i == 0 || !steps_[i - 1].more))
+                messages_.push_back({i, bound_index_[i]});
+        std::sort(messages_.begin(), messages_.end());
+        message_of_.assign(steps_.size(), no_step);
+        for (const auto& [i, made] : messages_) {
+            message_of_[i] = made;
+            const std::uint32_t previous = order_.channel[i];
+            if (previous == no_step) continue;
+            const std::uint32_t before = message_of_[previous];
+            bound_.steps[made].segment = bound_.steps[before].segment + 1;
+            if (steps_[i].verb == verb::send) bound_.steps[before].next_on_channel = made;
+        }
+    }
+    constexpr void index_edges() {
+        const std::size_t count = bound_.steps.size();
+        std::sort(edges_.begin(), edges_.end());
+        edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+        bound_.waits.assign(count, 0);
+        for (const auto& [earlier, later] : edges_) {
+            if (bound_.steps[earlier].after_count++ == 0)
+                bound_.steps[earlier].after = static_cast<std::uint32_t>(bound_.after.size());
+            bound_.after.push_back(later);
+            ++bound_.waits[later];
+        }
+        for (const bound_step& s : bound_.steps)
+            if (s.next_on_channel != not_a_step) ++bound_.waits[s.next_on_channel];
+        for (std::uint32_t i = 0; i != count; ++i)
+            if (bound_.waits[i] == 0 && bound_.steps[i].verb != verb::receive) bound_.start.push_back(i);
+    }
+    constexpr void index_receives() {
+        std::vector<std::uint64_t> posts;
+        for (const auto& [i, made] : messages_)
+            if (steps_[i].verb == verb::receive) posts.push_back(std::uint64_t{steps_[i].peer} << 32 | made);
+        std::sort(posts.begin(), posts.end());
+        for (const std::uint64_t post : posts) {
+            const auto peer = static_cast<rank_t>(post >> 32);
+            if (bound_.channels.empty() || bound_.channels.back().peer != peer)
+                bound_.channels.push_back({peer, static_cast<std::uint32_t>(bound_.receives.size()), 0});
+            ++bound_.channels.back().count;
+            bound_.receives.push_back(static_cast<std::uint32_t>(post));
+        }
+    }
+    // A receive is fused if nobody but one combine of exactly its blocks waits for it, and that reads it once.
+    constexpr void fuse() {
+        for (std::uint32_t i = 0; i != steps_.size(); ++i) {
+            if (steps_[i].verb != verb::receive || steps_[i].more || (i != 0 && steps_[i - 1].more)) continue;
+            const std::uint32_t reader = sole_combine(i);
+            if (reader == no_step) continue;
+            bound_step& combine = bound_.steps[bound_index_[reader]];
+            if (combine.partner != not_a_step) continue;
+            combine.partner = bound_index_[i];
+            combine.partner_is_a = steps_[reader].a == steps_[i].out;
+            bound_.steps[bound_index_[i]].partner = bound_index_[reader];
+        }
+    }
+
+    struct edge {
+        std::uint32_t earlier, later; // bound steps
+        friend constexpr auto operator<=>(const edge&, const edge&) = default;
+    };
+    struct message {
+        std::uint32_t last, made; // the step that is its last part; the bound step
+        friend constexpr auto operator<=>(const message&, const message&) = default;
+    };
+
+    bound_schedule bound_;
+    std::span<const step> steps_;
+    dependences order_;
+    std::vector<std::uint32_t> dependents_first_, dependents_; // who waits for a step
+    std::vector<std::uint32_t> bound_index_;                   // of a step: what later ones wait for instead
+    std::vector<std::uint32_t> staged_;                        // of a received part: its place in its message
+    std::vector<edge> edges_;
+    std::vector<message> messages_;
+    std::vector<std::uint32_t> message_of_; // of a last part: its bound step
+};
+
+} // namespace detail
+
+// Binds the steps of one rank.
+constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks) {
+    return detail::binder{}.bind(steps, blocks);
+}
+
+// Binds a rank's part of a plan. `members[r]` is the transport's number of the plan's rank r; empty: the same.
+template <Plan P>
+constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const rank_t> members = {}) {
+    const auto steps_of = [&plan](rank_t r) {
+        schedule made;
+        plan.emit(r, made);
+        return std::move(made.steps);
+    };
+    bound_schedule bound = bind_steps(steps_of(rank), plan.blocks());
+    // The steps of all ranks of a group of usual size, so that any difference shows; of a larger one, of some.
+    std::uint64_t id = std::uint64_t{plan.size()} << 32 | plan.root();
+    const rank_t stride = plan.size() / 1024 + 1;
+    for (rank_t r = 0; r < plan.size(); r += stride) id = detail::hash_steps(id, steps_of(r));
+    for (const rank_t r : {plan.root(), plan.size() - 1}) id = detail::hash_steps(id, steps_of(r));
+    if constexpr (requires { plan.algorithm().hash(); }) id ^= plan.algorithm().hash();
+    bound.plan_id = id;
+    if constexpr (requires { plan.algorithm(); }) bound.may_hold = bough::may_hold(plan.algorithm());
+    if (!members.empty()) {
+        for (bound_step& s : bound.steps)
+            if (s.peer != no_rank) s.peer = members[s.peer];
+        for (bound_channel& c : bound.channels) c.peer = members[c.peer];
+    }
+    return bound;
+}
+
+} // namespace bough
+
+#endif

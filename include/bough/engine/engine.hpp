@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSL-1.0
+// The engine: runs one rank's steps in order of readiness, as their dependences and messages allow. Freestanding.
+//
+// It knows no transport and no clock. A `Port` moves messages for it:
+//   port.send(step, to, segment, data, bytes) -> posted      port.take(held, into, bytes, step) -> posted
+//   port.claim(held) -> bool: may its payload be read now?     port.release(held): it is not needed any more
+// The owner calls arrived(step, held, port) when the message of a receive step is there, completed(step, port) when a pending
+// send or take has ended, and retry(port) after polling. Memory is lent by the owner; nothing is allocated.
+//
+// A receive that is fused with its combine is not copied: the combine reads the payload where it landed. If the combine
+// has to wait for something else, the payload is held there only if the plan may hold messages (the sender of a held
+// message may be stuck until it is combined); else it is copied to its scratch plane at once.
+#ifndef BOUGH_ENGINE_ENGINE_HPP
+#define BOUGH_ENGINE_ENGINE_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/step.hpp>
+#include <bough/engine/bound_view.hpp>
+#include <bough/engine/call.hpp>
+#include <bough/engine/list_view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bough {
+
+// A message that has come and is not yet used up.
+struct held_message {
+    const std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+    std::uint64_t handle = 0;
+    rank_t peer = no_rank;
+    bool present = false;
+};
+
+// Where a place lies for the current count and element size.
+struct place_bytes {
+    std::uint64_t offset = 0, bytes = 0; // from the start of its buffer
+    std::uint32_t buffer = 0;            // index into engine_memory::buffers
+};
+
+// What the owner lends to an engine: arrays as long as the schedule has steps (or places, or buffers).
+struct engine_memory {
+    list_view<std::uint32_t> waits;   // one a step
+    list_view<held_message> held;     // one a step
+    list_view<std::uint32_t> ready;   // one a step
+    list_view<std::uint32_t> blocked; // one a step
+    list_view<place_bytes> places;    // one a place
+    list_view<std::byte*> buffers;    // two, and one a scratch plane; [0] is only read
+};
+
+class engine {
+public:
+    constexpr engine(const bound_view& bound, const engine_memory& memory) noexcept : bound_(bound), memory_(memory) {
+        reset_waits();
+    }
+
+    bool done() const noexcept { return left_ == 0; }
+    errc error() const noexcept { return error_; }
+    std::uint32_t error_step() const noexcept { return error_step_; }
+    // Of a call_mismatch: the elements that the step has room for, and those that came. Else 0.
+    std::uint64_t expected() const noexcept {
+        return error_ != errc::call_mismatch ? 0 : bytes(bound_.steps[error_step_].out) / element_bytes_;
+    }
+    std::uint64_t came() const noexcept {
+        return error_ != errc::call_mismatch ? 0 : memory_.held[error_step_].bytes / element_bytes_;
+    }
+    const bound_view& bound() const noexcept { return bound_; }
+
+    // Starts the operation. Pre: the memory describes the buffers of this call, nothing is in flight; after an error,
+    // release_held has been called or the transport of that run is gone.
+    template <class Port>
+    void start(const call& c, Port& port) {
+        combine_ = c.combine;
+        combine_state_ = c.combine_state;
+        element_bytes_ = c.element_bytes;
+        lengths_of_callers_ = !c.row_offsets.empty();
+        error_ = errc::ok;
+        if (left_ != 0) reset(); // the run before did not end well
+        left_ = static_cast<std::uint32_t>(bound_.steps.size());
+        blocked_ = 0;
+        ready_ = 0;
+        for (std::size_t i = bound_.start.size(); i != 0;) memory_.ready[ready_++] = bound_.start[--i];
+        drain(port);
+    }
+
+    // The message of receive step `i` has come.
+    template <class Port>
+    BOUGH_ALWAYS_INLINE void arrived(std::uint32_t i, const held_message& message, Port& port) {
+        held_message& held = memory_.held[i];
+        held = message;
+        held.present = true;
+        if (memory_.waits[i] != 0) return; // its landing place is still in use: the message waits where it is
+        consume(i, bound_.steps[i], port);
+        drain(port);
+    }
+    // A pending send or take is complete.
+    template <class Port>
+    void completed(std::uint32_t i, Port& port) {
+        complete(i, bound_.steps[i]);
+        drain(port);
+    }
+    // Tries again what the transport refused. Call after polling.
+    template <class Port>
+    void retry(Port& port) {
+        const std::uint32_t refused = blocked_;
+        if (refused == 0) return;
+        blocked_ = 0;
+        for (std::uint32_t k = 0; k != refused && error_ == errc::ok; ++k) fire(memory_.blocked[k], port);
+        drain(port);
+    }
+    bool has_blocked() const noexcept { return blocked_ != 0; }
+    // f(peer) for every step that waits until its peer takes its message, or until the payload of one has come.
+    template <class F>
+    void for_each_held_up(F&& f) const {
+        for (std::uint32_t k = 0; k != blocked_; ++k) f(bound_.steps[memory_.blocked[k]].peer);
+        for (std::size_t i = 0; i != bound_.steps.size(); ++i)
+            if (memory_.waits[i] == pending_post) f(bound_.steps[i].peer);
+    }
+
+    // The owner may move the payload of a message that is held, if its handle then names the new place.
+    template <class F>
+    void for_each_held(F&& f) {
+        for (held_message& held : memory_.held)
+            if (held.present) f(held);
+    }
+    // Releases every message that is still held: after an error.
+    template <class Port>
+    void release_held(Port&& port) {
+        for (held_message& held : memory_.held)
+            if (held.present) port.release(held), held.present = false;
+    }
+
+private:
+    static constexpr std::uint32_t pending_post = ~std::uint32_t{0}; // more than any step waits for
+    std::byte* at(std::uint32_t place) const noexcept {
+        const place_bytes& p = memory_.places[place];
+        return memory_.buffers[p.buffer] + p.offset;
+    }
+    std::uint64_t bytes(std::uint32_t place) const noexcept { return memory_.places[place].bytes; }
+
+    constexpr void reset_waits() noexcept {
+        for (std::size_t i = 0; i != bound_.waits.size(); ++i) memory_.waits[i] = bound_.waits[i];
+    }
+    BOUGH_COLD void reset() noexcept {
+        reset_waits();
+        for (held_message& held : memory_.held) held.present = false;
+    }
+
+    BOUGH_COLD void fail(errc code, std::uint32_t i) noexcept {
+        if (error_ != errc::ok) return;
+        error_ = code;
+        error_step_ = i;
+    }
+
+    template <class Port>
+    void drain(Port& port) {
+        while (ready_ != 0 && error_ == errc::ok) fire(memory_.ready[--ready_], port);
+    }
+
+    // A post of this step is pending: its count of waits is free until complete().
+    void under_way(std::uint32_t i) noexcept { memory_.waits[i] = pending_post; }
+    void satisfied(std::uint32_t later) noexcept {
+        if (--memory_.waits[later] == 0) memory_.ready[ready_++] = later;
+    }
+    void complete(std::uint32_t i, const bound_step& s) noexcept {
+        --left_;
+        memory_.waits[i] = bound_.waits[i]; // for the next run
+        // The last one first: what is ready is taken from the end, and of several sends the first written shall go first.
+        for (std::uint32_t e = s.after + s.after_count; e != s.after;) satisfied(bound_.after[--e]);
+    }
+
+    template <class Port>
+    BOUGH_ALWAYS_INLINE void fire(std::uint32_t i, Port& port) {
+        const bound_step& s = bound_.steps[i];
+        switch (s.verb) {
+        case verb::send: {
+            const posted result = port.send(i, s.peer, s.segment, at(s.a), bytes(s.a));
+            if (result == posted::would_block) {
+                memory_.blocked[blocked_++] = i;
+            } else if (result == posted::failed) {
+                fail(errc::peer_dead, i);
+            } else {
+                if (s.next_on_channel != not_a_step) satisfied(s.next_on_channel);
+                result == posted::complete ? complete(i, s) : under_way(i);
+            }
+            break;
+        }
+        case verb::receive:
+            if (memory_.held[i].present) consume(i, s, port);
+            break;
+        case verb::combine: combine(i, s, port); break;
+        case verb::copy:
+            if (bytes(s.out) != 0 && at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
+            complete(i, s);
+            break;
+        }
+    }
+
+    template <class Port>
+    BOUGH_ALWAYS_INLINE void consume(std::uint32_t i, const bound_step& s, Port& port) {
+        const held_message& held = memory_.held[i];
+        const bool here = held.data != nullptr || held.bytes == 0;
+        // Where lengths are said by both ends apart, by an alltoallv, it is the callers who differ.
+        if (held.bytes != bytes(s.out))
+            fail(lengths_of_callers_ ? errc::call_mismatch : errc::protocol_error, i);
+        else if (here && s.partner != not_a_step && (bound_.may_hold || memory_.waits[s.partner] == 1))
+            complete(i, s); // the combine reads the message where it is
+        else
+            copy_out(i, s, here, port);
+    }
+    // A message that goes to its place.
+    template <class Port>
+    void copy_out(std::uint32_t i, const bound_step& s, bool here, Port& port) {
+        held_message& held = memory_.held[i];
+        if (here) {
+            if (!port.claim(held)) return fail(errc::peer_aborted, i); // it is released with what else is held
+            held.present = false;
+            if (held.bytes != 0) __builtin_memcpy(at(s.out), held.data, held.bytes);
+            port.release(held);
+            complete(i, s);
+            return;
+        }
+        const posted result = port.take(held, at(s.out), held.bytes, i);
+        if (result != posted::complete && result != posted::pending)
+            return fail(errc::peer_aborted, i); // its length is right, so its sender took it back
+        held.present = false;
+        result == posted::complete ? complete(i, s) : under_way(i);
+    }
+
+    template <class Port>
+    BOUGH_ALWAYS_INLINE void combine(std::uint32_t i, const bound_step& s, Port& port) {
+        const std::uint64_t size = bytes(s.out);
+        const std::byte* lower = at(s.a);
+        const std::byte* upper = at(s.b);
+        held_message* held = s.partner == not_a_step ? nullptr : &memory_.held[s.partner];
+        if (held != nullptr && held->present) {
+            if (!port.claim(*held)) return fail(errc::peer_aborted, i);
+            (s.partner_is_a ? lower : upper) = held->data;
+        }
+        if (size != 0)
+            combine_(combine_state_, lower, upper, at(s.out), static_cast<std::size_t>(size / element_bytes_));
+        if (held != nullptr && held->present) {
+            held->present = false;
+            port.release(*held);
+        }
+        complete(i, s);
+    }
+
+    bound_view bound_;
+    engine_memory memory_;
+    combine_function* combine_ = nullptr; // of the call, as its state and its element size
+    const void* combine_state_ = nullptr;
+    std::uint32_t element_bytes_ = 0;
+    bool lengths_of_callers_ = false;
+    std::uint32_t left_ = 0;
+    std::uint32_t ready_ = 0;
+    std::uint32_t blocked_ = 0;
+    errc error_ = errc::ok;
+    std::uint32_t error_step_ = not_a_step;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+// linger: waits a little for an operation before the program goes on without it.
+//
+//   const bough::linger little{comm, bytes};                 // once: how long comes from the communicator's model
+//   bough::operation op = bough::start_reduce(comm, x, bough::plus{}, bough::root{0});
+//   if (!little(op)) compute();                              // somebody is late: do not wait for them
+//   op.wait();
+// Where all ranks come at about the same time, the operation ends in here, and no notification is needed: those cost more
+// than the wait. Where somebody is late, no more than this is lost. The default is twice what the model expects of a
+// reduction of so many bytes over a binomial tree; measure() makes the model that of this machine.
+// Source: Wagner et al. 2003, section IV-C: a delay before leaving, calculated from the number of processes.
+#ifndef BOUGH_PROGRESS_LINGER_HPP
+#define BOUGH_PROGRESS_LINGER_HPP
+
+#include <bough/algorithm/reduce/tree.hpp>
+#include <bough/call/front_door.hpp>
+#include <bough/communicator.hpp>
+#include <bough/operation.hpp>
+#include <bough/select/any_costs.hpp>
+#include <bough/tree/binomial.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+
+namespace bough {
+
+class linger {
+public:
+    explicit constexpr linger(std::uint64_t ns) noexcept : ns_(ns) {}
+    template <class T>
+    linger(communicator<T>& comm, std::uint64_t bytes) : ns_(expected_ns(comm, bytes)) {}
+
+    constexpr std::uint64_t ns() const noexcept { return ns_; }
+    // True if it has ended.
+    template <std::derived_from<detail::operation_handle> Operation>
+    bool operator()(Operation& started) const {
+        return started.poll() || (ns_ != 0 && started.wait_for_ns(ns_));
+    }
+
+private:
+    template <class T>
+    static std::uint64_t expected_ns(communicator<T>& comm, std::uint64_t bytes) {
+        constexpr rank_t walked = 1024; // more ranks take as much longer as their tree is deeper
+        const rank_t p = comm.size();
+        const rank_t few = std::min(p, walked);
+        const auto plan = plan_reduce(binomial{}, {.size = few});
+        const double ns =
+            comm.options().costs.price_ns(plan_ref(plan), {.bytes = bytes, .cores = cores_of(comm.transport())});
+        const auto depth = [](rank_t ranks) { return static_cast<double>(std::bit_width(ranks - 1)); };
+        return static_cast<std::uint64_t>(2 * ns * (p > few ? depth(p) / depth(few) : 1));
+    }
+
+    std::uint64_t ns_;
+};
+
+} // namespace bough
+
+#endif

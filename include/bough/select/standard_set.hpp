@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates: what automatic choice chooses among. One header per collective in bough/select/standard/ says
+// which algorithms of bough may be the best at some size, and in which forms: blocks, degrees, ports.
+//
+//   #include <bough/select/standard/allreduce.hpp>
+//   standard_candidates<goal::allreduce>({.size = 13}, {.bytes = 65536})
+#ifndef BOUGH_SELECT_STANDARD_SET_HPP
+#define BOUGH_SELECT_STANDARD_SET_HPP
+
+#include <bough/algorithm/tree_source.hpp>
+#include <bough/select/any_costs.hpp>
+#include <bough/select/candidates.hpp>
+#include <bough/tree/fnomial.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace bough {
+
+// Each header in standard/ specialises it: a member template add<>(list, at, what).
+template <class Goal>
+struct standard_set;
+
+// A pure function of its arguments, on which all ranks agree.
+template <class Goal>
+candidate_list standard_candidates(const dimensions& at, const problem& what) {
+    candidate_list made{Goal::kind, {}};
+    made.list.reserve(32);
+    standard_set<Goal>::template add<>(made, at, what);
+    return made;
+}
+
+namespace detail {
+
+// Of ordered{shape}, the ranks below the root and those above it have a tree each: how many ranks the larger one has, with the
+// root. An fnomial of so many ranks less one is flat.
+constexpr rank_t widest_side(const dimensions& at) noexcept { return std::max(at.root, at.size - 1 - at.root) + 1; }
+
+// Adds trees whose subtrees are intervals of ranks for any root, so that blocks travel in one piece. Algorithm: one over a tree
+// source, as tree_gather<ordered<fnomial>>.
+template <class Algorithm>
+void add_interval_trees(candidate_list& made, const dimensions& at) {
+    using shape = ordered<fnomial>;
+    for (const rank_t degree : {2u, 3u, 4u, 8u})
+        if (degree + 1 < widest_side(at)) made.add(Algorithm{shape{{degree}}});
+    made.add(Algorithm{shape{{at.size < 2 ? 2 : at.size}}}); // straight to the root, or from it
+}
+
+// Adds an algorithm that pipelines blocks, in a few numbers of them, none of less than about 512 bytes: 2, 8, then each
+// twice the one before, or of many ranks four times, since to be off by two costs less than to look at them all.
+template <class A>
+void add_segmented(candidate_list& made, const A& algorithm, const dimensions& at, const problem& what,
+                   block_t most = 1024) {
+    for (block_t blocks = 2; blocks <= most && what.bytes / blocks >= 512; blocks *= blocks < 8 || at.size > 64 ? 4 : 2)
+        made.add(algorithm, blocks);
+}
+
+} // namespace detail
+
+} // namespace bough
+
+#endif

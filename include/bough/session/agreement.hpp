@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+// Agreement: the survivors of a group agree on who has failed and on a word, while further ranks may fail.
+//
+// Rounds of flooding. In each, a rank sends what it knows (the failed ranks, the word) to all that it does not know to have
+// failed, and waits for the same from each of them, or for its loss, or for the round's time to be up, which counts as a
+// loss. When all of a round said exactly what this rank said, it decides and tells everybody; whoever hears a decision
+// adopts it and passes it on. Nothing is heard from a rank once it is known to have failed, its decisions included: one may
+// still be on its way when others have gone on without it.
+// Of two ranks that end without error, either both have the same decision, or one holds the other for failed. If all losses
+// are real, the survivors have the same decision. A rank that was only slow is told the decision, too, and finds itself
+// among the failed: its agreement ends with peer_aborted, and it is out. (doc/design/007-agreement.md)
+//
+// A state machine: step() never blocks, and is one step of the session under its lock; bough/group.hpp waits. Messages:
+// p - 1 a round and rank, at most 2 failures + 2 rounds, and p - 1 for the decision.
+#ifndef BOUGH_SESSION_AGREEMENT_HPP
+#define BOUGH_SESSION_AGREEMENT_HPP
+
+#include <bough/core/absence.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/session/session.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+template <Transport T>
+class agreement {
+public:
+    // `members`: ranks of the transport that take part, this one among them. `number`: of the agreements of this context.
+    agreement(session<T>& shared, std::vector<rank_t> members, std::uint16_t context, std::uint32_t number,
+              std::uint64_t word, std::uint64_t round_timeout_ns)
+        : session_(shared), members_(std::move(members)), number_(number), context_(context),
+          timeout_ns_(round_timeout_ns), word_(word), failed_(members_.size(), 0), heard_(members_.size(), 0) {
+        session_.with_lock([this] { begin_round(); });
+    }
+
+    bool done() const noexcept { return done_; }
+    const status& result() const noexcept { return result_; }
+    // When the round's time is up; changes in step().
+    const std::uint64_t& deadline_ns() const noexcept { return deadline_ns_; }
+    // Valid once done() without error: the bitwise and of the words, and for each member whether it has failed.
+    std::uint64_t word() const noexcept { return word_; }
+    const std::vector<unsigned char>& failed() const noexcept { return failed_; }
+
+    // Looks at what has come. Call after session::progress() until done().
+    void step() {
+        if (!done_) session_.with_lock([this] { locked_step(); });
+    }
+
+private:
+    void locked_step() {
+        read_inbox();
+        if (done_) return;
+        bool complete = true;
+        bool late = false;
+        if (++idle_ % 256 == 0) late = session_.now_ns() >= deadline_ns_;
+        for (std::size_t i = 0; i != members_.size(); ++i) {
+            if (failed_[i] != 0 || heard_[i] != 0 || members_[i] == session_.rank()) continue;
+            if (session_.is_lost(members_[i]) || late) {
+                session_.suspect(members_[i]);
+                next_failed_[i] = 1;
+            } else {
+                complete = false;
+            }
+        }
+        if (complete) end_round();
+    }
+
+    struct header {
+        std::uint32_t round = 0;
+        std::uint32_t decided = 0;
+        std::uint64_t word = 0;
+    };
+
+    void begin_round() {
+        for (std::size_t i = 0; i != members_.size(); ++i)
+            if (session_.is_lost(members_[i])) failed_[i] = 1;
+        next_failed_ = failed_;
+        next_word_ = word_;
+        heard_.assign(members_.size(), 0);
+        same_ = true;
+        deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns_);
+        tell(false);
+    }
+    void end_round() {
+        if (same_ && next_failed_ == failed_ && next_word_ == word_) return decide();
+        failed_ = next_failed_;
+        word_ = next_word_;
+        ++round_;
+        begin_round();
+    }
+    void decide() {
+        for (std::size_t i = 0; i != members_.size(); ++i)
+            if (failed_[i] != 0) session_.suspect(members_[i]);
+        tell(true);
+        done_ = true;
+    }
+
+    void tell(bool decided) {
+        header h{round_, decided ? 1u : 0u, word_};
+        std::vector<std::byte> bytes(sizeof h + failed_.size());
+        std::memcpy(bytes.data(), &h, sizeof h);
+        std::memcpy(bytes.data() + sizeof h, failed_.data(), failed_.size());
+        envelope tag;
+        tag.context = context_;
+        tag.operation = number_;
+        for (std::size_t i = 0; i != members_.size(); ++i)
+            if ((decided || failed_[i] == 0) && members_[i] != session_.rank())
+                session_.send_control(members_[i], tag, bytes);
+    }
+
+    void read_inbox() {
+        std::vector<control_message>& inbox = session_.inbox();
+        for (std::size_t i = 0; i < inbox.size() && !done_;) {
+            const envelope& tag = inbox[i].tag;
+            const bool is_over = tag.context == context_ && tag.operation < number_; // an earlier agreement
+            if (!is_over && (tag.context != context_ || tag.operation != number_ || !is_due(inbox[i]))) {
+                ++i;
+                continue;
+            }
+            const control_message m = std::move(inbox[i]);
+            inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
+            if (!is_over) hear(m);
+        }
+    }
+    static header header_of(const control_message& m) noexcept {
+        header h;
+        std::memcpy(&h, m.bytes.data(), sizeof h);
+        return h;
+    }
+    bool is_due(const control_message& m) const noexcept {
+        if (m.bytes.size() != sizeof(header) + members_.size()) return true; // nonsense: hear() drops it
+        const header h = header_of(m);
+        return h.decided != 0 || h.round <= round_;
+    }
+    void hear(const control_message& m) {
+        std::size_t from = 0;
+        while (from != members_.size() && members_[from] != m.peer) ++from;
+        if (from == members_.size() || m.bytes.size() != sizeof(header) + members_.size()) return;
+        if (failed_[from] != 0) return;
+        const header h = header_of(m);
+        std::vector<unsigned char> theirs(members_.size());
+        std::memcpy(theirs.data(), m.bytes.data() + sizeof h, theirs.size());
+        for (std::size_t i = 0; i != members_.size(); ++i)
+            if (members_[i] == session_.rank() && theirs[i] != 0) { // taken for dead: out
+                result_ = came_too_late(session_.rank());
+                done_ = true;
+                return;
+            }
+        if (h.decided != 0) {
+            failed_ = theirs;
+            word_ = h.word;
+            return decide();
+        }
+        if (h.round != round_) return;
+        heard_[from] = 1;
+        same_ = same_ && h.word == word_ && theirs == failed_;
+        next_word_ &= h.word;
+        for (std::size_t i = 0; i != members_.size(); ++i) next_failed_[i] |= theirs[i];
+    }
+
+    session<T>& session_;
+    std::vector<rank_t> members_;
+    std::uint32_t number_;
+    std::uint16_t context_;
+    std::uint64_t timeout_ns_;
+    std::uint64_t word_, next_word_ = 0;
+    std::vector<unsigned char> failed_, next_failed_, heard_;
+    std::uint32_t round_ = 0;
+    std::uint32_t idle_ = 0;
+    std::uint64_t deadline_ns_ = 0;
+    bool same_ = true;
+    bool done_ = false;
+    status result_{};
+};
+
+} // namespace bough
+
+#endif

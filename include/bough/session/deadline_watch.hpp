@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSL-1.0
+// Deadline_watch: what a session does as the deadlines of its operations come near, and how it answers others that do so.
+//
+//   time      |<-- ask, as inquiry.hpp says -->|   ...   | search | search again | propose | end
+//   deadline                                             - 4 parts      - 2 parts   - 1 part   0
+// A part is a sixteenth of the operation's time, and at most half a second. Two ranks whose times are up at
+// once must not report different things, so each proposes what it has found to all before, and reports what follows from all
+// proposals. No message of these is sent, and no clock read for them, before an operation is in the last quarter of its time.
+#ifndef BOUGH_SESSION_DEADLINE_WATCH_HPP
+#define BOUGH_SESSION_DEADLINE_WATCH_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
+#include <bough/session/absence_search.hpp>
+#include <bough/session/inquiry.hpp>
+#include <bough/session/mismatch.hpp>
+#include <bough/session/notices.hpp>
+#include <bough/session/operation.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <class Session>
+struct deadline_watch {
+    Session& self;
+
+    void look(std::uint64_t now) {
+        look_at_departures(now);
+        for (std::size_t i = self.active_.size(); i-- != 0;) {
+            session_operation& op = *self.active_[i];
+            if (op.result_) continue;
+            if (const session_operation::due what = op.at(now); what != session_operation::due::nothing)
+                attend(op, what, now);
+            i = std::min(i, self.active_.size());
+        }
+    }
+
+    // A message of another rank that looks for those that hold it up. Those to a broken group need no answer.
+    void heard(const control_message& m) {
+        if (self.poison_) return;
+        if (m.tag.segment == search_segment) return answer(m.peer, m.tag);
+        if (m.tag.segment == proposal_segment) return proposed(m);
+        whereabouts said;
+        said.call = m.tag;
+        said.waits = rank_set(self.size());
+        std::vector<unsigned char>& set = said.waits.bytes();
+        answer_head head{};
+        if (m.bytes.size() != sizeof head + set.size()) return;
+        std::memcpy(&head, m.bytes.data(), sizeof head);
+        std::memcpy(set.data(), m.bytes.data() + sizeof head, set.size());
+        if (head.at > whereabouts::place::nowhere) return;
+        said.at = head.at;
+        envelope about;
+        about.operation = head.operation;
+        about.context = head.context;
+        const std::uint64_t now = self.transport_.now_ns();
+        if (!self.search_.answered(m.peer, about, std::move(said), sender())) return;
+        const whereabouts& at = self.search_.said_by(m.peer, about);
+        if (at.at == whereabouts::place::in_it || at.at == whereabouts::place::elsewhere) ask(at.waits, at.call, now);
+        look_at_departures(now);
+    }
+
+    // An operation has ended well. If it proposed something, that is withdrawn: the ranks that it missed have come.
+    BOUGH_COLD void withdraw(session_operation& op) {
+        self.search_.propose(self.rank(), op.tag_, {}, 0, 0);
+        quietly([&] { tell_proposal(op, {}, 0); });
+    }
+
+    // What this rank reports of a deadline that others may have seen: the missing rank itself came too late.
+    static status as_seen_by(rank_t me, status s) noexcept {
+        last_call last = last_call_of(s);
+        if (!is_missing(s, me) || last.absence == absence::elsewhere || last.absence == absence::late) return s;
+        s.peer = me;
+        last.absence = absence::late;
+        s.theirs = last.packed();
+        return s;
+    }
+
+private:
+    using due = session_operation::due;
+
+    BOUGH_COLD void attend(session_operation& op, due what, std::uint64_t now) {
+        if (what == due::end && self.dispute_.is_open()) return self.disputes().conclude();
+        if (what == due::end) return self.fail(op, report_of(op, now));
+        self.sheltered([&] {
+            const bool is_oldest = &op == self.active_.front();
+            if (is_oldest && what != due::proposal && !std::exchange(op.asked_, true))
+                bough::detail::ask(self.transport_, self.outbox_, *op.work_, op.tag_, self.lost_);
+            if (what == due::proposal) return propose(op, now);
+            self.free_slots(); // questions of others may find none
+            if (what == due::question) return;
+            self.search_.begin_round(now, op.part_ns() / 2);
+            if (what == due::search) op.search_ = self.search_.round();
+            ask(waits_of(op), op.tag_, now);
+            if (is_held_back(op)) ask(waits_of(*self.active_.front()), self.active_.front()->tag_, now);
+        });
+    }
+    void ask(const rank_set& who, const envelope& call, std::uint64_t now) {
+        self.search_.ask(who, call, sender());
+        look_at_departures(now);
+    }
+    auto sender() {
+        return [this](rank_t r, envelope tag) {
+            if (self.is_lost(r)) return;
+            tag.epoch = self.epoch_;
+            tag.segment = search_segment;
+            self.outbox_.send(self.transport_, r, tag, {});
+        };
+    }
+    void look_at_departures(std::uint64_t now) {
+        self.search_.look_at_departures(now, [this](rank_t r) { return self.outbox_.holds_for(r); });
+    }
+    void answer(rank_t to, const envelope& asked) {
+        whereabouts said = where(asked);
+        envelope tag = said.call;
+        tag.epoch = self.epoch_;
+        tag.segment = answer_segment;
+        const answer_head head{asked.operation, asked.context, said.at, 0};
+        std::vector<std::byte> bytes(sizeof head + said.waits.bytes().size());
+        std::memcpy(bytes.data(), &head, sizeof head);
+        std::memcpy(bytes.data() + sizeof head, said.waits.bytes().data(), said.waits.bytes().size());
+        self.outbox_.send(self.transport_, to, tag, bytes);
+    }
+    // Where this rank is, for those that wait for it in `call`.
+    whereabouts where(const envelope& call) {
+        whereabouts said;
+        said.waits = rank_set(self.size());
+        session_operation* op = self.find(call);
+        if (op == nullptr && self.contexts_.was_started(call)) {
+            said.at = whereabouts::place::done;
+            said.call = call;
+        } else if (op != nullptr || !self.active_.empty()) {
+            said.at = op != nullptr ? whereabouts::place::in_it : whereabouts::place::elsewhere;
+            if (op == nullptr) op = self.active_.front();
+            said.call = op->tag_;
+            said.waits = waits_of(*op);
+        } else {
+            said.call = self.recent_.latest();
+        }
+        return said;
+    }
+    // The ranks that it needs a message of, or that must take one of its own.
+    rank_set waits_of(session_operation& op) {
+        rank_set who(self.size());
+        for (const auto& channel : op.work_->incoming())
+            if (channel.arrived != channel.count) who.add(channel.peer);
+        op.work_->engine().for_each_held_up([&](rank_t r) { who.add(r); });
+        self.departures_.for_each_late(self.transport_, op, [&](rank_t r) { who.add(r); });
+        if (op.taken_back_by_ != no_rank) who.add(op.taken_back_by_);
+        return who;
+    }
+    // It may not send before the oldest operation has ended, or gone on.
+    bool is_held_back(const session_operation& op) const {
+        return &op != self.active_.front() && op.work_->engine().has_blocked();
+    }
+
+    finding find(session_operation& op, std::uint64_t now) {
+        const auto in = [&](session_operation& its) {
+            return self.search_.find(waits_of(its), its.tag_, op.search_, now, op.part_ns() / 2,
+                                     [this](const envelope& call) { return where(call); });
+        };
+        finding f = in(op);
+        if (is_held_back(op)) f = both(f, in(*self.active_.front()));
+        return f;
+    }
+    // Its finding, to all, who keep it twice as long as its own time lasts, and then some.
+    void propose(session_operation& op, std::uint64_t now) {
+        const finding f = find(op, now);
+        if (f.sure == finding::how_sure::nothing) return;
+        self.search_.propose(self.rank(), op.tag_, f, deadline_after(now, 2 * op.part_ns()), now);
+        op.proposed_ = true;
+        tell_proposal(op, f, 2 * op.part_ns());
+        self.outbox_.flush(self.transport_);
+    }
+    void tell_proposal(session_operation& op, const finding& f, std::uint64_t lasts_ns) {
+        const proposal_message said{
+            abort_notice::of(f.report), lasts_ns, op.tag_.operation, op.tag_.context, f.sure, 0};
+        envelope tag;
+        tag.epoch = self.epoch_;
+        tag.operation = f.report.operation;
+        tag.context = f.report.context;
+        tag.segment = proposal_segment;
+        for (rank_t r = 0; r != self.size(); ++r)
+            if (r != self.rank() && !self.is_lost(r)) self.outbox_.put(r, tag, std::as_bytes(std::span(&said, 1)));
+    }
+    void proposed(const control_message& m) {
+        proposal_message said{};
+        if (m.bytes.size() != sizeof said) return;
+        std::memcpy(&said, m.bytes.data(), sizeof said);
+        envelope of;
+        of.operation = said.operation;
+        of.context = said.context;
+        finding f{said.sure, {}};
+        if (said.sure != finding::how_sure::nothing) {
+            const abort_notice notice = abort_notice::read(std::as_bytes(std::span(&said.notice, 1)));
+            if (notice.code != errc::deadline || notice.missing == 0 || said.sure > finding::how_sure::sure) return;
+            if (notice.peer >= self.size()) return;
+            f.report = notice.as_status(m.peer, m.tag.operation, m.tag.context);
+            f.report.code = errc::deadline;
+            f.report.cause = errc::ok;
+        }
+        const std::uint64_t now = self.transport_.now_ns();
+        self.search_.propose(m.peer, of, f, deadline_after(now, said.lasts_ns), now);
+    }
+    status report_of(session_operation& op, std::uint64_t now) {
+        finding f = self.search_.proposed(now);
+        if (f.sure != finding::how_sure::nothing) {
+            rank_set present;
+            self.sheltered([&] { present = self.search_.proposers(now); });
+            return f.settled(present);
+        }
+        self.sheltered([&] { f = find(op, now); });
+        if (f.sure != finding::how_sure::nothing) return f.settled({});
+        return {.code = errc::deadline,
+                .collective = op.tag_.kind,
+                .operation = op.tag_.operation,
+                .context = op.tag_.context};
+    }
+
+    // Payloads, in the byte order of the machine (notices.hpp). An answer has a rank_set behind its head.
+    struct answer_head {
+        std::uint32_t operation; // of the call that was asked about
+        std::uint16_t context;
+        whereabouts::place at;
+        std::uint8_t unused;
+    };
+    struct proposal_message {
+        abort_notice notice;
+        std::uint64_t lasts_ns;
+        std::uint32_t operation; // of the call for which its sender proposes it
+        std::uint16_t context;
+        finding::how_sure sure; // nothing: it is withdrawn
+        std::uint8_t unused;
+    };
+    static_assert(sizeof(answer_head) == 8 && sizeof(proposal_message) == 40);
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// Dispute: two ranks whose calls of one number differ tell each other how.
+//
+// A message carries a hash of its call's signature. The first one whose hash is not that of this rank's own call opens a
+// dispute: from then on no operation ends well, and the peer is asked for its signature. The question has this rank's own. So both
+// know both, and each breaks the group with what differs and both values. A peer that does not answer in time, is lost or has
+// forgotten the call leaves what the message tells: what differs, but for bits that it does not have, without the values.
+// A session has at most one dispute: its end is that of the group.
+#ifndef BOUGH_SESSION_DISPUTE_HPP
+#define BOUGH_SESSION_DISPUTE_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/status.hpp>
+#include <bough/session/inquiry.hpp>
+#include <bough/session/mismatch.hpp>
+#include <bough/session/operation.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace bough::detail {
+
+// A call that this rank has made.
+struct made_call {
+    envelope tag{};
+    call_signature signature{};
+};
+
+// The latest calls of this rank, over all communicators.
+class recent_calls {
+public:
+    void add(const envelope& tag, const call_signature& signature) noexcept {
+        kept_[next_++ % kept_.size()] = {tag, signature};
+    }
+    const envelope& latest() const noexcept { return kept_[(next_ + kept_.size() - 1) % kept_.size()].tag; }
+    // Null: it is not among them.
+    const made_call* find(const envelope& tag) const noexcept {
+        for (const made_call& c : kept_)
+            if (c.tag.operation != 0 && same_call(c.tag, tag)) return &c;
+        return nullptr;
+    }
+    void clear() noexcept { kept_ = {}; }
+
+private:
+    std::array<made_call, 16> kept_{}; // operations count from 1
+    std::uint32_t next_ = 0;
+};
+
+// The payload of a question or an answer: the signature of its sender's call.
+struct told_signature {
+    call_signature signature{};
+    std::uint32_t known = 0; // 0: its sender has forgotten the call
+    std::uint32_t asks = 0;
+
+    // Anything but such a payload reads as one that is not known.
+    static told_signature read(std::span<const std::byte> bytes) noexcept {
+        told_signature said;
+        if (bytes.size() == sizeof said) std::memcpy(&said, bytes.data(), sizeof said);
+        return said;
+    }
+    std::span<const std::byte> bytes() const noexcept { return std::as_bytes(std::span(this, 1)); }
+};
+static_assert(sizeof(told_signature) == 48);
+
+class dispute {
+public:
+    // How long a peer that may be busy with something else is waited for, at most.
+    static constexpr std::uint64_t patience_ns = 2'000'000'000;
+
+    bool is_open() const noexcept { return peer_ != no_rank; }
+    bool is_with(rank_t r) const noexcept { return peer_ == r; }
+    void open(const made_call& mine, const envelope& theirs, rank_t peer, std::uint64_t now_ns) noexcept {
+        mine_ = mine;
+        known_ = call_mismatch(mine.tag, theirs, peer);
+        peer_ = peer;
+        last_ns_ = deadline_after(now_ns, patience_ns);
+    }
+    void close() noexcept { peer_ = no_rank; }
+    // Of this rank's side, if `tag` is of that call; else null.
+    const made_call* find(const envelope& tag) const noexcept {
+        return is_open() && same_call(mine_.tag, tag) ? &mine_ : nullptr;
+    }
+    // What is known without an answer.
+    const status& known() const noexcept { return known_; }
+    // Until when the answer is waited for; for ever, if nothing is disputed.
+    std::uint64_t last_ns() const noexcept { return is_open() ? last_ns_ : ~std::uint64_t{0}; }
+    bool is_late(std::uint64_t now_ns) const noexcept { return is_open() && now_ns >= last_ns_; }
+
+private:
+    made_call mine_{};
+    status known_{};
+    rank_t peer_ = no_rank;
+    std::uint64_t last_ns_ = 0;
+};
+
+// What a session does about it; `Core` is a session_core.
+template <class Core>
+class session_disputes {
+public:
+    explicit session_disputes(Core& session) noexcept : self(session) {}
+
+    // A message of a call that this rank has made. It differs from that, the call is complete without it, or it only asks.
+    // `op`: the operation, if it is at hand.
+    BOUGH_COLD void heard(session_operation* op, const event& e) {
+        const made_call* mine = find(op, e.envelope);
+        if (mine != nullptr && bough::differ(mine->tag, e.envelope)) {
+            self.sheltered([&] { differ(op, *mine, e.envelope, e.peer); });
+        } else if (e.envelope.segment != inquiry_segment) {
+            self.break_group({.code = errc::call_mismatch,
+                              .mismatch = mismatch::operation,
+                              .peer = e.peer,
+                              .operation = e.envelope.operation});
+        }
+    }
+    // A question or an answer has come. One that no dispute is about is of one that the peer sees alone.
+    BOUGH_COLD void told(rank_t peer, const envelope& theirs, std::span<const std::byte> bytes) {
+        if (self.poison_) return;
+        const told_signature said = told_signature::read(bytes);
+        const made_call* mine = self.dispute_.find(theirs);
+        if (mine == nullptr) mine = find(self.find(theirs), theirs);
+        if (mine == nullptr) {
+            if (said.asks != 0) tell(peer, theirs, {});
+            return self.break_group({.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
+        }
+        // An answer that knows nothing carries this rank's own envelope: the message that opened the dispute says more.
+        if (said.known == 0 && self.dispute_.is_with(peer) && self.dispute_.find(theirs)) return conclude();
+        status why = call_mismatch(mine->tag, theirs, peer);
+        if (said.asks != 0) tell(peer, mine->tag, {mine->signature, 1, 0});
+        if (said.known != 0) why = call_mismatch(mine->signature, said.signature, peer, theirs.operation);
+        self.break_group(why);
+    }
+    // There will be no answer.
+    BOUGH_COLD void conclude() { self.break_group(self.dispute_.known()); }
+
+private:
+    Core& self;
+    made_call running_{};
+
+    const made_call* find(const session_operation* op, const envelope& tag) noexcept {
+        if (op == nullptr) return self.recent_.find(tag);
+        running_ = {op->tag_, op->signature_};
+        return &running_;
+    }
+    void differ(session_operation* op, const made_call& mine, const envelope& theirs, rank_t peer) {
+        if (self.poison_) return;
+        const bool is_first = !self.dispute_.is_open();
+        if (is_first) self.dispute_.open(mine, theirs, peer, self.transport_.now_ns());
+        if (self.is_lost(peer) || (is_first && theirs.kind != mine.tag.kind))
+            return conclude();                                                       // no answer, or none needed
+        if (op != nullptr && !op->done_ && !op->result_) self.taken_back(*op, peer); // nothing more is delivered to it
+        if (is_first) tell(peer, mine.tag, {mine.signature, 1, 1});
+    }
+    void tell(rank_t to, envelope tag, const told_signature& what) {
+        tag.epoch = self.epoch_;
+        tag.segment = signature_segment;
+        self.outbox_.send(self.transport_, to, tag, what.bytes());
+    }
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+// Mismatch: what differs between two ranks' calls of one operation; and the notice by which a failure is told to others.
+#ifndef BOUGH_SESSION_MISMATCH_HPP
+#define BOUGH_SESSION_MISMATCH_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/status.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace bough {
+
+// Are these of one call, as its number says?
+inline bool same_call(const envelope& a, const envelope& b) noexcept {
+    return a.operation == b.operation && a.context == b.context;
+}
+
+inline bool differ(const envelope& a, const envelope& b) noexcept {
+    return !(a.digest == b.digest) || a.kind != b.kind || a.root != b.root;
+}
+// The first difference, in the order collective, op, type, count, root, plan. protocol_error: there is none, so the message
+// that differed was not what its sender had made.
+inline status call_mismatch(const call_signature& mine, const call_signature& theirs, rank_t peer,
+                            std::uint32_t operation) noexcept {
+    status s{.code = errc::protocol_error, .peer = peer, .operation = operation};
+    const auto look = [&s](mismatch what, std::uint64_t a, std::uint64_t b) {
+        if (s.mismatch != mismatch::none || a == b) return;
+        s.code = errc::call_mismatch;
+        s.mismatch = what;
+        s.mine = a;
+        s.theirs = b;
+    };
+    look(mismatch::collective, mine.kind, theirs.kind);
+    look(mismatch::op, mine.op, theirs.op);
+    look(mismatch::type, mine.type, theirs.type);
+    look(mismatch::count, mine.count, theirs.count);
+    look(mismatch::root, mine.root, theirs.root);
+    look(mismatch::plan, mine.plan, theirs.plan);
+    return s;
+}
+// The same, as far as two messages tell: what differs, and the values only of the collective, which they have whole. none:
+// what differs does so in bits that they do not have.
+inline status call_mismatch(const envelope& mine, const envelope& theirs, rank_t peer) noexcept {
+    status s{.code = errc::call_mismatch, .peer = peer, .operation = mine.operation};
+    const auto look = [&s](mismatch what, bool differs) {
+        if (s.mismatch == mismatch::none && differs) s.mismatch = what;
+    };
+    look(mismatch::collective, mine.kind != theirs.kind);
+    look(mismatch::op, mine.digest.op != theirs.digest.op);
+    look(mismatch::type, mine.digest.type != theirs.digest.type);
+    look(mismatch::count, mine.digest.count != theirs.digest.count);
+    look(mismatch::root, mine.root != theirs.root);
+    look(mismatch::plan, mine.digest.plan != theirs.digest.plan);
+    if (s.mismatch == mismatch::collective) {
+        s.mine = mine.kind;
+        s.theirs = theirs.kind;
+    }
+    return s;
+}
+
+// A message that the plan of this rank does not expect.
+inline status unexpected_message(const event& e) noexcept {
+    return {.code = errc::call_mismatch,
+            .mismatch = mismatch::segment,
+            .peer = e.peer,
+            .operation = e.envelope.operation,
+            .theirs = e.envelope.segment};
+}
+// What a call on a group that `why` has broken ends with.
+inline status poisoned(status why) noexcept {
+    if (why.code != errc::peer_aborted) why.cause = why.code;
+    why.code = errc::group_poisoned;
+    return why;
+}
+
+// The payload of an abort, and of a refusal: what its sender knows. 24 bytes, so that it rides with
+// its envelope, which has the number of the operation and its communicator.
+struct abort_notice {
+    std::uint64_t mine = 0, theirs = 0; // of a mismatch; of a deadline: bough/core/absence.hpp
+    rank_t peer = no_rank;              // whose fault it was
+    errc code = errc::protocol_error;   // the first cause
+    bough::mismatch differs = mismatch::none;
+    std::uint8_t collective = 0;
+    std::uint8_t missing = 0;
+
+    static abort_notice of(const status& s) noexcept {
+        const errc first = s.code == errc::peer_aborted ? s.cause : s.code;
+        const auto missing = static_cast<std::uint8_t>(s.missing < 255 ? s.missing : 255);
+        return {s.mine, s.theirs, s.peer, first, s.mismatch, s.collective, missing};
+    }
+    // Anything but a notice reads as a protocol_error.
+    static abort_notice read(std::span<const std::byte> bytes) noexcept {
+        abort_notice said;
+        if (bytes.size() != sizeof said) return said;
+        std::memcpy(&said, bytes.data(), sizeof said);
+        if (said.code == errc::ok || said.code > errc::would_block || said.differs > mismatch::segment) return {};
+        return said;
+    }
+    // What its receiver reports. A sender that names no peer names itself, but for a deadline: it only waited.
+    status as_status(rank_t sender, std::uint32_t operation, std::uint16_t context = 0) const noexcept {
+        return {.code = errc::peer_aborted,
+                .cause = code,
+                .mismatch = differs,
+                .collective = collective,
+                .peer = peer == no_rank && code != errc::deadline ? sender : peer,
+                .operation = operation,
+                .context = context,
+                .missing = missing,
+                .mine = mine,
+                .theirs = theirs};
+    }
+};
+static_assert(sizeof(abort_notice) == 24);
+
+} // namespace bough
+
+#endif

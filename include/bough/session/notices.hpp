@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// Notices: messages of a session, not of an operation, as they come in: aborts, agreement.
+//
+// Their payloads are structs (abort_notice, told_signature, ...) as they lie in memory, as those of operations are (op/wire.hpp).
+// Pre: all ranks of a group have one byte order and one layout of these structs, so the same bough.
+#ifndef BOUGH_SESSION_NOTICES_HPP
+#define BOUGH_SESSION_NOTICES_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/session/early.hpp>
+#include <bough/session/outbox.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+struct control_message {
+    rank_t peer = no_rank;
+    envelope tag{};
+    std::vector<std::byte> bytes;
+};
+
+// Copies their short payloads; where a transport delivers those later, they wait here.
+class notices {
+public:
+    // Ids of its takes have this upper half, which no operation's ticket takes.
+    static constexpr std::uint32_t id_mark = outbox::id_mark - 1;
+
+    // Reads an arrival and releases it, also if memory runs out. True: `m` is the message; false: taken() will bring it.
+    template <Transport T>
+    bool read(T& transport, early_messages<T>& early, const event& e, control_message& m) {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            make_room(e, m);
+        } catch (...) {
+            early.release(e.id);
+            throw;
+        }
+#else
+        make_room(e, m);
+#endif
+        posted result = posted::failed;
+        if (e.data != nullptr && early.claim(e.id)) {
+            std::memcpy(m.bytes.data(), e.data, m.bytes.size());
+        } else if (e.data == nullptr && e.bytes != 0) {
+            const std::uint64_t id = std::uint64_t{id_mark} << 32 | next_id_++;
+            result = transport.take(e.id, m.bytes, id);
+            if (result == posted::pending) {
+                under_way_.emplace_back(id, std::move(m));
+                return false;
+            }
+        }
+        if (result != posted::complete) early.release(e.id);
+        return true;
+    }
+    // Memory for so many more, until unreserve; and the memory of one that was read. If it throws, nothing has changed.
+    void reserve(std::size_t messages, std::size_t bytes) {
+        under_way_.reserve(under_way_.size() + room() + messages);
+        spare_.reserve(messages, bytes);
+    }
+    void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
+    std::size_t room() const noexcept { return spare_.room(); } // messages that memory is reserved for
+    void recycle(std::vector<std::byte>&& bytes) noexcept { spare_.give(std::move(bytes)); }
+    // The end of a take. True: `m` is the message.
+    bool taken(const event& e, control_message& m) {
+        for (std::size_t i = 0; i != under_way_.size(); ++i) {
+            if (under_way_[i].first != e.id) continue;
+            m = std::move(under_way_[i].second);
+            under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
+            return e.code == errc::ok;
+        }
+        return false;
+    }
+
+private:
+    void make_room(const event& e, control_message& m) {
+        m = {e.peer, e.envelope, spare_.of_size(static_cast<std::size_t>(e.bytes))};
+        if (e.data == nullptr && e.bytes != 0 && under_way_.size() == under_way_.capacity())
+            under_way_.reserve(2 * under_way_.size() + 4);
+    }
+
+    std::vector<std::pair<std::uint64_t, control_message>> under_way_; // by id
+    spare_bytes spare_;
+    std::uint32_t next_id_ = 0;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+// The outbox: messages of the session itself (aborts, agreement), kept until the transport has sent them.
+#ifndef BOUGH_SESSION_OUTBOX_HPP
+#define BOUGH_SESSION_OUTBOX_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/contract.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+// Memory of messages that are over, for the next ones: what was reserved comes back, the rest is let go.
+//
+// A message takes the shortest that is long enough. So where no more messages of a length are in use than are reserved for
+// that very length, none has to allocate, whatever other lengths there are.
+class spare_bytes {
+public:
+    // Room for so many messages more, of so many bytes each. If it throws, nothing has changed.
+    void reserve(std::size_t messages, std::size_t bytes) {
+        if (messages == 0) return;
+        buffers more(messages);
+        for (std::vector<std::byte>& x : more) x.reserve(bytes);
+        const auto at = first_of(bytes);
+        if (at == lengths_.end() || at->bytes != bytes) {
+            lengths_.insert(at, {bytes, messages, std::move(more)});
+        } else {
+            at->free.reserve(at->room + messages);
+            for (std::vector<std::byte>& x : more) at->free.push_back(std::move(x));
+            at->room += messages;
+        }
+        room_ += messages;
+    }
+    // Ends one reserve(). What is in use comes back into what room is left.
+    void unreserve(std::size_t messages, std::size_t bytes) noexcept {
+        if (messages == 0) return;
+        const auto at = first_of(bytes);
+        BOUGH_EXPECTS(at != lengths_.end() && at->bytes == bytes && at->room >= messages, "bytes: not reserved");
+        room_ -= messages;
+        at->room -= messages;
+        if (at->free.size() > at->room) at->free.resize(at->room);
+        if (at->room == 0) lengths_.erase(at);
+    }
+    std::size_t room() const noexcept { return room_; }
+    std::vector<std::byte> of_size(std::size_t bytes) {
+        std::vector<std::byte> x = take(bytes);
+        x.resize(bytes);
+        return x;
+    }
+    std::vector<std::byte> copy_of(std::span<const std::byte> bytes) {
+        std::vector<std::byte> x = take(bytes.size());
+        x.assign(bytes.begin(), bytes.end());
+        return x;
+    }
+    void give(std::vector<std::byte>&& bytes) noexcept {
+        for (auto at = lengths_.end(); at != lengths_.begin();) {
+            --at;
+            if (at->bytes > bytes.capacity() || at->free.size() == at->room) continue;
+            at->free.push_back(std::move(bytes));
+            return;
+        }
+    }
+
+private:
+    using buffers = std::vector<std::vector<std::byte>>;
+    struct length {
+        std::size_t bytes; // that each can hold, at least
+        std::size_t room;
+        buffers free; // has room
+    };
+
+    // The shortest that is as long; there are few.
+    std::vector<length>::iterator first_of(std::size_t bytes) noexcept {
+        auto at = lengths_.begin();
+        while (at != lengths_.end() && at->bytes < bytes) ++at;
+        return at;
+    }
+    // Empty, if none that is free is as long.
+    std::vector<std::byte> take(std::size_t bytes) noexcept {
+        for (auto at = first_of(bytes); at != lengths_.end(); ++at) {
+            if (at->free.empty()) continue;
+            std::vector<std::byte> x = std::move(at->free.back());
+            at->free.pop_back();
+            return x;
+        }
+        return {};
+    }
+
+    std::vector<length> lengths_; // ascending, no two the same
+    std::size_t room_ = 0;
+};
+
+class outbox {
+public:
+    // Ids of its posts have this upper half, which no operation's number takes.
+    static constexpr std::uint32_t id_mark = 0xffff'ffffu;
+
+    bool empty() const noexcept { return notices_.empty(); }
+
+    template <Transport T>
+    void send(T& transport, rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
+        put(to, tag, bytes);
+        flush(transport);
+    }
+    // To be sent by the next flush().
+    void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
+        notices_.push_back({to, tag, spare_.copy_of(bytes), std::uint64_t{id_mark} << 32 | next_id_++, false});
+    }
+    // Memory for so many more, until unreserve. If it throws, nothing has changed.
+    void reserve(std::size_t messages, std::size_t bytes) {
+        notices_.reserve(notices_.size() + spare_.room() + messages);
+        spare_.reserve(messages, bytes);
+    }
+    void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
+
+    // Posts what was refused before, in order per peer.
+    template <Transport T>
+    void flush(T& transport) {
+        for (std::size_t i = 0; i != notices_.size();) {
+            notice& n = notices_[i];
+            if (n.posted || blocked_before(i)) {
+                ++i;
+                continue;
+            }
+            const posted result = transport.post_send(n.to, n.tag, n.bytes, n.id);
+            if (result == posted::complete || result == posted::failed) { // a lost peer needs no notice
+                spare_.give(std::move(n.bytes));
+                notices_.erase(notices_.begin() + static_cast<std::ptrdiff_t>(i));
+                continue;
+            }
+            n.posted = result == posted::pending;
+            ++i;
+        }
+    }
+    // The post with this id has ended.
+    void completed(std::uint64_t id) {
+        for (std::size_t i = 0; i != notices_.size(); ++i) {
+            if (!notices_[i].posted || notices_[i].id != id) continue;
+            spare_.give(std::move(notices_[i].bytes));
+            notices_.erase(notices_.begin() + static_cast<std::ptrdiff_t>(i));
+            return;
+        }
+    }
+    // Is anything for this rank still here, because the transport does not take it?
+    bool holds_for(rank_t peer) const noexcept {
+        for (const notice& n : notices_)
+            if (!n.posted && n.to == peer) return true;
+        return false;
+    }
+    void forget(rank_t peer) {
+        std::erase_if(notices_, [peer](const notice& n) { return !n.posted && n.to == peer; });
+    }
+
+private:
+    struct notice {
+        rank_t to;
+        envelope tag;
+        std::vector<std::byte> bytes;
+        std::uint64_t id;
+        bool posted;
+    };
+    bool blocked_before(std::size_t i) const noexcept {
+        for (std::size_t k = 0; k != i; ++k)
+            if (!notices_[k].posted && notices_[k].to == notices_[i].to) return true;
+        return false;
+    }
+
+    std::vector<notice> notices_;
+    spare_bytes spare_;
+    std::uint32_t next_id_ = 0;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSL-1.0
+// The session: everything between a transport and the engines of the operations in flight. Written once, for all
+// transports: matching by operation, early messages, call signatures, deadlines, the death of peers, and poison.
+//
+// A message belongs to the operation that its envelope names, never to "the oldest open one from this sender". One that
+// comes before its operation has started is kept (bough/session/early.hpp). One whose signature differs from mine, or that
+// my plan does not expect, is a call_mismatch. The first failure poisons the group: its cause is told to every rank whose
+// link is alive, and every later operation fails at once. The group of a session is that of its transport;
+// communicators are contexts within it and share its fate.
+//
+// In the child of a fork everything is the parent's, if the transport knows of forks (an optional
+// member, forked()). Every operation ends with forked_child there, those in flight at the fork as
+// soon as the child looks at them. The session sends, takes and waits for nothing, also at its end.
+//
+// An operation that is done has handed its messages over: they need nothing more of this rank, which may compute, or end.
+// So has each call that starts one, polls or tells others something, as far as the system takes its messages at once.
+//
+// One thread at a time, unless the transport has a session_mutex (bough/transport/serialised.hpp): then each public member locks it,
+// and with_lock(f) makes one step of several. What it does is in bough/session/core.hpp.
+#ifndef BOUGH_SESSION_SESSION_HPP
+#define BOUGH_SESSION_SESSION_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/session/core.hpp>
+#include <bough/session/mutex.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace bough {
+
+template <Transport T>
+class session {
+public:
+    explicit session(T transport, const early_limits& limits = {}) : core_(std::move(transport), limits) {}
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+    // Pre: no operation is in flight. What the other ranks must still be told is sent, as long as that takes no longer
+    // than 100 ms.
+    ~session() {
+        if (!forked()) tell_the_rest();
+        // Where several threads use the session, the fork may have met one of them amid a change:
+        // what its copy holds stays where it is.
+        if (!has_mutex || !forked()) std::destroy_at(&core_);
+    }
+
+    rank_t rank() const noexcept { return core_.rank(); }
+    rank_t size() const noexcept { return core_.size(); }
+    // Is this process the child of a fork, and the session its parent's?
+    bool forked() const noexcept { return core_.forked(); }
+    // Not to be used beside another thread, except within with_lock.
+    T& transport() noexcept { return core_.transport(); }
+
+    // f(), as one step: no other thread is in this session meanwhile.
+    template <class F>
+    decltype(auto) with_lock(F&& f) const {
+        const lock_guard held = hold();
+        return std::forward<F>(f)();
+    }
+
+    std::uint64_t now_ns() const {
+        return with_lock([&] { return core_.transport().now_ns(); });
+    }
+    std::uint32_t epoch() const {
+        return with_lock([&] { return core_.epoch(); });
+    }
+    // What broke the group, if anything did.
+    status poison() const {
+        if (forked()) return {.code = errc::forked_child};
+        return with_lock([&] { return core_.poison(); });
+    }
+    bool is_lost(rank_t r) const {
+        return with_lock([&] { return core_.is_lost(r); });
+    }
+    // Messages of an earlier epoch, or of a suspect, that came and were dropped.
+    std::uint64_t stale_messages() const {
+        return with_lock([&] { return core_.stale_messages(); });
+    }
+    std::uint64_t early_bytes() const {
+        return with_lock([&] { return core_.early().copied_bytes(); });
+    }
+    std::uint64_t early_allocations() const {
+        return with_lock([&] { return core_.early().allocations(); });
+    }
+
+    // Starts an operation: `tag` has its context and number. Its end is seen by done() after enough calls of progress().
+    // Throws what allocating throws: if the operation is done then, it has not started.
+    void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
+               const call_signature& signature, std::uint64_t timeout_ns) {
+        const lock_guard held = hold();
+        core_.start(op, work, c, tag, signature, timeout_ns);
+    }
+    // Its time counts from now on, and not from the first time that somebody looks at it.
+    void start_clock(session_operation& op) {
+        const lock_guard held = hold();
+        if (!op.done_) op.start_clock(core_.transport().now_ns());
+    }
+    // It ends at the latest when so much time from now on has passed.
+    void set_timeout_ns(session_operation& op, std::uint64_t timeout_ns) {
+        const lock_guard held = hold();
+        if (!op.done_) op.set_timeout(core_.transport().now_ns(), timeout_ns);
+    }
+
+    // This rank's call broke a rule, or had no memory, and was not started; `why` is its error. If
+    // others start it, they must not wait for this rank: they are told (`members`: who they are;
+    // empty: all), with the cause, and their first message poisons the group. If all refuse it,
+    // nothing has happened.
+    void refuse(const envelope& tag, errc why, std::span<const rank_t> members = {}) {
+        const lock_guard held = hold();
+        if (!forked()) core_.refuse(tag, why, members);
+    }
+
+    // Gives an operation up: it ends with errc::cancelled, and the group with it.
+    void cancel(session_operation& op) {
+        const lock_guard held = hold();
+        if (!is_over(op)) core_.fail_as(op, errc::cancelled);
+    }
+    // After an exception that is not the op's, as when memory runs out: ends the operation, and the group with it, unless
+    // the operation has ended.
+    void abandon(session_operation& op) noexcept {
+        const lock_guard held = hold();
+        if (is_over(op)) return;
+        core_.fail_as(op, errc::no_resources);
+        BOUGH_EXPECTS(wait_for_bytes(op), kept_bytes);
+    }
+    // For an operation that has failed: waits until the transport has given its bytes back, which by T9 it does soon. False:
+    // it has not, in give_back_ns: it does not keep the rule.
+    bool wait_for_bytes(session_operation& op) noexcept {
+        const std::uint64_t last = deadline_after(now_ns(), give_back_ns);
+        wait_until([&] { return is_done(op) || now_ns() >= last; }, last);
+        return is_done(op);
+    }
+    static constexpr std::uint64_t give_back_ns = 10'000'000'000;
+    static constexpr const char* kept_bytes =
+        "transport: does not give the bytes of a cancelled operation back (T9), and they must not be destroyed before";
+
+    // Polls once and moves on what can move. Returns true if something happened.
+    bool progress() {
+        const lock_guard held = hold();
+        return core_.progress();
+    }
+
+    // Frees the slots of messages that cannot be used yet: others may wait for these. For who sleeps until the transport
+    // has something, and does not wait().
+    void make_way() {
+        const lock_guard held = hold();
+        if (!forked()) core_.make_way();
+    }
+
+    // Has the operation ended? As op.done(), if another thread may be at work on this session; and
+    // it ends in the child of a fork.
+    bool is_done(session_operation& op) const {
+        const lock_guard held = hold();
+        return is_over(op);
+    }
+    std::size_t outstanding() const { // operations in flight
+        const lock_guard held = hold();
+        return forked() ? 0 : core_.outstanding();
+    }
+
+    // Is there anything to do before the next call? Operations in flight, what others must still be told, or what waits in
+    // the transport to be sent.
+    bool busy() const {
+        const lock_guard held = hold();
+        if (forked()) return false;
+        return core_.outstanding() != 0 || core_.has_to_send() || core_.unsent() || core_.is_disputed();
+    }
+
+    // Progress until the operation is done. Never longer than its timeout, unless the transport breaks its rules.
+    const status& wait(session_operation& op) {
+        std::uint64_t attend_ns = 0;
+        const auto done = [&] {
+            const lock_guard held = hold();
+            attend_ns = core_.attend_ns(op);
+            return op.done_;
+        };
+        if (!wait_until(done, attend_ns)) op.end_in_child();
+        return op.result_;
+    }
+
+    // Progress until `done()`; deadline_ns tells the transport until when it may sleep, and may
+    // change in done(). False: it is not done, and this is the child of a fork.
+    template <class F>
+    bool wait_until(F&& done, const std::uint64_t& deadline_ns) {
+        std::uint32_t idle = 0;
+        for (std::uint32_t turn = 1; !done(); ++turn) {
+            if ((turn & 1023u) == 0) check_deadlines(); // however busy other operations keep this rank
+            if (progress()) {
+                idle = 0;
+                continue;
+            }
+            if (forked()) return false;
+            ++idle;
+            if ((idle & 63u) == 0) check_deadlines();
+            if constexpr (WaitableTransport<T>) transport().wait(idle, deadline_ns);
+        }
+        return true;
+    }
+
+    // When check_deadlines() is to look at this operation next, by the transport's clock. 0: at once, its time has not begun.
+    std::uint64_t attend_ns(const session_operation& op) const {
+        const lock_guard held = hold();
+        return core_.attend_ns(op);
+    }
+    // Ends operations whose time is up, and looks before that for the ranks that hold them up (deadline_watch.hpp). Callers
+    // that use progress() instead of wait() must call this now and then.
+    void check_deadlines() {
+        const lock_guard held = hold();
+        if (!forked()) core_.check_deadlines();
+    }
+
+    // Its communicators (bough/group.hpp). Within with_lock.
+    bough::contexts& contexts() noexcept { return core_.contexts(); }
+    // How many agreements have begun in a context, this one included.
+    std::uint32_t next_agreement(std::uint16_t context) {
+        return with_lock([&] { return core_.contexts().next_agreement(context); });
+    }
+
+    // --- for the agreement of survivors (bough/session/agreement.hpp), and for NIC programs (bough/nic/run/host.hpp) ---
+
+    void send_control(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
+        const lock_guard held = hold();
+        if (!forked()) core_.send_control(to, tag, bytes);
+    }
+    // Have the control messages to this rank left the process?
+    bool has_told(rank_t to) {
+        const lock_guard held = hold();
+        return forked() || core_.has_told(to);
+    }
+    static constexpr std::uint16_t shrink_context = bough::contexts::none;
+    // Control messages that have come, in order per peer; the reader removes what it has used. Within with_lock.
+    std::vector<control_message>& inbox() noexcept { return core_.inbox(); }
+    // Memory for so many control messages more, each way, until that is given back: nothing, if it throws; and the memory
+    // of one that was used, to be used again.
+    void reserve_control(std::size_t messages, std::size_t bytes) {
+        const lock_guard held = hold();
+        core_.reserve_control(messages, bytes);
+    }
+    void unreserve_control(std::size_t messages, std::size_t bytes) {
+        const lock_guard held = hold();
+        core_.unreserve_control(messages, bytes);
+    }
+    void recycle(std::vector<std::byte>&& bytes) { core_.recycle(std::move(bytes)); } // within with_lock
+    // What runs on control messages has failed: the group is poisoned with it, as by an operation.
+    void give_up(const status& why) {
+        const lock_guard held = hold();
+        if (!forked()) core_.give_up(why);
+    }
+    // Treats a rank as lost. Nothing of it is heard any more, however alive it is: it may live in another group now.
+    void suspect(rank_t r) {
+        const lock_guard held = hold();
+        core_.suspect(r);
+    }
+    // Begins a new epoch: poison ends, what belongs to the old one is dropped. Pre: no operation is in flight.
+    void begin_epoch() {
+        const lock_guard held = hold();
+        core_.begin_epoch();
+    }
+
+private:
+    using mutex = typename detail::session_mutex_of<T>::type;
+    using lock_guard = detail::locked<mutex>;
+    static constexpr bool has_mutex = !std::is_same_v<mutex, detail::no_mutex>;
+
+    // Nobody is left to unlock it in the child of a fork, and nobody else is there.
+    lock_guard hold() const {
+        if constexpr (has_mutex)
+            return lock_guard(mutex_, !forked());
+        else
+            return lock_guard(mutex_);
+    }
+    bool is_over(session_operation& op) const {
+        if (!op.done_ && forked()) op.end_in_child();
+        return op.done_;
+    }
+    void tell_the_rest() {
+        const auto left = [this] { return core_.has_to_send() || core_.unsent() || core_.is_disputed(); };
+        if (!left()) return;
+        const std::uint64_t last = deadline_after(now_ns(), 100'000'000);
+        for (std::uint32_t idle = 1; left() && now_ns() < last; ++idle) {
+            progress();
+            if constexpr (WaitableTransport<T>) transport().wait(idle, last);
+        }
+    }
+
+    union { // is destroyed by hand
+        detail::session_core<T> core_;
+    };
+    [[no_unique_address]] mutable mutex mutex_;
+};
+
+} // namespace bough
+
+#endif

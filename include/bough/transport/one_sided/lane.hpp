@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a rank knows of one peer that it exchanges messages with by remote writes: the ring of blocks that it fills, the ring
+// that the peer fills, and notes on the messages in them. In the rank's own memory: what the peer writes cannot change it.
+#ifndef BOUGH_TRANSPORT_ONE_SIDED_LANE_HPP
+#define BOUGH_TRANSPORT_ONE_SIDED_LANE_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/transport/one_sided/layout.hpp>
+#include <bough/transport/slots.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace bough::detail {
+
+// A counter that never is 0, which is what an unused block says.
+template <class Counter>
+constexpr Counter next_sequence(Counter c) noexcept {
+    return ++c == 0 ? Counter{1} : c;
+}
+
+// False: memory is short.
+template <class T>
+bool make_array(std::unique_ptr<T[]>& made, std::size_t count) noexcept {
+    made.reset(new (std::nothrow) T[count]());
+    return made != nullptr;
+}
+
+// Blocks in a peer's region.
+template <class Counter, bool Ordered>
+struct blocks_out {
+    std::uint64_t end = 0, stride = 0; // of the first block, in the peer's region
+    std::uint32_t mask = 0;
+    std::uint32_t sent = 0, freed = 0;                // messages: put there, and known to be used up
+    Counter sequence = 1;                             // of the next
+    std::uint64_t flying = 0;                         // blocks whose put is not complete: their tails are in use
+    std::unique_ptr<one_sided_tail<Ordered>[]> tails; // when I have said hello
+    std::unique_ptr<std::uint64_t[]> fences;          // before a block is used again; none where bytes land in order
+
+    // False: memory is short.
+    bool open() noexcept { return make_array(tails, mask + 1) && (Ordered || make_array(fences, mask + 1)); }
+    bool full() const noexcept { return sent - freed > mask; }
+    std::uint32_t index() const noexcept { return sent & mask; }
+    std::uint64_t end_of(std::uint32_t i) const noexcept { return end + stride * i; }
+    void advance() noexcept {
+        ++sent;
+        sequence = next_sequence(sequence);
+    }
+    // The peer says how many it has used up. False: it cannot be.
+    bool credit(Counter said) noexcept {
+        const auto more = static_cast<Counter>(said - static_cast<Counter>(freed));
+        if (more > sent - freed) return false;
+        freed += more;
+        return true;
+    }
+};
+
+// Blocks in my region.
+template <class Counter, bool Ordered>
+struct blocks_in {
+    const std::byte* end = nullptr; // of the first block
+    std::uint64_t stride = 0;
+    std::uint32_t mask = 0;
+    std::uint32_t seen = 0, credited = 0;
+    Counter expected = 1;
+    const std::byte* next = nullptr; // the word that will say so
+    release_order order;
+
+    std::uint32_t index() const noexcept { return seen & mask; }
+    const std::byte* word_of(std::uint32_t i) const noexcept { return end + stride * i - 8; }
+    const std::byte* tail_of(std::uint32_t i) const noexcept {
+        return end + stride * i - sizeof(one_sided_tail<Ordered>);
+    }
+    void advance() noexcept {
+        ++seen;
+        expected = next_sequence(expected);
+        next = word_of(index());
+    }
+};
+
+// A message of mine that has not ended.
+struct one_sided_outgoing {
+    enum class phase : std::uint8_t {
+        flying,   // short: the put is not complete
+        open,     // long: the receiver has not said where it wants it
+        pieces,   // goes through the two blocks
+        direct,   // is to be put where it is wanted
+        landing,  // has been put there
+        revoking, // taken back, or not wanted any more
+        telling,  // the receiver is to be told (state)
+        settling, // it has been put that the receiver is told
+        done,
+    };
+    phase now = phase::done;
+    errc code = errc::ok;
+    std::uint64_t id = 0;
+    const std::byte* data = nullptr;
+    std::uint64_t bytes = 0;
+    one_sided_announcement announced{};
+    std::uint64_t staged = 0;
+    exposure place{};
+    one_sided_said state{};
+    std::uint32_t ticket = 0;
+    std::uint32_t refused = 0; // how often the place where it is wanted was
+    std::uint32_t puts = 0;    // of its bytes that are not complete
+    std::uint64_t fence = 0;   // that must be over before it goes on
+};
+
+// A message of the peer's that has not been used up.
+struct one_sided_incoming {
+    enum class phase : std::uint8_t {
+        none,
+        short_,    // lies in its block
+        announced, // a long one
+        pieces,    // is taken,
+        direct,    // or lands where it was wanted
+        unread,    // released, and its sender is to be told
+    };
+    phase now = phase::none;
+    bool over = false;      // its event is due, and has this code:
+    bool cancelled = false; // its taker does not want it any more,
+    bool given_up = false;  // and has been told, though its sender has said nothing
+    bool told = false;      // there was an event
+    errc code = errc::ok;
+    const std::byte* data = nullptr;
+    std::uint64_t bytes = 0, got = 0, id = 0;
+    std::byte* into = nullptr;
+    exposure exposed{};            // for this message
+    std::uint32_t looks = 0;       // for its sender's word, since it was cancelled
+    std::uint64_t patience_ns = 0; // of one that is cancelled: until when its sender is waited for
+    std::uint32_t ticket = 0;
+    one_sided_want want{};
+    one_sided_said stop{};
+};
+
+template <class Counter, bool Ordered>
+struct alignas(64) one_sided_lane {
+    rank_t peer = no_rank;
+    bool greeted = false;    // I have said hello
+    bool heard = false;      // the peer has
+    bool broken = false;     // it writes nonsense
+    bool gone = false;       // is lost, or broken
+    bool reported = false;   // and that has been said
+    bool wants_room = false; // a post has been refused
+    bool busy = false;       // is in the list of lanes that have something to do
+    bool credit_due = false, credit_flying = false;
+    errc why = errc::peer_dead;
+    std::uint64_t handle = 0;      // of arrivals, without the block
+    std::uint64_t there = 0;       // my lane in the peer's region
+    std::byte* here = nullptr;     // the peer's lane in mine
+    one_sided_said credit{};       // that I have put last
+    std::uint64_t credit_seen = 0; // that I have read last
+
+    blocks_out<Counter, Ordered> out, pieces_out;
+    blocks_in<Counter, Ordered> in, pieces_in;
+    std::uint32_t tickets = 0; // long messages of mine
+    std::uint64_t open = 0;    // blocks whose outgoing message has not ended
+    std::uint64_t using_ = 0;  // blocks whose incoming message has more to come, or somebody to be told
+    std::uint64_t want_due = 0, want_flying = 0, stop_due = 0, stop_flying = 0;
+    struct only_call { // of notified_blocks
+        std::uint16_t plan = 0;
+        std::uint8_t root = 0, kind = 0;
+        bool known = false;
+    } call;
+    std::unique_ptr<one_sided_outgoing[]> outgoing; // by block, when I have said hello
+    std::unique_ptr<one_sided_incoming[]> incoming; // when the peer has
+
+    // Flushes, where bytes do not land in order: number n is over when all that was put before it began has landed.
+    std::uint64_t fence_begun = 0, fence_over = 0, credit_fence = 0;
+    bool fence_due = false, fence_flying = false;
+
+    std::uint64_t next_fence() noexcept {
+        fence_due = true;
+        return later_fence();
+    }
+    // Of a flush that nobody has asked for yet: ask() for it before waiting.
+    std::uint64_t later_fence() const noexcept { return fence_begun + 1; }
+    void ask(std::uint64_t number) noexcept { fence_due |= number > fence_begun; }
+    bool fenced(std::uint64_t number) const noexcept { return Ordered || fence_over >= number; }
+    bool idle() const noexcept {
+        return open == 0 && using_ == 0 && !credit_due && !credit_flying && (want_due | stop_due) == 0 && !fence_due &&
+               !fence_flying;
+    }
+};
+
+} // namespace bough::detail
+
+#endif

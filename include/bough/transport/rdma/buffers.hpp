@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// Buffers for frames, which are reused once the device has done with them.
+#ifndef BOUGH_TRANSPORT_RDMA_BUFFERS_HPP
+#define BOUGH_TRANSPORT_RDMA_BUFFERS_HPP
+
+#include <bough/transport/rdma/op.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <class Device>
+class fabric_buffers {
+public:
+    // Pre: the device outlives the buffers.
+    fabric_buffers(Device& device, fabric_op::what kind, std::uint64_t access, std::size_t longest, std::size_t most)
+        : device_(&device), kind_(kind), access_(access), stride_((longest + 63) / 64 * 64), most_(most) {}
+
+    fabric_buffer& operator[](std::uint32_t index) noexcept {
+        return blocks_[index / per_block]->buffers[index % per_block];
+    }
+    // Null: all are in use. More than the limit are made only where `beyond` says so; then null: no memory.
+    fabric_buffer* get(bool beyond = false) {
+        if (spare_.empty() && !grow(beyond)) return nullptr;
+        fabric_buffer& b = (*this)[spare_.back()];
+        spare_.pop_back();
+        return &b;
+    }
+    void put(fabric_buffer& b) noexcept { spare_.push_back(b.op.index); }
+    // Forgets them: they are another process's, and the device may have marked their memory as that one's alone.
+    void abandon() noexcept {
+        for (auto& b : blocks_) (void)b.release();
+    }
+    // How many there may be; more of them while some are held by what will never end.
+    std::size_t most() const noexcept { return most_; }
+    void raise_limit(std::size_t by) noexcept { most_ += by; }
+    void lower_limit(std::size_t by) noexcept { most_ -= by; }
+    std::uint32_t made() const noexcept { return static_cast<std::uint32_t>(blocks_.size() * per_block); }
+    std::size_t in_use() const noexcept { return blocks_.size() * per_block - spare_.size(); }
+
+private:
+    static constexpr std::uint32_t per_block = 32;
+    struct line {
+        alignas(64) std::byte bytes[64];
+    };
+    struct block {
+        std::unique_ptr<line[]> memory;
+        typename Device::memory registered;
+        fabric_buffer buffers[per_block]{};
+    };
+
+    bool grow(bool beyond) {
+        if (blocks_.size() * per_block >= most_ && !beyond) return false;
+        auto made = std::make_unique<block>();
+        made->memory = std::make_unique<line[]>(per_block * stride_ / 64);
+        std::byte* first = made->memory[0].bytes;
+        if (!device_->register_memory({first, per_block * stride_}, access_, made->registered)) return false;
+        const auto base = static_cast<std::uint32_t>(blocks_.size()) * per_block;
+        spare_.reserve(base + per_block); // put() never allocates
+        block& added = *blocks_.emplace_back(std::move(made));
+        for (std::uint32_t i = per_block; i-- != 0;) {
+            fabric_buffer& b = added.buffers[i];
+            b.op.kind = kind_;
+            b.op.index = base + i;
+            b.memory = first + i * stride_;
+            b.descriptor = Device::descriptor(added.registered);
+            spare_.push_back(base + i);
+        }
+        return true;
+    }
+
+    Device* device_;
+    fabric_op::what kind_;
+    std::uint64_t access_;
+    std::size_t stride_, most_;
+    std::vector<std::unique_ptr<block>> blocks_;
+    std::vector<std::uint32_t> spare_;
+};
+
+} // namespace bough::detail
+
+#endif

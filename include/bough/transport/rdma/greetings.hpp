@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// The wait of ranks that greet each other, so that all are connected before the first message or write.
+//
+//   return await_greetings(group, until_ns, [&] { ... say what is due, gather what has come ... }, missing, all_sent, died);
+#ifndef BOUGH_TRANSPORT_RDMA_GREETINGS_HPP
+#define BOUGH_TRANSPORT_RDMA_GREETINGS_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/transport/rdma/lines.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+namespace bough::detail {
+
+// Calls turn() until nobody is missing() and all_sent(). missing(): the first rank that has not greeted, or could not be; the
+// group's size: none. died(late): a rank that is gone, and without which the group cannot be, while `late` is missing; no_rank:
+// none. Errors: peer_dead of that rank; would_block, at `until_ns`, of the one that is missing, if one is.
+template <class Turn, class Missing, class Sent, class Died>
+status await_greetings(const fabric_group& group, std::uint64_t until_ns, const Turn& turn, const Missing& missing,
+                       const Sent& all_sent, const Died& died) {
+    for (std::uint32_t turns = 1; missing() != group.size || !all_sent(); ++turns) {
+        turn();
+        if (turns % 16 == 0) {
+            const rank_t late = missing();
+            if (const rank_t gone = died(late); gone != no_rank) return {.code = errc::peer_dead, .peer = gone};
+            const bool over = steady_now_ns() >= until_ns;
+            if (over) return {.code = errc::would_block, .peer = late != group.size ? late : no_rank};
+        }
+        if (group.oversubscribed || turns > 1000)
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
+        else
+            std::this_thread::yield();
+    }
+    return {};
+}
+
+// The first rank that has been suspected for 20 ms, so that its last words have had time to come, and of which hopeless(rank) is
+// true; no_rank: none.
+template <class Peers, class Hopeless>
+rank_t first_dead(const Peers& peers, const Hopeless& hopeless) {
+    const std::uint64_t now = steady_now_ns();
+    for (rank_t r = 0; r != peers.size(); ++r)
+        if (peers[r].suspected_ns != 0 && now - peers[r].suspected_ns > 20'000'000 && hopeless(r)) return r;
+    return no_rank;
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a rank joins a group: it opens its device, learns where the others are, makes what it needs, and greets them.
+// A rank that fails tells the others, wherever it is (bough/transport/join_room.hpp).
+#ifndef BOUGH_TRANSPORT_RDMA_JOIN_HPP
+#define BOUGH_TRANSPORT_RDMA_JOIN_HPP
+
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/status.hpp>
+#include <bough/transport/join_room.hpp>
+#include <bough/transport/rdma/alive.hpp>
+#include <bough/transport/rdma/endpoint.hpp>
+#include <bough/transport/rdma/frame.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+template <class Options>
+status check_fabric_options(const Options& o) noexcept {
+    if (o.window < 1 || o.window > 4096) return invalid_argument("window: must be 1 to 4096");
+    if (o.eager_bytes > std::uint32_t{1} << 20) return invalid_argument("eager_bytes: at most 1 MiB");
+    return {};
+}
+
+template <class Device>
+status describe_fabric(fabric_card& mine, Device& device, const typename Device::options_type& options, rank_t size) {
+    if (const status bad = check_fabric_options(options)) return bad;
+    if (const status bad = device.open(options)) return bad;
+    std::strncpy(mine.provider.data(), device.provider(), mine.provider.size() - 1);
+    return device.describe(mine, size);
+}
+
+// What the cards say of the whole group. An error is everybody's.
+template <class Options>
+status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, Options& options, fabric_group& group) {
+    group.rank = me;
+    group.size = static_cast<rank_t>(cards.size());
+    group.job = cards[0].job;
+    group.cores = 0;
+    rank_t neighbours = 0;
+    for (rank_t r = 0; r != group.size; ++r) {
+        const fabric_card& c = cards[r];
+        if (c.format != fabric_card{}.format || c.address_bytes > c.address.size())
+            return {.code = errc::protocol_error, .peer = r};
+        if (c.provider != cards[me].provider)
+            return {.code = errc::invalid_argument, .peer = r, .argument = "provider: differs between ranks"};
+        options.window = std::min(options.window, c.window);
+        options.eager_bytes = std::min(options.eager_bytes, c.eager_bytes);
+        group.writes = group.writes && c.tagged == 0;
+        neighbours += c.machine == cards[me].machine;
+        const auto same = [&c](const fabric_card& other) { return other.machine == c.machine; };
+        if (std::none_of(cards.begin(), cards.begin() + r, same)) group.cores += c.cores;
+    }
+    group.oversubscribed = neighbours > cards[me].cores;
+    return {};
+}
+
+// What every rank does before it greets the others.
+template <class Device>
+class fabric_meeting {
+public:
+    using options_type = typename Device::options_type;
+
+    explicit fabric_meeting(const options_type& o) : options(o), device(std::make_unique<Device>()) {}
+
+    // Collective: opens the device, and tells all. Ranks disagree on the result only if they could not talk to each other.
+    template <WireUp W>
+    status run(join_room<W>& room) {
+        mine_.window = options.window;
+        mine_.eager_bytes = options.eager_bytes;
+        mine_.cores = std::max(1u, std::thread::hardware_concurrency());
+        mine_.machine = machine_mark();
+        mine_.processes = process_space();
+        mine_.process = static_cast<std::uint64_t>(::getpid());
+        mine_.job = std::random_device{}();
+        cards_.resize(room.size());
+        if (const status bad = describe_fabric(mine_, *device, options, room.size())) return bad;
+        if (const status bad = room.exchange(std::as_bytes(std::span(&mine_, 1)),
+                                             std::as_writable_bytes(std::span(cards_)), room.left_ns()))
+            return bad;
+        if (const status bad = agree_on_fabric(cards_, room.rank(), options, group)) return bad;
+        return device->connect(room, cards_, group.rank, room.last_ns());
+    }
+    // Calls f(rank, process number) for each process that this one can watch.
+    template <class F>
+    void for_each_neighbour(const F& f) const {
+        for (rank_t r = 0; r != group.size; ++r) {
+            const fabric_card& c = cards_[r];
+            if (mine_.machine != 0 && c.machine == mine_.machine && mine_.processes != 0 &&
+                c.processes == mine_.processes && c.process != mine_.process)
+                f(r, c.process);
+        }
+    }
+
+    options_type options;
+    std::unique_ptr<Device> device;
+    fabric_group group;
+
+private:
+    fabric_card mine_;
+    std::vector<fabric_card> cards_;
+};
+
+template <class Device, WireUp W>
+std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Device::options_type& options,
+                                                     status& outcome) {
+    std::unique_ptr<fabric_endpoint<Device>> end;
+    join_room room(wire, options.timeout_ns);
+    const auto join = [&]() -> status {
+        fabric_meeting<Device> met(options);
+        if (const status bad = met.run(room)) return bad;
+        end = std::make_unique<fabric_endpoint<Device>>(std::move(met.device), met.options, met.group);
+        met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
+        if (const status bad = end->prepare()) return bad;
+        // All have memory to be greeted in.
+        if (const status bad = room.exchange({}, {}, room.left_ns())) return bad;
+        return room.meet([&](std::uint64_t until_ns) { return end->meet(until_ns); });
+    };
+    outcome = room.run([&] { return attempted(join); });
+    if (outcome)
+        end.reset();
+    else
+        end->begin();
+    return end;
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+// The frames of one peer in the order in which they were sent, whatever order the provider delivers them in. With one that
+// keeps order nothing is ever kept here.
+//
+//   switch (order.came(frame.sequence, buffer)) ...    next: it is its turn; later: it is kept; never: it came before
+//   while (order.next(buffer)) ...                     those whose turn has come since
+#ifndef BOUGH_TRANSPORT_RDMA_ORDER_HPP
+#define BOUGH_TRANSPORT_RDMA_ORDER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+class fabric_order {
+public:
+    enum class turn : std::uint8_t { next, later, never };
+
+    turn came(std::uint32_t sequence, std::uint32_t buffer) {
+        const std::uint32_t ahead = sequence - expected_;
+        if (ahead == 0) return ++expected_, turn::next;
+        if (ahead >= std::uint32_t{1} << 31) return turn::never;
+        for (const auto& k : kept_)
+            if (k.first == sequence) return turn::never;
+        kept_.emplace_back(sequence, buffer);
+        return turn::later;
+    }
+    bool next(std::uint32_t& buffer) noexcept {
+        for (auto& k : kept_) {
+            if (k.first != expected_) continue;
+            buffer = k.second;
+            k = kept_.back();
+            kept_.pop_back();
+            ++expected_;
+            return true;
+        }
+        return false;
+    }
+    std::size_t kept() const noexcept { return kept_.size(); }
+
+private:
+    std::uint32_t expected_ = 0;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> kept_; // sequence, buffer
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// Memory that a rank exposes beside its region (W11 of a RemoteWriteTransport), over a device (op.hpp): each piece is registered
+// for the time, and the device refuses what comes by a key that is no more.
+#ifndef BOUGH_TRANSPORT_RDMA_REGION_EXPOSURES_HPP
+#define BOUGH_TRANSPORT_RDMA_REGION_EXPOSURES_HPP
+
+#include <bough/concepts/remote_write_transport.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+// Where a device writes: an address, as the device counts, in what is registered under the key.
+struct fabric_target {
+    std::uint64_t address = 0, key = 0;
+};
+
+template <class Device>
+class fabric_exposures {
+public:
+    // No key: it may not be registered, now or ever.
+    exposure expose(Device& device, std::span<std::byte> memory) {
+        exposed_.reserve(exposed_.size() + 1);
+        typename Device::memory registered;
+        if (!device.register_memory(memory, Device::is_written, registered)) return {};
+        const exposure at{device.remote_address(memory.data()), Device::remote_key(registered) + 1};
+        if (!at) return {};
+        exposed_.emplace_back(at, std::move(registered));
+        return at;
+    }
+    void conceal(const exposure& e) noexcept {
+        std::erase_if(exposed_, [&](const auto& x) { return x.first == e; });
+    }
+    // Devices have a key 0.
+    static constexpr fabric_target place_of(const exposure& e) noexcept { return {e.place, e.key - 1}; }
+    // Leaves all to another process.
+    void abandon() noexcept {
+        for (auto& x : exposed_) (void)x.second.release();
+    }
+
+private:
+    std::vector<std::pair<exposure, typename Device::memory>> exposed_;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// The heap of a rank's segment: memory whose messages its peers read where it lies. First fit; few and large pieces.
+//
+// Pieces lie on cache lines. One of a page and more has whole pages to itself, so that they can be treated by pages without
+// a neighbour taking notice.
+#ifndef BOUGH_TRANSPORT_SEGMENT_HEAP_HPP
+#define BOUGH_TRANSPORT_SEGMENT_HEAP_HPP
+
+#include <bough/core/contract.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace bough::detail {
+
+class shared_heap {
+public:
+    static constexpr std::size_t alignment = 64;
+
+    shared_heap() = default;
+    // `page`: a multiple of `alignment`; offsets count in such pages.
+    explicit shared_heap(std::span<std::byte> memory, std::size_t page = alignment) : memory_(memory), page_(page) {
+        if (!memory.empty()) free_.push_back({0, memory.size()});
+    }
+
+    // Empty: there is no piece as large.
+    std::span<std::byte> allocate(std::size_t bytes) {
+        if (bytes == 0 || bytes > memory_.size()) return {};
+        for (std::size_t i = 0; i != free_.size(); ++i) {
+            const range whole = free_[i];
+            const std::size_t from = up(whole.from, unit_of(bytes)), end = end_of(from, bytes);
+            if (from >= whole.end || end > whole.end) continue;
+            free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (end != whole.end) free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {end, whole.end});
+            if (from != whole.from) free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {whole.from, from});
+            return memory_.subspan(from, bytes);
+        }
+        return {};
+    }
+    // Pre: allocated here, whole, and not yet given back.
+    void deallocate(std::span<std::byte> piece) {
+        deallocate(piece, [](std::size_t from, std::size_t end, const auto& give) { give(from, end); });
+    }
+    // The same, but `parts(from, end, give)` calls give(from, end) for the parts that are free now; free() gives the others.
+    template <class F>
+    void deallocate(std::span<std::byte> piece, const F& parts) {
+        BOUGH_EXPECTS(contains(piece), "piece: was not allocated by this transport");
+        const std::size_t from = offset_of(piece.data());
+        parts(from, end_of(from, piece.size()), [this](std::size_t a, std::size_t b) { free(a, b); });
+    }
+    // Gives [from, end) back; the heap has no more than there is.
+    void free(std::size_t from, std::size_t end) {
+        end = std::min(end, memory_.size());
+        std::size_t i = 0;
+        while (i != free_.size() && free_[i].from < from) ++i;
+        free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {from, end});
+        for (std::size_t k = i + 1; k-- != 0 && k + 1 >= i;) // with its neighbours on either side
+            if (k + 1 < free_.size() && free_[k].end == free_[k + 1].from) {
+                free_[k].end = free_[k + 1].end;
+                free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(k) + 1);
+            }
+    }
+
+    bool contains(std::span<const std::byte> bytes) const noexcept {
+        const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data());
+        const auto from = reinterpret_cast<std::uintptr_t>(bytes.data());
+        return from >= begin && from - begin <= memory_.size() && bytes.size() <= memory_.size() - (from - begin);
+    }
+    std::size_t offset_of(const std::byte* at) const noexcept { return static_cast<std::size_t>(at - memory_.data()); }
+
+private:
+    struct range {
+        std::size_t from, end;
+    };
+    static constexpr std::size_t up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
+    std::size_t unit_of(std::size_t bytes) const noexcept { return bytes >= page_ ? page_ : alignment; }
+    // Of a piece; the last one may end with the memory.
+    std::size_t end_of(std::size_t from, std::size_t bytes) const noexcept {
+        const std::size_t rounded = from + up(bytes, unit_of(bytes));
+        return from + bytes <= memory_.size() ? std::min(rounded, memory_.size()) : rounded;
+    }
+
+    std::span<std::byte> memory_;
+    std::size_t page_ = alignment;
+    std::vector<range> free_; // in order
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSL-1.0
+// How the ranks of a node find each other.
+//
+//   1  every rank makes its segment and a listening socket with a random name that no file has, and tells both names and
+//      a secret by the wire-up;
+//   2  connects to all lower ranks, is connected to by all higher ones; each shows the other's secret and passes its
+//      segment. Connections from another user, or without the secret, are closed at once;
+//   3  tries to read a word of each peer's memory, as long messages will be read;
+//   4  tells whose memory it can read.
+//
+// A rank that fails tells the others, wherever it is (bough/transport/join_room.hpp).
+#ifndef BOUGH_TRANSPORT_SEGMENT_JOIN_HPP
+#define BOUGH_TRANSPORT_SEGMENT_JOIN_HPP
+
+#include <bough/concepts/wire_up.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/os/clock.hpp>
+#include <bough/os/fd.hpp>
+#include <bough/os/fd_passing.hpp>
+#include <bough/transport/join_room.hpp>
+#include <bough/transport/segment/layout.hpp>
+#include <bough/transport/segment/segment.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <poll.h>
+#include <sched.h>
+#include <span>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <type_traits>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+using secret = std::array<std::byte, 32>;
+
+// What a rank knows of another one after the join.
+struct joined_peer {
+    unique_fd socket;
+    shared_segment segment;
+    segment_layout layout;
+    pid_t pid = 0;         // 0: not visible from here
+    bool reads_it = false; // this rank can read its private memory,
+    bool reads_me = false; // and it mine
+};
+
+class shared_join {
+public:
+    shared_join(rank_t rank, const segment_layout& layout, std::uint32_t cores, bool direct)
+        : layout_(layout), rank_(rank), cores_(cores), direct_(direct), probe_(std::make_unique<secret>()) {}
+
+    shared_segment mine;
+    unique_fd file;                 // of it
+    std::vector<joined_peer> peers; // by rank; that of this one is empty
+    const char* too_much = nullptr; // what no_resources says when there is no memory for it: which option asks for less
+    std::uint32_t cores() const noexcept { return cores_; }
+
+    // Collective, if it is ok on all ranks; else the room is to be left with what it says.
+    template <WireUp W>
+    status run(join_room<W>& room) {
+        const rank_t p = layout_.ranks;
+        if (p > most_ranks) return {.code = errc::unsupported};
+        card my_card;
+        if (const status bad = prepare(my_card)) return bad;
+        cards_.resize(p);
+        if (const status bad = room.exchange(std::as_bytes(std::span(&my_card, 1)),
+                                             std::as_writable_bytes(std::span(cards_)), room.left_ns()))
+            return bad;
+        if (const status bad = compare()) return bad;
+        peers.resize(p);
+        probes_.resize(p, 0);
+        if (const status bad = room.meet([this](std::uint64_t until_ns) { return meet(until_ns); })) return bad;
+        listener_.reset();
+        probe();
+        const std::size_t bitmap = (p + 7) / 8;
+        std::vector<std::byte> said(bitmap), all(bitmap * p);
+        for (rank_t r = 0; r != p; ++r)
+            if (peers[r].reads_it) said[r / 8] |= std::byte{1} << static_cast<int>(r % 8);
+        if (const status bad = room.exchange(said, all, room.left_ns())) return bad;
+        for (rank_t r = 0; r != p; ++r)
+            peers[r].reads_me =
+                (all[r * bitmap + rank_ / 8] >> static_cast<int>(rank_ % 8) & std::byte{1}) != std::byte{0};
+        return {};
+    }
+
+private:
+    static constexpr std::uint32_t version = 0x626f'7502;
+    static constexpr rank_t most_ranks = 8 * most_wire_up_bytes;
+
+    struct card { // by the wire-up
+        std::uint32_t version = shared_join::version;
+        std::uint32_t slots = 0, area_bytes = 0, cores = 0;
+        std::uint64_t heap_bytes = 0;
+        std::array<char, 32> name{};
+        secret key{};
+        std::array<std::uint64_t, 16> affinity{}; // cores that this rank may run on
+    };
+    static_assert(std::is_trivially_copyable_v<card> && sizeof(card) <= most_wire_up_bytes);
+    struct hello { // by the socket
+        std::uint32_t version = shared_join::version;
+        rank_t from = no_rank;
+        secret key{};            // the receiver's
+        std::uint64_t probe = 0; // address of a copy of the sender's key
+    };
+    struct stranger { // has connected, and not yet said who it is
+        unique_fd socket;
+        pid_t pid = 0;
+    };
+
+    static bool draw(void* into, std::size_t bytes) noexcept {
+        return ::getrandom(into, bytes, 0) == static_cast<ssize_t>(bytes);
+    }
+    // In a time that does not tell where they differ.
+    static bool same(const secret& a, const secret& b) noexcept {
+        std::byte differ{0};
+        for (std::size_t i = 0; i != a.size(); ++i) differ |= a[i] ^ b[i];
+        return differ == std::byte{0};
+    }
+
+    status prepare(card& c) {
+        c.slots = layout_.slots;
+        c.area_bytes = layout_.area_bytes;
+        c.heap_bytes = layout_.heap_bytes;
+        c.cores = cores_;
+        cpu_set_t may_run;
+        CPU_ZERO(&may_run);
+        ::sched_getaffinity(0, sizeof may_run, &may_run);
+        static_assert(sizeof may_run == sizeof c.affinity);
+        std::memcpy(c.affinity.data(), &may_run, sizeof may_run);
+        std::array<std::uint8_t, 16> random{};
+        if (!draw(random.data(), random.size()) || !draw(c.key.data(), c.key.size()))
+            return {.code = errc::no_resources};
+        for (std::size_t i = 0; i != random.size(); ++i) {
+            c.name[2 * i] = "0123456789abcdef"[random[i] >> 4];
+            c.name[2 * i + 1] = "0123456789abcdef"[random[i] & 15];
+        }
+        *probe_ = c.key;
+        listener_ = unique_fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        sockaddr_un address{};
+        const socklen_t length = address_of(c, address);
+        if (!listener_ || ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+            ::listen(listener_.get(), static_cast<int>(layout_.ranks) + 64) != 0)
+            return {.code = errc::no_resources};
+        return shared_segment::make(layout_.bytes(), layout_.backed_bytes(), too_much, mine, file);
+    }
+    static socklen_t address_of(const card& c, sockaddr_un& address) noexcept {
+        constexpr char prefix[] = "\0bough-";
+        address.sun_family = AF_UNIX; // a name that begins with 0 is no file's
+        std::memcpy(address.sun_path, prefix, sizeof prefix - 1);
+        std::memcpy(address.sun_path + sizeof prefix - 1, c.name.data(), c.name.size());
+        return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + sizeof prefix - 1 + c.name.size());
+    }
+
+    status compare() {
+        std::array<std::uint64_t, 16> any{};
+        for (rank_t r = 0; r != layout_.ranks; ++r) {
+            const card& c = cards_[r];
+            if (c.version != version) return {.code = errc::protocol_error, .peer = r};
+            if (c.slots != layout_.slots || c.area_bytes != layout_.area_bytes || c.cores != cards_[rank_].cores) {
+                status s = invalid_argument("options: slots, eager_bytes and cores must be equal on all ranks");
+                s.peer = r;
+                return s;
+            }
+            for (std::size_t i = 0; i != any.size(); ++i) any[i] |= c.affinity[i];
+        }
+        // Ranks that are bound to a core each have many cores together.
+        if (cores_ == 0)
+            for (const std::uint64_t word : any) cores_ += static_cast<std::uint32_t>(std::popcount(word));
+        return {};
+    }
+
+    // Who is at the other end, if it is a process of this user.
+    static bool is_own_user(int socket, pid_t& pid) noexcept {
+        ucred who{};
+        socklen_t length = sizeof who;
+        if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.uid != ::geteuid()) return false;
+        pid = who.pid;
+        return true;
+    }
+    bool greet(int socket, rank_t peer) noexcept {
+        const hello h{.from = rank_, .key = cards_[peer].key, .probe = reinterpret_cast<std::uintptr_t>(probe_.get())};
+        return send_with_fd(socket, std::as_bytes(std::span(&h, 1)), file.get());
+    }
+
+    // Some of the meeting; would_block: more is to be done.
+    status meet(std::uint64_t until_ns) {
+        for (; next_ != rank_; ++next_)
+            if (const status bad = connect(next_, until_ns)) return bad;
+        while (known_ != layout_.ranks - 1) {
+            waiting_.assign(1, {listener_.get(), POLLIN, 0});
+            for (const joined_peer& p : peers)
+                waiting_.push_back({p.segment.data() == nullptr ? p.socket.get() : -1, POLLIN, 0});
+            for (const stranger& s : strangers_) waiting_.push_back({s.socket.get(), POLLIN, 0});
+            if (steady_now_ns() >= until_ns) return {.code = errc::would_block, .peer = missing()};
+            ::poll(waiting_.data(), waiting_.size(), milliseconds_until(until_ns));
+            for (std::size_t i = strangers_.size(); i-- != 0;) {
+                if (waiting_[1 + peers.size() + i].revents == 0) continue;
+                if (const status bad = hear(strangers_[i])) return bad;
+                strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+            }
+            for (rank_t r = 0; r != layout_.ranks; ++r) {
+                if (waiting_[1 + r].revents == 0) continue;
+                hello h;
+                unique_fd theirs;
+                const ssize_t came =
+                    receive_with_fd(peers[r].socket.get(), std::as_writable_bytes(std::span(&h, 1)), theirs);
+                if (came < 0 && errno == EAGAIN) continue;
+                if (came < 0 && is_shortage(errno)) return {.code = errc::no_resources};
+                if (came <= 0) return {.code = errc::peer_dead, .peer = r};
+                if (came != sizeof h || h.from != r || !is_hello(h)) return {.code = errc::protocol_error, .peer = r};
+                if (const status bad = adopt(r, h, theirs)) return bad;
+                ++known_;
+            }
+            if (waiting_[0].revents != 0)
+                if (const status bad = accept_all()) return bad;
+        }
+        return {};
+    }
+    rank_t missing() const noexcept {
+        for (rank_t r = 0; r != layout_.ranks; ++r)
+            if (r != rank_ && peers[r].segment.data() == nullptr) return r;
+        return no_rank;
+    }
+    static bool is_shortage(int error) noexcept {
+        return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    }
+    status connect(rank_t r, std::uint64_t until_ns) {
+        sockaddr_un address{};
+        const socklen_t length = address_of(cards_[r], address);
+        joined_peer& peer = peers[r];
+        for (;;) {
+            peer.socket = unique_fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+            if (!peer.socket) return {.code = errc::no_resources};
+            if (::connect(peer.socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) break;
+            // Refused: it is gone, or lives on another node.
+            if (errno != EAGAIN && errno != EINTR) return {.code = errc::peer_dead, .peer = r};
+            peer.socket.reset();
+            if (steady_now_ns() >= until_ns) return {.code = errc::would_block, .peer = r};
+            ::poll(nullptr, 0, 1); // too many connect to it at once
+        }
+        if (!is_own_user(peer.socket.get(), peer.pid)) return {.code = errc::protocol_error, .peer = r};
+        return greet(peer.socket.get(), r) ? status{} : status{.code = errc::peer_dead, .peer = r};
+    }
+    status accept_all() {
+        const std::size_t most = layout_.ranks + 64;
+        for (;;) {
+            stranger s{unique_fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK))};
+            if (!s.socket && is_shortage(errno)) return {.code = errc::no_resources};
+            if (!s.socket) return {};
+            if (!is_own_user(s.socket.get(), s.pid)) continue;
+            if (strangers_.size() == most) strangers_.erase(strangers_.begin()); // silent for longest
+            strangers_.push_back(std::move(s));
+        }
+    }
+    bool is_hello(const hello& h) const noexcept { return h.version == version && same(h.key, *probe_); }
+    // It is one of the peers now, or was no rank. An error is this rank's own.
+    status hear(stranger& s) {
+        hello h;
+        unique_fd theirs;
+        const ssize_t came = receive_with_fd(s.socket.get(), std::as_writable_bytes(std::span(&h, 1)), theirs);
+        if (came < 0 && is_shortage(errno)) return {.code = errc::no_resources};
+        if (came != sizeof h || !is_hello(h) || h.from <= rank_ || h.from >= layout_.ranks || peers[h.from].socket)
+            return {};
+        if (const status bad = adopt(h.from, h, theirs)) return bad;
+        if (!greet(s.socket.get(), h.from)) return {.code = errc::peer_dead, .peer = h.from};
+        peers[h.from].socket = std::move(s.socket);
+        peers[h.from].pid = s.pid;
+        ++known_;
+        return {};
+    }
+    // protocol_error, of that rank: its segment is not what it should be.
+    status adopt(rank_t r, const hello& h, const unique_fd& theirs) {
+        peers[r].layout = layout_;
+        peers[r].layout.heap_bytes = cards_[r].heap_bytes;
+        probes_[r] = h.probe;
+        status bad = shared_segment::open(theirs.get(), peers[r].layout.bytes(), peers[r].segment);
+        if (bad.code == errc::protocol_error) bad.peer = r;
+        return bad;
+    }
+
+    void probe() {
+        for (rank_t r = 0; r != layout_.ranks; ++r) {
+            if (r == rank_ || !direct_ || peers[r].pid <= 0) continue;
+            secret word{};
+            const iovec into{word.data(), word.size()};
+            const iovec from{reinterpret_cast<void*>(static_cast<std::uintptr_t>(probes_[r])), word.size()};
+            const ssize_t came = ::process_vm_readv(peers[r].pid, &into, 1, &from, 1, 0);
+            peers[r].reads_it = came == static_cast<ssize_t>(word.size()) && same(word, cards_[r].key);
+        }
+    }
+
+    segment_layout layout_;
+    rank_t rank_;
+    std::uint32_t cores_;
+    bool direct_;
+    std::unique_ptr<secret> probe_; // where others find this rank's key
+    unique_fd listener_;
+    std::vector<card> cards_;
+    std::vector<std::uint64_t> probes_;
+    // Of the meeting.
+    rank_t next_ = 0, known_ = 0; // to connect to; peers that have greeted
+    std::vector<stranger> strangers_;
+    std::vector<pollfd> waiting_;
+};
+
+} // namespace bough::detail
+
+#endif

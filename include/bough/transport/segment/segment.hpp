@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+// A segment of memory that other processes can map: an anonymous file (memfd), sealed, so that nobody can make it shorter. Its
+// pages are there from the start, or, behind a first part, when they are reserved or touched. It has no name, and is gone when
+// the last process that maps it is.
+//
+// That memory is short is an error where more is wanted than the machine has, or where the system keeps strict account
+// (vm.overcommit_memory = 2). Otherwise it promises what it has not, and then kills a process; so it does at the memory limit of
+// a container (cgroup).
+#ifndef BOUGH_TRANSPORT_SEGMENT_SEGMENT_HPP
+#define BOUGH_TRANSPORT_SEGMENT_SEGMENT_HPP
+
+#include <bough/core/status.hpp>
+#include <bough/os/fd.hpp>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <span>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace bough::detail {
+
+class shared_segment {
+public:
+    shared_segment() = default;
+    shared_segment(shared_segment&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    shared_segment& operator=(shared_segment&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~shared_segment() {
+        if (data_ != nullptr) ::munmap(data_, bytes_);
+    }
+    std::byte* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return bytes_; }
+
+    // A new one, zeroed, and the descriptor to be passed on. There is memory for its first `backed` bytes; more has to be
+    // reserved (before Linux 5.14 there is all). unsupported: no memfd; no_resources: no descriptor, or, and then `argument`
+    // is `too_much`, the system refuses the memory.
+    static status make(std::uint64_t bytes, std::uint64_t backed, const char* too_much, shared_segment& made,
+                       unique_fd& fd) noexcept {
+        unique_fd file(::memfd_create("bough", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        if (!file) return {.code = errno == ENOSYS ? errc::unsupported : errc::no_resources};
+        const status refused{.code = errc::no_resources, .argument = too_much};
+        // A file above the limit would bring a signal; one above all memory, the kernel's killer instead of an error.
+        rlimit limit{};
+        const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+        if ((::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) ||
+            (pages > 0 && page > 0 && bytes / static_cast<std::uint64_t>(page) >= static_cast<std::uint64_t>(pages)))
+            return refused;
+        if (again([&] { return ::ftruncate(file.get(), static_cast<off_t>(bytes)); }) != 0 ||
+            !fill(file.get(), backed) ||
+            ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+            map(file.get(), bytes, backed == bytes ? MAP_POPULATE : 0, made))
+            return refused;
+        if (backed != bytes && made.populate(0, 1) == EINVAL && !fill(file.get(), bytes)) return refused;
+        fd = std::move(file);
+        return {};
+    }
+
+    // Memory for [offset, offset + length), wherever it is not there yet. False: the system refuses it, and kills who touches
+    // that place; or there is no such place.
+    bool reserve(std::uint64_t offset, std::uint64_t length) noexcept {
+        if (offset > bytes_ || length > bytes_ - offset) return false;
+        const int failed =
+            length == 0 ? 0 : populate(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
+        return failed == 0 || failed == EINVAL; // an old system: all is there
+    }
+
+    // Another rank's. protocol_error: not such a file, not sealed, or not of this length.
+    static status open(int fd, std::uint64_t bytes, shared_segment& made) noexcept {
+        constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+        const int has = ::fcntl(fd, F_GET_SEALS);
+        struct stat file {};
+        if (has < 0 || (has & seals) != seals || ::fstat(fd, &file) != 0 ||
+            static_cast<std::uint64_t>(file.st_size) != bytes)
+            return {.code = errc::protocol_error};
+        return map(fd, bytes, 0, made);
+    }
+
+    // Takes whole pages of the segment, from `offset` on, out of it: from now on they are this process's own, with the same
+    // contents, while others that map the segment keep what is there now. False: not so; memory is short, or the system's
+    // pages are not these.
+    bool detach(std::size_t offset, std::size_t length) noexcept {
+        if (!is_paged(offset, length)) return false;
+        void* fresh = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (fresh == MAP_FAILED) return false;
+        std::memcpy(fresh, data_ + offset, length);
+        if (::mremap(fresh, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, data_ + offset) != MAP_FAILED) return true;
+        ::munmap(fresh, length);
+        return false;
+    }
+    // Puts such pages back: they have what the others see again. `fd`: the segment's. False: memory is short.
+    bool attach(int fd, std::size_t offset, std::size_t length) noexcept {
+        return is_paged(offset, length) && ::mmap(data_ + offset, length, PROT_READ | PROT_WRITE,
+                                                  MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset)) != MAP_FAILED;
+    }
+
+private:
+    template <class F>
+    static int again(F&& call) noexcept {
+        int result = 0;
+        do result = call();
+        while (result != 0 && errno == EINTR);
+        return result;
+    }
+    static bool fill(int fd, std::uint64_t bytes) noexcept {
+        return bytes == 0 || again([&] { return ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)); }) == 0;
+    }
+    // 0, or what is wrong; EINVAL: the system cannot do that.
+    int populate(std::size_t offset, std::size_t length) noexcept {
+#if defined(MADV_POPULATE_WRITE)
+        const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        const std::size_t from = offset / page * page;
+        return again([&] { return ::madvise(data_ + from, offset + length - from, MADV_POPULATE_WRITE); }) == 0 ? 0
+                                                                                                                : errno;
+#else
+        (void)offset, (void)length;
+        return EINVAL;
+#endif
+    }
+    bool is_paged(std::size_t offset, std::size_t length) const noexcept {
+        const long page = ::sysconf(_SC_PAGESIZE);
+        return page > 0 && offset % static_cast<std::size_t>(page) == 0 &&
+               length % static_cast<std::size_t>(page) == 0 && offset <= bytes_ && length <= bytes_ - offset;
+    }
+    static status map(int fd, std::uint64_t bytes, int flags, shared_segment& made) noexcept {
+        void* at = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0);
+        if (at == MAP_FAILED) return {.code = errc::no_resources};
+        made.data_ = static_cast<std::byte*>(at);
+        made.bytes_ = static_cast<std::size_t>(bytes);
+        return {};
+    }
+
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+// serialised: a transport whose session may be used by several threads: each call of the session locks it.
+//
+//   bough::communicator comm{bough::serialised{std::move(transport)}};
+//   bough::progress_thread helper;                       // bough/progress/thread.hpp
+//   helper.look_after(comm);                             // its operations go on by themselves
+// A communicator and its operations are used by one thread at a time still; the helper, and other communicators over the same
+// transport, may be at work in other threads. Whichever thread polls, combines: so an op runs in any of them, but in one at a
+// time, under the session's lock: it must not wait for another thread that uses the session. Costs a lock, not contended as
+// a rule, in every start and every poll. While a thread waits it naps outside of the lock, so it does not use the inner
+// transport's way of waiting.
+#ifndef BOUGH_TRANSPORT_SERIALISED_HPP
+#define BOUGH_TRANSPORT_SERIALISED_HPP
+
+#include <bough/concepts/forwarding_transport.hpp>
+#include <bough/concepts/transport.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+
+namespace bough {
+
+// Wakes a progress_thread (bough/progress/thread.hpp).
+class progress_bell {
+public:
+    virtual ~progress_bell() = default;
+    void ring() {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (rung_) return;
+            rung_ = true;
+            if (sleeps_elsewhere_) wake_elsewhere();
+        }
+        wake_.notify_one();
+    }
+    void clear() {
+        const std::scoped_lock lock(mutex_);
+        rung_ = false;
+    }
+    // While it sleeps elsewhere than in wait(), it is woken there. False: it has rung since clear().
+    bool begin_sleep_elsewhere() {
+        const std::scoped_lock lock(mutex_);
+        return sleeps_elsewhere_ = !rung_;
+    }
+    void end_sleep_elsewhere() {
+        const std::scoped_lock lock(mutex_);
+        if (std::exchange(sleeps_elsewhere_, false) && rung_) woken_elsewhere();
+    }
+    void wait() { // until it has rung since clear()
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return rung_; });
+    }
+
+private:
+    virtual void wake_elsewhere() noexcept {}
+    virtual void woken_elsewhere() noexcept {} // after each wake_elsewhere()
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool rung_ = false, sleeps_elsewhere_ = false;
+};
+
+template <Transport T>
+class serialised : public forwarding_transport<T> {
+public:
+    using session_mutex = std::recursive_mutex; // bough/session/mutex.hpp
+
+    using forwarding_transport<T>::forwarding_transport;
+
+    // Called without the lock.
+    void wait(std::uint32_t idle, std::uint64_t) const {
+        std::this_thread::yield(); // a short nap alone may not give the processor away
+        if (idle >= 200) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        wake_sleeper();
+        return this->inner_.post_send(to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) {
+        const std::size_t found = this->inner_.poll(events);
+        if (found != 0) wake_sleeper();
+        return found;
+    }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        wake_sleeper();
+        return this->inner_.take(handle, into, id);
+    }
+    void release(std::uint64_t handle) {
+        wake_sleeper();
+        this->inner_.release(handle);
+    }
+    errc cancel(std::uint64_t id) {
+        wake_sleeper();
+        return this->inner_.cancel(id);
+    }
+    void flush() requires GatheringTransport<T> {
+        if (this->inner_.unsent()) wake_sleeper(); // what ends here makes no descriptor readable
+        this->inner_.flush();
+    }
+
+    // For a progress_thread. These four within with_lock of the session.
+    void set_bell(std::shared_ptr<progress_bell> bell) noexcept { bell_ = std::move(bell); }
+    const std::shared_ptr<progress_bell>& bell() const noexcept { return bell_; }
+    // An operation has been started, and has not ended at once.
+    void operation_started() {
+        if (bell_) bell_->ring();
+    }
+    // It sleeps until the inner transport's descriptor is readable, which does not tell of what other threads leave to be
+    // done: frames to be sent, events that are due. So whoever else uses the transport wakes it.
+    void set_asleep(bool asleep) noexcept { asleep_ = asleep; }
+    T& inner() noexcept { return this->inner_; } // lock the session, or have no operation in flight
+
+private:
+    void wake_sleeper() {
+        if (std::exchange(asleep_, false) && bell_) bell_->ring();
+    }
+
+    std::shared_ptr<progress_bell> bell_;
+    bool asleep_ = false;
+};
+
+template <class T>
+serialised(T) -> serialised<T>;
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// A rank's own segment with the heap in it: pieces whose messages its peers read where they lie.
+//
+// A message that is being read in place can be taken back all the same: its pages leave the segment. From then on they are
+// private memory here, with the same contents, while the reader keeps what is there now. They come back once their piece
+// has been given back and their reader has let go of the message. Until then nothing is allocated from them.
+#ifndef BOUGH_TRANSPORT_SHARED_MEMORY_PIECES_HPP
+#define BOUGH_TRANSPORT_SHARED_MEMORY_PIECES_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/stable_sort.hpp>
+#include <bough/os/fd.hpp>
+#include <bough/transport/segment/heap.hpp>
+#include <bough/transport/segment/layout.hpp>
+#include <bough/transport/segment/segment.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+// Who reads a message in place.
+struct shared_reader {
+    rank_t peer = no_rank;
+    std::uint32_t ticket = 0; // of the message, in the ring to it
+};
+
+class shared_pieces {
+public:
+    shared_pieces() = default;
+    // `file`: the segment's own; not needed without a heap.
+    shared_pieces(shared_segment&& segment, unique_fd&& file, const segment_layout& layout)
+        : segment_(std::move(segment)), heap_at_(static_cast<std::size_t>(layout.heap_at())) {
+        if (layout.heap_bytes == 0) return;
+        file_ = std::move(file);
+        heap_ = shared_heap({segment_.data() + heap_at_, static_cast<std::size_t>(layout.heap_bytes)}, page);
+    }
+
+    std::byte* data() const noexcept { return segment_.data(); }
+    std::size_t size() const noexcept { return segment_.size(); }
+
+    // Empty: there is no piece as large. `has_let_go(reader)`: will it never look at that message again?
+    template <class F>
+    std::span<std::byte> allocate(std::size_t bytes, const F& has_let_go) {
+        if (!out_.empty()) bring_back(has_let_go);
+        return heap_.allocate(bytes);
+    }
+    // Pre: allocated here, whole, and not yet given back.
+    void deallocate(std::span<std::byte> piece) {
+        const std::size_t first = entry_of(piece.data());
+        std::size_t last = first;
+        for (; last != out_.size() && out_[last].page < end_page(piece); ++last) out_[last].given_back = true;
+        heap_.deallocate(piece, [&](std::size_t from, std::size_t end, const auto& free) {
+            for (std::size_t i = first; i != last; ++i) {
+                if (out_[i].page * page > from) free(from, out_[i].page * page);
+                from = std::max(from, (out_[i].page + 1) * page);
+            }
+            if (from < end) free(from, end);
+        });
+    }
+
+    // Whether peers can see the bytes: they lie in the heap, and on no page that is out of the segment.
+    bool is_shared(std::span<const std::byte> bytes) const noexcept {
+        if (!heap_.contains(bytes)) return false;
+        if (out_.empty()) return true;
+        const std::size_t first = entry_of(bytes.data());
+        return first == out_.size() || out_[first].page >= end_page(bytes);
+    }
+    std::size_t offset_of(const std::byte* at) const noexcept { return heap_.offset_of(at); }
+
+    // Takes the pages of a message out of the segment. Pre: the bytes lie in the heap. False: memory is short.
+    bool take_out(std::span<const std::byte> bytes, const shared_reader& reader) {
+        const std::size_t first = heap_.offset_of(bytes.data()) / page, end = end_page(bytes);
+        out_.reserve(out_.size() + end - first);
+        if (!segment_.detach(heap_at_ + first * page, (end - first) * page)) return false;
+        for (std::size_t p = first; p != end; ++p) out_.push_back({p, reader, false});
+        bough::detail::stable_sort(out_.begin(), out_.end(), before);
+        return true;
+    }
+
+private:
+    static constexpr auto page = static_cast<std::size_t>(segment_layout::page);
+    struct page_out {
+        std::size_t page; // of the heap; there may be several entries of one, for several readers
+        shared_reader reader;
+        bool given_back; // its piece has been
+    };
+    static bool before(const page_out& a, const page_out& b) noexcept { return a.page < b.page; }
+
+    std::size_t end_page(std::span<const std::byte> bytes) const noexcept {
+        return (heap_.offset_of(bytes.data()) + bytes.size() + page - 1) / page;
+    }
+    // Number of the first entry from the page of `at` on.
+    std::size_t entry_of(const std::byte* at) const noexcept {
+        const page_out first{heap_.offset_of(at) / page, {}, false};
+        return static_cast<std::size_t>(std::lower_bound(out_.begin(), out_.end(), first, before) - out_.begin());
+    }
+
+    template <class F>
+    void bring_back(const F& has_let_go) {
+        std::vector<page_out> rest;
+        for (std::size_t i = 0, end = 0; i != out_.size(); i = end) {
+            bool all = true;
+            for (end = i; end != out_.size() && out_[end].page == out_[i].page; ++end)
+                all = all && out_[end].given_back && has_let_go(out_[end].reader);
+            const std::size_t from = out_[i].page * page;
+            if (all && segment_.attach(file_.get(), heap_at_ + from, page))
+                heap_.free(from, from + page);
+            else
+                rest.insert(rest.end(), out_.begin() + static_cast<std::ptrdiff_t>(i),
+                            out_.begin() + static_cast<std::ptrdiff_t>(end));
+        }
+        out_ = std::move(rest);
+    }
+
+    shared_segment segment_;
+    unique_fd file_;
+    std::size_t heap_at_ = 0;
+    shared_heap heap_;
+    std::vector<page_out> out_; // in order of page
+};
+
+} // namespace bough::detail
+
+#endif

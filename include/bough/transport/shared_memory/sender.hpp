@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSL-1.0
+// The sender's side of a ring between two processes. The ring lies in the receiver's segment; what the sender needs to
+// know to be safe lies here, in its own memory: whatever the other side writes, nothing is read or written elsewhere.
+//
+// A payload of up to 24 bytes rides in its slot; up to eager_bytes it is copied to the ring's area, which goes round; a
+// longer one stays where it is, and the slot says where: in the sender's segment, in its private memory for the receiver
+// to read through the kernel, or, if the kernel does not allow that, to be staged: copied out piece by piece on request.
+#ifndef BOUGH_TRANSPORT_SHARED_MEMORY_SENDER_HPP
+#define BOUGH_TRANSPORT_SHARED_MEMORY_SENDER_HPP
+
+#include <bough/transport/segment/layout.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace bough::detail {
+
+// Lengths above any that a payload in the area can have: where a long message lies.
+inline constexpr std::uint32_t in_segment = 0xffff'fffdu;   // payload: offset in the sender's segment, bytes
+inline constexpr std::uint32_t in_private = 0xffff'fffeu;   // payload: address in the sender's process, bytes
+inline constexpr std::uint32_t to_be_staged = 0xffff'ffffu; // payload: 0, bytes
+
+class shared_sender {
+public:
+    shared_sender() = default;
+    shared_sender(const ring_view& ring, std::uint32_t eager_bytes)
+        : ring_(ring), eager_bytes_(std::min(eager_bytes, ring.area_bytes / 2)), notes_(ring.mask + 1) {}
+
+    std::uint32_t eager_bytes() const noexcept { return eager_bytes_; }
+    // The next push takes a slot: neither is the ring full nor has the slot a message whose end has not been polled.
+    bool has_room() noexcept {
+        if (tail_ - consumed_seen_ > ring_.mask && !refresh()) return false;
+        return (open_ >> (tail_ & ring_.mask) & 1) == 0;
+    }
+
+    // A push that has been refused may be accepted.
+    bool has_new_room() noexcept {
+        if (area_was_full_) (void)refresh();
+        return has_room() && (!area_was_full_ || consumed_seen_ != full_at_);
+    }
+
+    // A payload that is copied. Pre: bytes.size() <= eager_bytes(). False: no room.
+    bool push(const envelope& tag, std::span<const std::byte> bytes) noexcept {
+        if (!has_room()) return area_was_full_ = false;
+        slot& s = ring_.slots[tail_ & ring_.mask];
+        if (bytes.size() <= short_bytes)
+            s.put(bytes);
+        else if (!put_in_area(s, bytes))
+            return false;
+        finish(s, tag, static_cast<std::uint32_t>(bytes.size()));
+        return true;
+    }
+    // A payload that stays where it is: `where` says which way, `place` the offset or the address.
+    bool push_long(const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id, std::uint32_t where,
+                   std::uint64_t place) noexcept {
+        if (!has_room()) return area_was_full_ = false;
+        const std::uint32_t index = tail_ & ring_.mask;
+        slot& s = ring_.slots[index];
+        const std::uint64_t said[2] = {place, bytes.size()};
+        std::memcpy(s.payload, said, sizeof said);
+        note& n = notes_[index];
+        n.id = id;
+        n.where = where;
+        n.data = bytes.data();
+        n.bytes = bytes.size();
+        n.staged = 0;
+        n.ticket = tail_ + 1;
+        state(index).store(lent::open, std::memory_order_relaxed);
+        open_ |= std::uint64_t{1} << index;
+        finish(s, tag, where);
+        return true;
+    }
+
+    // Before the receiver has heard of this ring, it does not look there.
+    void open() noexcept { ring_.head->opened.store(1, std::memory_order_release); }
+
+    bool has_open() const noexcept { return open_ != 0; }
+    // Something that acknowledged() or stage() would act upon: looked at before sleeping.
+    bool has_news() noexcept {
+        for (std::uint64_t open = open_; open != 0; open &= open - 1) {
+            const lent now = state_of(open);
+            if (deserted_ || (detached_ & open & (~open + 1)) != 0 || !is_under_way(open, now) ||
+                (now == lent::wanted && can_stage() && unstaged(open)))
+                return true;
+        }
+        return false;
+    }
+    // Long messages of which the receiver is done, that were taken back or that lost their receiver: their events.
+    std::size_t acknowledged(rank_t peer, std::span<event> events) noexcept {
+        std::size_t found = 0;
+        for (std::uint64_t open = open_; open != 0 && found != events.size(); open &= open - 1) {
+            const auto index = static_cast<std::uint32_t>(std::countr_zero(open));
+            const std::uint64_t bit = std::uint64_t{1} << index;
+            const lent now = deserted_ ? lent::deserted : (detached_ & bit) != 0 ? lent::taken_back : state_of(open);
+            if (is_under_way(open, now)) continue;
+            open_ &= ~bit;
+            detached_ &= ~bit;
+            event& e = events[found++];
+            e = {};
+            e.what = event::kind::complete;
+            e.code = now == lent::done         ? errc::ok
+                     : now == lent::taken_back ? errc::cancelled
+                     : now == lent::deserted   ? errc::peer_dead
+                                               : errc::protocol_error;
+            e.peer = peer;
+            e.id = notes_[index].id;
+        }
+        return found;
+    }
+
+    // Takes a message back, or waits for its reader through the usual event. False: no such message. A message in the
+    // segment that is being read where it lies cannot be: `detach(bytes, ticket)` may take its pages out of the segment.
+    // Whether it lies there is known here, whatever the receiver writes.
+    template <class F>
+    bool cancel(std::uint64_t id, F&& detach) {
+        for (std::uint64_t open = open_; open != 0; open &= open - 1) {
+            const auto index = static_cast<std::uint32_t>(std::countr_zero(open));
+            if (notes_[index].id != id) continue;
+            const note& n = notes_[index];
+            if (!take_back(index) && n.where == in_segment && state_of(open) == lent::claimed &&
+                detach(std::span(n.data, static_cast<std::size_t>(n.bytes)), n.ticket))
+                detached_ |= std::uint64_t{1} << index;
+            return true;
+        }
+        return false;
+    }
+    // All that are open: the sender goes away.
+    void cancel_all() noexcept {
+        for (std::uint64_t open = open_; open != 0; open &= open - 1)
+            take_back(static_cast<std::uint32_t>(std::countr_zero(open)));
+    }
+    // The receiver will not look at the message with this ticket again. Pre: it was pushed.
+    bool is_released(std::uint32_t ticket) noexcept {
+        refresh();
+        return consumed_seen_ - ticket < 1u << 31;
+    }
+    // There is no receiver any more.
+    void desert() noexcept { deserted_ = true; }
+
+    // Copies out pieces of messages that are wanted so. True: something has changed for the receiver.
+    bool stage() noexcept {
+        bool moved = false;
+        for (std::uint64_t open = open_; open != 0 && can_stage();) {
+            if (state_of(open) != lent::wanted || !unstaged(open)) {
+                open &= open - 1;
+                continue;
+            }
+            note& n = notes_[static_cast<std::uint32_t>(std::countr_zero(open))];
+            const auto bytes =
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(n.bytes - n.staged, ring_.piece_bytes));
+            std::memcpy(ring_.piece(pieces_), n.data + n.staged, bytes);
+            n.staged += bytes;
+            stage_line& line = ring_.head->stage[pieces_ & 1];
+            line.ticket = n.ticket;
+            line.bytes = bytes;
+            line.sequence.store(++pieces_, std::memory_order_release);
+            moved = true;
+        }
+        return moved;
+    }
+
+private:
+    struct note {
+        std::uint64_t area_end = 0; // how far the area was in use after this message
+        std::uint64_t id = 0;       // and of a long one:
+        const std::byte* data = nullptr;
+        std::uint64_t bytes = 0;
+        std::uint64_t staged = 0; // bytes that have been copied out
+        std::uint32_t where = 0;
+        std::uint32_t ticket = 0;
+    };
+
+    std::atomic<lent>& state(std::uint32_t index) noexcept { return ring_.head->states[index]; }
+    lent state_of(std::uint64_t open) noexcept {
+        return state(static_cast<std::uint32_t>(std::countr_zero(open))).load(std::memory_order_acquire);
+    }
+    // Neither over nor nonsense: a receiver reads in place only what lies in the segment, and wants only what is staged.
+    bool is_under_way(std::uint64_t open, lent now) const noexcept {
+        const std::uint32_t where = notes_[static_cast<std::uint32_t>(std::countr_zero(open))].where;
+        return now == lent::open || (now == lent::claimed && where == in_segment) ||
+               (now == lent::wanted && where == to_be_staged);
+    }
+    bool take_back(std::uint32_t index) noexcept {
+        for (const lent from : {lent::open, lent::wanted}) {
+            lent expected = from;
+            if (state(index).compare_exchange_strong(expected, lent::taken_back, std::memory_order_acq_rel))
+                return true;
+        }
+        return false;
+    }
+    void finish(slot& s, const envelope& tag, std::uint32_t length) noexcept {
+        s.length = length;
+        s.tag = tag;
+        notes_[tail_ & ring_.mask].area_end = used_;
+        s.sequence.store(++tail_, std::memory_order_release);
+    }
+    // The area goes round; a payload lies in one piece. Positions count on for ever.
+    bool put_in_area(slot& s, std::span<const std::byte> bytes) noexcept {
+        const std::uint64_t length = (bytes.size() + 63) / 64 * 64;
+        std::uint64_t begin = used_;
+        if (begin % ring_.area_bytes + length > ring_.area_bytes) begin += ring_.area_bytes - begin % ring_.area_bytes;
+        area_was_full_ =
+            begin + length - free_ > ring_.area_bytes && (!refresh() || begin + length - free_ > ring_.area_bytes);
+        full_at_ = consumed_seen_;
+        if (area_was_full_) return false;
+        const auto offset = static_cast<std::uint32_t>(begin % ring_.area_bytes);
+        std::memcpy(ring_.area + offset, bytes.data(), bytes.size());
+        std::memcpy(s.payload, &offset, sizeof offset);
+        used_ = begin + length;
+        return true;
+    }
+    // Learns what the receiver has released. False: nothing, or nonsense.
+    bool refresh() noexcept {
+        const std::uint32_t consumed = ring_.head->consumed.load(std::memory_order_acquire);
+        if (consumed == consumed_seen_ || tail_ - consumed > tail_ - consumed_seen_) return false;
+        consumed_seen_ = consumed;
+        free_ = notes_[(consumed - 1) & ring_.mask].area_end;
+        return true;
+    }
+    // There is no more than two pieces' room.
+    bool can_stage() const noexcept { return pieces_ - ring_.head->unstaged.load(std::memory_order_acquire) < 2; }
+    bool unstaged(std::uint64_t open) const noexcept {
+        const note& n = notes_[static_cast<std::uint32_t>(std::countr_zero(open))];
+        return n.staged != n.bytes;
+    }
+
+    ring_view ring_;
+    std::uint32_t eager_bytes_ = 0;
+    std::uint32_t tail_ = 0;
+    std::uint32_t consumed_seen_ = 0;
+    std::uint64_t open_ = 0;            // slots whose long message has not ended
+    std::uint64_t detached_ = 0;        // and of those, taken back although they are being read
+    std::uint64_t used_ = 0, free_ = 0; // of the area: filled up to, free again up to
+    std::vector<note> notes_;           // a slot
+    std::uint32_t pieces_ = 0;          // staged, of all messages
+    bool deserted_ = false;
+    bool area_was_full_ = false; // for the last payload that was to be copied there
+    std::uint32_t full_at_ = 0;  // what had been consumed then
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// Slots: what the rings of in_process and of shared_memory have in common.
+//
+// A slot is one cache line: sequence number, length, envelope and up to 24 bytes of payload arrive together. It is full
+// when its sequence equals the ticket of the message that is expected there. A longer payload lies elsewhere, and the slot
+// says where. The receiver says by one counter, on a line of its own, how many slots are free again; the sender looks at
+// it only when it thinks the ring is full. So a short message costs one cache line's way, and nothing else that both
+// sides touch.
+#ifndef BOUGH_TRANSPORT_SLOTS_HPP
+#define BOUGH_TRANSPORT_SLOTS_HPP
+
+#include <bough/concepts/transport.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace bough::detail {
+
+inline constexpr std::uint32_t short_bytes = 24; // payload that shares the line of its envelope
+inline constexpr std::uint32_t most_slots = 64;  // of a ring: as many as a word has bits
+
+struct alignas(64) slot {
+    std::atomic<std::uint32_t> sequence{0};
+    std::uint32_t length = 0;
+    envelope tag{};
+    std::byte payload[short_bytes];
+
+    // Pre: bytes.size() <= short_bytes.
+    void put(std::span<const std::byte> bytes) noexcept {
+        if (bytes.size() == 8)
+            std::memcpy(payload, bytes.data(), 8);
+        else if (!bytes.empty())
+            std::memcpy(payload, bytes.data(), bytes.size());
+    }
+};
+static_assert(sizeof(slot) == 64);
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+// Of a long message, which stays in its sender's memory until it has been read. Of claim and take-back exactly one wins.
+enum class lent : std::uint32_t {
+    unused = 0,
+    open = 1,       // the receiver may claim it, the sender may take it back
+    claimed = 2,    // the receiver reads it
+    done = 3,       // the bytes are the sender's again
+    taken_back = 4, // the receiver must not read it
+    deserted = 5,   // there is no receiver any more
+    wanted = 6,     // the receiver waits for it to be copied out piece by piece
+};
+
+// Releases in any order, counted in the order of the slots.
+class release_order {
+public:
+    // Returns how many slots are free again, from the first on.
+    std::uint32_t release(std::uint32_t index, std::uint32_t mask) noexcept {
+        if (index == (freed_ & mask) && released_ == 0) return ++freed_; // in order, as most are
+        released_ |= std::uint64_t{1} << index;
+        while ((released_ >> (freed_ & mask) & 1) != 0) {
+            released_ &= ~(std::uint64_t{1} << (freed_ & mask));
+            ++freed_;
+        }
+        return freed_;
+    }
+
+    std::uint32_t freed() const noexcept { return freed_; }
+
+private:
+    std::uint32_t freed_ = 0;
+    std::uint64_t released_ = 0; // slots released before older ones
+};
+
+// A hint to the core that this thread only waits.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+} // namespace bough::detail
+
+#endif

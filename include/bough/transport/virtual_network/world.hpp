@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: BSL-1.0
+// The world of the simulated transport: virtual time, messages under way, faults, and a checker of the transport's rules.
+//
+// One thread, no operating system. What happens is a function of the options' seed and of the calls that are made. The
+// *event number* counts what ranks do and see: accepted posts, takes, releases, cancellations, events handed out.
+#ifndef BOUGH_TRANSPORT_VIRTUAL_NETWORK_WORLD_HPP
+#define BOUGH_TRANSPORT_VIRTUAL_NETWORK_WORLD_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/transport/virtual_network/traffic.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::detail {
+
+class simulated_world {
+public:
+    simulated_world(rank_t ranks, const simulated_options& options) { reset(ranks, options); }
+
+    // Begins anew; memory is kept. Pre: no endpoint is connected.
+    void reset(rank_t ranks, const simulated_options& options) {
+        BOUGH_EXPECTS(ranks >= 1, "ranks: a group needs at least one rank");
+        BOUGH_EXPECTS(options.slots >= 1, "slots: an edge needs at least one");
+        options_ = options;
+        random_ = split_mix(options.seed);
+        now_ = events_ = order_ = violations_ = corrupted_ = ready_ = 0;
+        nudged_ = corrupt_next_ = false;
+        first_violation_ = nullptr;
+        agenda_.clear();
+        faults_.clear();
+        next_fault_ = 0;
+        free_.clear();
+        for (std::uint32_t i = 0; i != pool_.size(); ++i) pool_[i].where = place::free, free_.push_back(i);
+        ranks_.resize(ranks);
+        for (rank_state& r : ranks_) {
+            r.life = life::alive;
+            r.slow = 1;
+            r.ready.clear();
+            r.read = 0;
+            r.posts.clear();
+        }
+        edges_.assign(std::size_t{ranks} * ranks, edge{});
+    }
+
+    rank_t size() const noexcept { return static_cast<rank_t>(ranks_.size()); }
+    std::uint64_t now() const noexcept { return now_; }
+    std::uint64_t events() const noexcept { return events_; }
+    bool alive(rank_t r) const noexcept { return ranks_[r].life == life::alive; }
+    std::size_t pending(rank_t r) const noexcept { return ranks_[r].posts.size(); }
+    std::uint64_t corrupted() const noexcept { return corrupted_; }
+    std::uint64_t violations() const noexcept { return violations_; }
+    const char* first_violation() const noexcept { return first_violation_; }
+    // Messages to `r` that it has seen and neither released nor taken.
+    std::size_t unreleased(rank_t r) const noexcept {
+        std::size_t count = 0;
+        for (const message& m : pool_) count += m.where == place::seen && m.to == r;
+        return count;
+    }
+
+    // --- time ---
+
+    // Jumps to the next thing that is due; only a little, if somebody has not polled what has come. False: neither.
+    bool advance() {
+        recount();
+        if (ready_ == 0 && !nudged_) return skip();
+        nudged_ = false;
+        pass(now_ + 100);
+        return true;
+    }
+    // The same, whether or not anybody polls. False: nothing is due.
+    bool skip() {
+        if (agenda_.empty()) return false;
+        pass(std::max(now_, agenda_.front().time));
+        return true;
+    }
+    // Lets time pass, whatever is due.
+    void advance_to(std::uint64_t time) {
+        while (!agenda_.empty() && agenda_.front().time <= time) (void)skip();
+        now_ = std::max(now_, time);
+    }
+    // advance() stops at `time`, too.
+    void wake_at(std::uint64_t time) { schedule(time, due_wake, 0, 0, 0); }
+
+    // --- faults ---
+
+    void inject(const simulated_fault& fault) {
+        faults_.push_back(fault);
+        std::sort(faults_.begin() + static_cast<std::ptrdiff_t>(next_fault_), faults_.end(),
+                  [](const simulated_fault& a, const simulated_fault& b) { return a.at < b.at; });
+    }
+    void happen(const simulated_fault& fault) {
+        using kind = simulated_fault::kind;
+        switch (fault.what) {
+        case kind::crash: crash(fault.rank, true); break;
+        case kind::stop:
+            if (alive(fault.rank)) silence(fault.rank, life::stopped);
+            break;
+        case kind::slow: ranks_[fault.rank].slow = std::max<std::uint64_t>(fault.value, 1); break;
+        case kind::cut: cut(fault.rank, fault.peer, now_ + fault.value); break;
+        case kind::sever: sever(fault.rank, fault.peer); break;
+        case kind::corrupt: corrupt_next_ = true; break;
+        }
+    }
+    // No further faults; what is slow or refused at random is so no longer. Messages behind a cut still wait for its end.
+    void heal() {
+        next_fault_ = faults_.size();
+        corrupt_next_ = false;
+        options_.refuse = options_.spurious = options_.straggle = 0;
+        for (rank_state& r : ranks_) r.slow = 1;
+        for (edge& e : edges_) e.cut_until = 0;
+    }
+    // A rank goes away: all that it has sent arrives, but its memory can no longer be read.
+    void leave(rank_t r) {
+        if (r < size() && alive(r)) crash(r, false);
+    }
+
+    // --- what an endpoint does ---
+
+    posted post_send(rank_t from, rank_t to, envelope tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (to >= size() || to == from) return posted::failed;
+        edge& e = at(from, to);
+        if (!alive(from) || e.broken) return posted::failed;
+        if (e.used == options_.slots) {
+            e.wanted = true;
+            return posted::would_block;
+        }
+        if (options_.refuse != 0 && random_.chance(options_.refuse)) {
+            nudged_ = true;
+            return posted::would_block;
+        }
+        tick();
+        if (!alive(from) || e.broken) return posted::failed;
+        if (std::exchange(corrupt_next_, false)) corrupt(tag);
+        const std::uint32_t index = make();
+        message& m = pool_[index];
+        m.tag = tag;
+        m.from = from;
+        m.to = to;
+        m.bytes = bytes.size();
+        m.source = nullptr;
+        m.send_pending = m.revoked = m.claimed = false;
+        m.where = place::flying;
+        m.sequence = ++e.sent;
+        ++e.used;
+        if (bytes.size() > options_.eager_bytes) {
+            m.source = bytes.data();
+            m.digest = simulated_digest(bytes);
+            m.send_id = id;
+            m.send_pending = true;
+            begin(from, id);
+        } else {
+            m.copy.assign(bytes.begin(), bytes.end());
+        }
+        e.last_arrival = std::max(e.last_arrival, std::max(now_, e.cut_until) + latency() * ranks_[from].slow);
+        schedule(e.last_arrival, due_arrival, index, 0, 0);
+        return m.source == nullptr ? posted::complete : posted::pending;
+    }
+
+    std::size_t poll(rank_t r, std::span<event> events, bool in_place) {
+        rank_state& me = ranks_[r];
+        if (!alive(r) || me.read == me.ready.size()) return 0;
+        std::size_t count = std::min(events.size(), me.ready.size() - me.read);
+        if (random_.chance(options_.spurious)) count = static_cast<std::size_t>(random_.below(count + 1));
+        if (me.slow != 1 && random_.below(8) != 0) return 0;
+        for (std::size_t i = 0; i != count; ++i) {
+            tick();
+            if (!alive(r)) return 0;
+            event& e = events[i];
+            e = me.ready[me.read++];
+            --ready_;
+            if (e.what == event::kind::complete) {
+                finish(r, e.id);
+            } else if (e.what == event::kind::arrived) {
+                message& m = pool_[e.id & 0xffff'ffffu];
+                m.where = place::seen;
+                e.envelope = m.tag;
+                e.bytes = m.bytes;
+                e.data = !in_place || m.bytes == 0 ? nullptr : m.source != nullptr ? m.source : m.copy.data();
+            }
+        }
+        if (me.read == me.ready.size()) me.ready.clear(), me.read = 0;
+        return count;
+    }
+
+    bool claim(rank_t r, std::uint64_t handle) {
+        message* m = find(r, handle);
+        if (m == nullptr || !readable(*m)) return false;
+        m->claimed = true;
+        return true;
+    }
+    void release(rank_t r, std::uint64_t handle) {
+        if (!alive(r)) return;
+        message* m = find(r, handle);
+        if (m == nullptr) return;
+        tick();
+        if (m->where == place::seen) drop(*m);
+    }
+    posted take(rank_t r, std::uint64_t handle, std::span<std::byte> into, std::uint64_t id, bool in_place) {
+        if (!alive(r)) return posted::failed;
+        message* m = find(r, handle);
+        if (m == nullptr) return posted::failed;
+        tick();
+        if (m->where != place::seen || into.size() != m->bytes || !readable(*m)) return posted::failed;
+        if (in_place || m->bytes == 0 || !random_.chance(options_.take_late)) {
+            copy_out(*m, into);
+            drop(*m);
+            return posted::complete;
+        }
+        std::memset(into.data(), 0xee, into.size()); // not there yet: who reads it now will be found out
+        m->where = place::taking;
+        m->into = into.data();
+        m->take_id = id;
+        begin(r, id);
+        schedule(now_ + latency(), due_take, static_cast<std::uint32_t>(handle), 0, handle >> 32);
+        return posted::pending;
+    }
+    errc cancel(rank_t r, std::uint64_t id) {
+        rank_state& me = ranks_[r];
+        if (!alive(r) || std::find(me.posts.begin(), me.posts.end(), id) == me.posts.end())
+            return errc::invalid_argument;
+        tick();
+        for (message& m : pool_) {
+            if (m.where == place::free) continue;
+            if (m.from == r && m.send_pending && m.send_id == id && m.where != place::taking &&
+                !(m.claimed && alive(m.to))) { // who has claimed it reads it, unless it was stopped
+                m.revoked = true;
+                end_send(m, errc::cancelled, 0);
+            } else if (m.to == r && m.where == place::taking && m.take_id == id) {
+                drop(m);
+                schedule(now_, due_end, r, static_cast<std::uint32_t>(errc::cancelled), id);
+            }
+        }
+        return errc::ok;
+    }
+
+private:
+    using life = simulated_life;
+    using place = simulated_place;
+    using message = simulated_message;
+    using edge = simulated_edge;
+    using rank_state = simulated_rank;
+    using due = simulated_due;
+    using entry = simulated_entry;
+    using later = simulated_later;
+
+    void pass(std::uint64_t until) {
+        now_ = until;
+        while (!agenda_.empty() && agenda_.front().time <= now_) {
+            const entry next = agenda_.front();
+            std::pop_heap(agenda_.begin(), agenda_.end(), later{});
+            agenda_.pop_back();
+            happen(next);
+        }
+    }
+
+    edge& at(rank_t from, rank_t to) noexcept { return edges_[std::size_t{from} * size() + to]; }
+    void schedule(std::uint64_t time, due what, std::uint32_t a, std::uint32_t b, std::uint64_t c) {
+        agenda_.push_back({time, order_++, c, a, b, what});
+        std::push_heap(agenda_.begin(), agenda_.end(), later{});
+    }
+    std::uint64_t latency() noexcept {
+        std::uint64_t ns = options_.latency_min_ns;
+        if (options_.latency_max_ns > ns) ns += random_.below(options_.latency_max_ns - ns + 1);
+        return random_.chance(options_.straggle) ? ns * 50 : ns;
+    }
+    void violation(const char* what) noexcept {
+        ++violations_;
+        if (first_violation_ == nullptr) first_violation_ = what;
+    }
+    void tick() {
+        ++events_;
+        while (next_fault_ != faults_.size() && faults_[next_fault_].at < events_) {
+            const simulated_fault fault = faults_[next_fault_++];
+            happen(fault);
+        }
+    }
+
+    void check_source(const message& m) noexcept {
+        if (m.source != nullptr && m.send_pending &&
+            simulated_digest({m.source, static_cast<std::size_t>(m.bytes)}) != m.digest)
+            violation("T4: the bytes of a pending send were changed");
+    }
+
+    std::uint32_t make() {
+        if (free_.empty()) {
+            free_.push_back(static_cast<std::uint32_t>(pool_.size()));
+            pool_.emplace_back();
+        }
+        const std::uint32_t index = free_.back();
+        free_.pop_back();
+        pool_[index].generation = (pool_[index].generation + 1) & 0x7fff'ffffu;
+        return index;
+    }
+    // The message of a handle that `r` may use; else a violation.
+    message* find(rank_t r, std::uint64_t handle) noexcept {
+        const std::size_t index = handle & 0xffff'ffffu;
+        if (index < pool_.size()) {
+            message& m = pool_[index];
+            if (m.where == place::seen && m.to == r && m.generation == handle >> 32) return &m;
+        }
+        if (alive(r)) violation("an arrival is used after its release or take, or was never handed out");
+        return nullptr;
+    }
+    bool readable(const message& m) const noexcept { return !m.revoked; }
+    void copy_out(const message& m, std::span<std::byte> into) noexcept {
+        check_source(m);
+        if (!into.empty()) std::memcpy(into.data(), m.source != nullptr ? m.source : m.copy.data(), into.size());
+    }
+    // The receiver needs the message no more: its slot is free again, its sender is told.
+    void drop(message& m) {
+        check_source(m);
+        if (m.send_pending) end_send(m, errc::ok, latency());
+        std::fill(m.copy.begin(), m.copy.end(), std::byte{0xee});
+        m.where = place::free;
+        free_.push_back(static_cast<std::uint32_t>(&m - pool_.data()));
+        edge& e = at(m.from, m.to);
+        --e.used;
+        nudged_ |= std::exchange(e.wanted, false); // whoever was refused will try again
+    }
+
+    void begin(rank_t r, std::uint64_t id) {
+        std::vector<std::uint64_t>& posts = ranks_[r].posts;
+        if (std::find(posts.begin(), posts.end(), id) != posts.end()) violation("a post has the id of a pending one");
+        posts.push_back(id);
+    }
+    void finish(rank_t r, std::uint64_t id) {
+        std::vector<std::uint64_t>& posts = ranks_[r].posts;
+        const auto found = std::find(posts.begin(), posts.end(), id);
+        if (found == posts.end()) return violation("T2: an event of a post that is not pending");
+        posts.erase(found);
+    }
+    void end_send(message& m, errc code, std::uint64_t after_ns) {
+        m.send_pending = false;
+        schedule(now_ + after_ns, due_end, m.from, static_cast<std::uint32_t>(code), m.send_id);
+    }
+
+    void hand_out(rank_t r, const event& e) {
+        if (!alive(r)) return;
+        ranks_[r].ready.push_back(e);
+        ++ready_;
+    }
+    void happen(const entry& item) {
+        switch (item.what) {
+        case due_arrival: {
+            message& m = pool_[item.a];
+            if (m.where != place::flying) return;
+            if (m.sequence > at(m.from, m.to).last || !alive(m.to)) {
+                if (ranks_[m.to].life == life::stopped) {
+                    m.where = place::landed; // and takes its slot for ever
+                } else {
+                    if (m.send_pending) end_send(m, errc::peer_dead, options_.detection_ns);
+                    drop(m);
+                }
+                return;
+            }
+            m.where = place::landed;
+            event e;
+            e.peer = m.from;
+            e.id = std::uint64_t{m.generation} << 32 | item.a;
+            return hand_out(m.to, e);
+        }
+        case due_end: {
+            event e;
+            e.what = event::kind::complete;
+            e.code = static_cast<errc>(item.b);
+            e.id = item.c;
+            return hand_out(item.a, e);
+        }
+        case due_take: {
+            message& m = pool_[item.a];
+            if (m.where != place::taking || m.generation != item.c) return; // was cancelled
+            event e;
+            e.what = event::kind::complete;
+            e.id = m.take_id;
+            if (readable(m))
+                copy_out(m, {m.into, static_cast<std::size_t>(m.bytes)});
+            else
+                e.code = errc::peer_dead, e.peer = m.from;
+            const rank_t to = m.to;
+            drop(m);
+            return hand_out(to, e);
+        }
+        case due_lost: {
+            at(item.a, item.b).broken = true;
+            event e;
+            e.what = event::kind::lost;
+            e.peer = item.b;
+            return hand_out(item.a, e);
+        }
+        case due_wake: return;
+        }
+    }
+
+    // --- faults ---
+
+    void corrupt(envelope& tag) {
+        unsigned char bits[sizeof tag];
+        std::memcpy(bits, &tag, sizeof tag);
+        const std::uint64_t bit = random_.below(8 * sizeof tag);
+        bits[bit / 8] = static_cast<unsigned char>(bits[bit / 8] ^ 1u << bit % 8);
+        std::memcpy(&tag, bits, sizeof tag);
+        ++corrupted_;
+    }
+    void silence(rank_t r, life how) {
+        rank_state& me = ranks_[r];
+        if (me.life == life::alive) ready_ -= me.ready.size() - me.read;
+        me.life = how;
+        me.ready.clear();
+        me.read = 0;
+        me.posts.clear();
+    }
+    void crash(rank_t r, bool loses) {
+        if (ranks_[r].life == life::gone) return;
+        silence(r, life::gone);
+        for (message& m : pool_) {
+            if (m.where == place::free || m.where == place::flying || m.to != r) continue;
+            if (m.send_pending) end_send(m, errc::peer_dead, options_.detection_ns);
+            drop(m);
+        }
+        for (rank_t q = 0; q != size(); ++q)
+            if (q != r) break_edge(r, q, loses);
+    }
+    // Messages from `r` to `q` may be lost from some point on; what `q` has sent to `r` is lost; `q` will be told.
+    void break_edge(rank_t r, rank_t q, bool loses) {
+        edge& out = at(r, q);
+        std::uint32_t flying = 0;
+        for (message& m : pool_) {
+            if (m.where == place::free) continue;
+            if (m.from == r && m.to == q) {
+                flying += m.where == place::flying;
+                if (m.send_pending && alive(r)) end_send(m, errc::peer_dead, options_.detection_ns);
+                m.send_pending = false;
+                m.revoked = m.source != nullptr;
+            } else if (m.from == q && m.to == r && m.send_pending) {
+                m.revoked = true;
+                end_send(m, errc::peer_dead, options_.detection_ns);
+            }
+        }
+        if (loses && flying != 0)
+            out.last = std::min(out.last, out.sent - static_cast<std::uint32_t>(random_.below(flying + 1)));
+        at(q, r).last = std::min(at(q, r).last, at(q, r).sent - in_flight(q, r));
+        if (!alive(q)) return;
+        const std::uint64_t told = now_ + options_.detection_ns / 2 + random_.below(options_.detection_ns / 2 + 1);
+        schedule(std::max(told, out.last_arrival), due_lost, q, r, 0);
+    }
+    std::uint32_t in_flight(rank_t from, rank_t to) const noexcept {
+        std::uint32_t count = 0;
+        for (const message& m : pool_) count += m.where == place::flying && m.from == from && m.to == to;
+        return count;
+    }
+    void cut(rank_t a, rank_t b, std::uint64_t until) { at(a, b).cut_until = at(b, a).cut_until = until; }
+    void sever(rank_t a, rank_t b) {
+        if (at(a, b).last != 0xffff'ffffu || at(b, a).last != 0xffff'ffffu) return;
+        break_edge(a, b, true);
+        break_edge(b, a, true);
+    }
+
+    // Slots and queued bytes, counted again.
+    void recount() {
+        used_.assign(edges_.size(), 0);
+        for (const message& m : pool_) {
+            if (m.where == place::free) continue;
+            ++used_[std::size_t{m.from} * size() + m.to];
+            if (m.source == nullptr && m.copy.size() > options_.eager_bytes) violation("queued bytes exceed their cap");
+        }
+        for (std::size_t i = 0; i != edges_.size(); ++i) {
+            if (used_[i] != edges_[i].used) violation("slots are not conserved");
+            if (used_[i] > options_.slots) violation("more messages on an edge than it has slots");
+        }
+    }
+
+    simulated_options options_;
+    split_mix random_{0};
+    std::uint64_t now_ = 0, events_ = 0, order_ = 0, corrupted_ = 0, ready_ = 0;
+    bool nudged_ = false; // somebody who was refused may try again
+    bool corrupt_next_ = false;
+    std::vector<rank_state> ranks_;
+    std::vector<edge> edges_;
+    std::vector<message> pool_;
+    std::vector<std::uint32_t> free_, used_;
+    std::vector<entry> agenda_; // a heap, the next on top
+    std::vector<simulated_fault> faults_;
+    std::size_t next_fault_ = 0;
+    std::uint64_t violations_ = 0;
+    const char* first_violation_ = nullptr;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSL-1.0
+// Brackets: who was combined with whom in which order. The symbolic value that `verify` computes with.
+//
+// Leaf r is the contribution of rank r; a node is op(left, right). Equal brackets are one node (they are hash-consed), so
+// the number of a node identifies the bracket, and the same bits come out of equal numbers for any op.
+#ifndef BOUGH_VERIFY_BRACKET_HPP
+#define BOUGH_VERIFY_BRACKET_HPP
+
+#include <bough/core/rank.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bough::detail {
+
+inline constexpr std::uint32_t no_bracket = 0xffff'ffffu;
+
+// Mixes two 64-bit values into one (the finaliser of splitmix64 on an asymmetric sum).
+constexpr std::uint64_t mix(std::uint64_t left, std::uint64_t right) noexcept {
+    std::uint64_t h = left * 0x9e37'79b9'7f4a'7c15u + right + 0x632b'e59b'd9b4'e019u;
+    h = (h ^ (h >> 30)) * 0xbf58'476d'1ce4'e5b9u;
+    h = (h ^ (h >> 27)) * 0x94d0'49bb'1331'11ebu;
+    return h ^ (h >> 31);
+}
+
+class brackets {
+public:
+    explicit constexpr brackets(rank_t size) : table_(64, no_bracket) {
+        nodes_.reserve(std::size_t{2} * size);
+        ranges_.reserve(std::size_t{2} * size);
+        for (rank_t r = 0; r != size; ++r) {
+            nodes_.push_back({.left = no_bracket,
+                              .right = no_bracket,
+                              .ranges = r,
+                              .range_count = 1,
+                              .depth = 0,
+                              .in_order = true,
+                              .repeats = false,
+                              .hash = mix(0, r)});
+            ranges_.push_back({r, r + 1});
+        }
+        leaves_ = size;
+    }
+
+    constexpr std::uint32_t leaf(rank_t rank) const noexcept { return rank; }
+
+    // op(left, right). Who is counted twice, if anybody: repeated(node).
+    constexpr std::uint32_t combine(std::uint32_t left, std::uint32_t right) {
+        const std::uint64_t hash = mix(nodes_[left].hash, nodes_[right].hash);
+        std::size_t slot = hash & (table_.size() - 1);
+        for (; table_[slot] != no_bracket; slot = (slot + 1) & (table_.size() - 1)) {
+            const node& known = nodes_[table_[slot]];
+            if (known.left == left && known.right == right) return table_[slot];
+        }
+        const auto made = static_cast<std::uint32_t>(nodes_.size());
+        table_[slot] = made;
+        nodes_.push_back(join(left, right, hash));
+        if ((nodes_.size() - leaves_) * 2 > table_.size()) grow();
+        return made;
+    }
+
+    constexpr std::uint64_t hash(std::uint32_t b) const noexcept { return nodes_[b].hash; }
+    constexpr std::uint32_t depth(std::uint32_t b) const noexcept { return nodes_[b].depth; }
+    // Left to right, the leaves are consecutive ranks.
+    constexpr bool in_order(std::uint32_t b) const noexcept { return nodes_[b].in_order; }
+    // Some rank is counted more than once.
+    constexpr bool repeats(std::uint32_t b) const noexcept { return nodes_[b].repeats; }
+    constexpr bool covers(std::uint32_t b, rank_t first, rank_t last) const noexcept {
+        const node& n = nodes_[b];
+        return n.range_count == 1 && ranges_[n.ranges].first == first && ranges_[n.ranges].last == last;
+    }
+    // A rank of [first, last) that is not in b, or one in b that is not of them.
+    constexpr rank_t odd_one_out(std::uint32_t b, rank_t first, rank_t last) const noexcept {
+        const node& n = nodes_[b];
+        rank_t expected = first;
+        for (std::uint32_t i = n.ranges; i != n.ranges + n.range_count; ++i) {
+            if (ranges_[i].first != expected) return std::min(ranges_[i].first, expected);
+            expected = ranges_[i].last;
+        }
+        return std::min(expected, last);
+    }
+    // The lowest rank that is in both; no_rank if there is none.
+    constexpr rank_t shared(std::uint32_t a, std::uint32_t b) const noexcept {
+        const node& l = nodes_[a];
+        const node& r = nodes_[b];
+        for (std::uint32_t i = 0, j = 0; i != l.range_count && j != r.range_count;) {
+            const range& x = ranges_[l.ranges + i];
+            const range& y = ranges_[r.ranges + j];
+            if (x.first < y.last && y.first < x.last) return std::max(x.first, y.first);
+            x.last <= y.first ? ++i : ++j;
+        }
+        return no_rank;
+    }
+
+private:
+    struct range {
+        rank_t first, last;
+    };
+    struct node {
+        std::uint32_t left, right;
+        std::uint32_t ranges, range_count; // which ranks: sorted, disjoint, not adjacent
+        std::uint32_t depth;
+        bool in_order, repeats;
+        std::uint64_t hash;
+    };
+
+    constexpr node join(std::uint32_t left, std::uint32_t right, std::uint64_t hash) {
+        const node l = nodes_[left];
+        const node r = nodes_[right];
+        node made{.left = left,
+                  .right = right,
+                  .ranges = static_cast<std::uint32_t>(ranges_.size()),
+                  .range_count = 0,
+                  .depth = std::max(l.depth, r.depth) + 1,
+                  .in_order = l.in_order && r.in_order && ranges_[l.ranges].last == ranges_[r.ranges].first,
+                  .repeats = l.repeats || r.repeats,
+                  .hash = hash};
+        std::uint32_t i = 0;
+        std::uint32_t j = 0;
+        while (i != l.range_count || j != r.range_count) {
+            const bool from_left = j == r.range_count ||
+                                   (i != l.range_count && ranges_[l.ranges + i].first <= ranges_[r.ranges + j].first);
+            const range next = from_left ? ranges_[l.ranges + i++] : ranges_[r.ranges + j++];
+            if (made.range_count != 0 && next.first <= ranges_.back().last) {
+                if (next.first < ranges_.back().last) made.repeats = true;
+                ranges_.back().last = std::max(ranges_.back().last, next.last);
+            } else {
+                ranges_.push_back(next);
+                ++made.range_count;
+            }
+        }
+        if (made.repeats) made.in_order = false;
+        return made;
+    }
+
+    constexpr void grow() {
+        table_.assign(table_.size() * 2, no_bracket);
+        for (std::size_t n = leaves_; n != nodes_.size(); ++n) {
+            std::size_t slot = nodes_[n].hash & (table_.size() - 1);
+            while (table_[slot] != no_bracket) slot = (slot + 1) & (table_.size() - 1);
+            table_[slot] = static_cast<std::uint32_t>(n);
+        }
+    }
+
+    std::vector<node> nodes_;
+    std::vector<range> ranges_;
+    std::vector<std::uint32_t> table_; // open addressing; its size is a power of two
+    std::size_t leaves_ = 0;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// verify: one constexpr function that proves any plan, at compile time for small groups and at run time for any.
+//
+//   constexpr auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = 13});
+//   static_assert(bough::proven<bough::verify(plan)>());
+//
+// Proved, for every rank and block: sends and receives match in number, order and length; no deadlock with unbuffered
+// messages (or with `eager_slots` buffered ones per channel); every contribution reaches every result exactly once; nothing
+// is read before it is written; the caller's input is not written; the plan is right in place and out of place; scratch
+// stays within what the algorithm declares; results are in rank order, and have equal bits, where the algorithm or its shape
+// claims that (keeps_rank_order, rank_ordered, rank_consistent; bough/verify/verify_claims.hpp has the other claims).
+// Computed on the way: the traits (bough/schedule/traits.hpp).
+// Time and memory: linear in the blocks that all steps touch, times the ranges of ranks in a bracket (1 or 2 for trees).
+#ifndef BOUGH_VERIFY_VERIFY_HPP
+#define BOUGH_VERIFY_VERIFY_HPP
+
+#include <bough/schedule/plan.hpp>
+#include <bough/verify/prover.hpp>
+
+#include <span>
+#include <vector>
+
+namespace bough {
+
+// Proves schedules that come from elsewhere: `schedules[r]` are rank r's steps. Pre: at.blocks is a number, not
+// natural_blocks; one schedule and one scratch limit (in blocks) per rank.
+template <class Goal>
+constexpr verdict verify_schedules(const Goal& goal, const dimensions& at, std::span<const schedule> schedules,
+                                   std::span<const block_t> scratch, verify_options options = {}) {
+    BOUGH_EXPECTS(at.blocks != natural_blocks, "blocks: say how many");
+    BOUGH_EXPECTS(schedules.size() == at.size, "schedules: one per rank is needed");
+    BOUGH_EXPECTS(scratch.size() == at.size, "scratch: one limit per rank is needed");
+    BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
+    return detail::prover<Goal>(goal, at, schedules, scratch, options).run();
+}
+
+template <Plan P>
+constexpr verdict verify(const P& plan, verify_options options = {}) {
+    if constexpr (requires {
+                      plan.algorithm();
+                      plan.at();
+                  }) {
+        options.in_rank_order |= keeps_rank_order(plan.algorithm(), plan.at());
+        if constexpr (requires { plan.algorithm().rank_consistent(plan.at()); })
+            options.same_bits |= plan.algorithm().rank_consistent(plan.at());
+    }
+    std::vector<schedule> schedules;
+    std::vector<block_t> scratch;
+    schedules.reserve(plan.size());
+    scratch.reserve(plan.size());
+    for (rank_t r = 0; r != plan.size(); ++r) {
+        schedules.emplace_back();
+        schedules.back().steps.reserve(16); // spares compilers most of the moves
+        plan.emit(r, schedules.back());
+        scratch.push_back(plan.scratch(r));
+    }
+    return verify_schedules(plan.goal(), {plan.size(), plan.root(), plan.blocks()}, schedules, scratch, options);
+}
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+// verify_claims: proves a plan, and holds what it turns out to be against what its algorithm claims.
+//
+//   static_assert(verify_claims(plan_allreduce(my_algorithm{}, {.size = 13})));
+//
+// The bracket class is a claim about two plans, that equal classes mean equal bits at equal sizes:
+//   static_assert(verify_claims(plan_allreduce(mine{}, at), plan_allreduce(recursive_doubling{}, at)));
+#ifndef BOUGH_VERIFY_VERIFY_CLAIMS_HPP
+#define BOUGH_VERIFY_VERIFY_CLAIMS_HPP
+
+#include <bough/schedule/claims.hpp>
+#include <bough/verify/verify.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace bough {
+
+enum class claim : std::uint8_t {
+    none,       // all claims are true
+    plan,       // the plan is wrong: see the proof
+    serves,     // the algorithm does not say that it serves the goal
+    rank_order, // it says that it keeps rank order, but some result is not in rank order
+    same_bits,  // it says that all ranks get the same bits, but they do not
+    may_hold,   // it says that messages may stay where they landed, but then it deadlocks
+    symmetric,  // it says that all ranks do alike, but `rank` does not
+    bracket,    // two algorithms name one bracket class, but do not combine alike
+};
+
+// A sentence about it, that begins with the argument.
+constexpr const char* describe(claim untrue) noexcept {
+    switch (untrue) {
+    case claim::none: return "algorithm: its claims are true";
+    case claim::plan: return "plan: is wrong, verify(plan) says where";
+    case claim::serves: return "algorithm: does not say that it serves this collective";
+    case claim::rank_order:
+        return "algorithm: it (keeps_rank_order) or its shape (rank_ordered) claims rank order, but does not keep it";
+    case claim::same_bits:
+        return "algorithm: claims that all ranks get the same bits (rank_consistent), but they do not";
+    case claim::may_hold: return "algorithm: claims may_hold, but deadlocks if messages stay where they landed";
+    case claim::symmetric: return "algorithm: claims that all ranks do alike (symmetric), but they do not";
+    case claim::bracket: return "algorithm: claims the bracket class of another one that combines otherwise";
+    }
+    return "algorithm: unknown claim";
+}
+
+struct claim_verdict {
+    claim untrue = claim::none; // the first one
+    rank_t rank = no_rank;      // whose steps or result it is about, if there is one
+    verdict proof{};
+
+    constexpr explicit operator bool() const noexcept { return untrue == claim::none; }
+    friend constexpr bool operator==(const claim_verdict&, const claim_verdict&) = default;
+};
+
+namespace detail {
+
+// What a rank does, up to the names of blocks: verbs, how far the peer is, how many blocks. A message in parts is one; so
+// are combines (or copies) that follow each other, since a range that wraps around is combined in two.
+// by_xor: how far a peer is in binary digits, not in ranks.
+constexpr std::vector<step> outline_of(const schedule& steps, rank_t rank, rank_t size, bool by_xor) {
+    std::vector<step> made;
+    bool goes_on = false;
+    for (const step& s : steps) {
+        const bool again = !made.empty() && made.back().verb == s.verb && (goes_on || !s.communicates());
+        if (!again)
+            made.push_back({.verb = s.verb,
+                            .peer = !s.communicates() ? no_rank
+                                    : by_xor          ? s.peer ^ rank
+                                                      : to_virtual(s.peer, rank, size)});
+        made.back().out.count += s.blocks();
+        goes_on = s.more;
+    }
+    return made;
+}
+
+} // namespace detail
+
+namespace detail {
+
+// Which claim a verdict speaks of.
+constexpr claim claim_of(fault found) noexcept {
+    switch (found) {
+    case fault::none: return claim::none;
+    case fault::not_in_rank_order: return claim::rank_order;
+    case fault::different_bits: return claim::same_bits;
+    default: return claim::plan;
+    }
+}
+// The results of a scan differ from rank to rank, so an algorithm that says nothing claims nothing there.
+template <class Goal, Algorithm A>
+constexpr bool claims_same_bits(const A& a, const dimensions& at) {
+    if constexpr (Goal::kind == goal::scan::kind || Goal::kind == goal::exscan::kind) {
+        if constexpr (requires { a.rank_consistent(at); }) return a.rank_consistent(at);
+        return false;
+    } else {
+        return claims_of(a, at).rank_consistent;
+    }
+}
+
+} // namespace detail
+
+template <class Goal, Algorithm A>
+constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
+    const claims said = claims_of(p.algorithm(), p.at());
+    claim_verdict found;
+    found.proof = verify(p, {.same_bits = detail::claims_same_bits<Goal>(p.algorithm(), p.at())});
+    found.untrue = detail::claim_of(found.proof.fault);
+    if (found.untrue != claim::none) {
+        found.rank = found.proof.rank;
+    } else if (!said.serves.contains(Goal::kind)) {
+        found.untrue = claim::serves;
+    } else if (said.may_hold && !verify(p, {.hold = true})) {
+        found.untrue = claim::may_hold;
+    } else if (said.symmetric) {
+        const auto other = [&](bool by_xor) { // the first rank that does not do as rank 0
+            const auto first = detail::outline_of(p.schedule_of(0), 0, p.size(), by_xor);
+            for (rank_t r = 1; r < p.size(); ++r)
+                if (!(detail::outline_of(p.schedule_of(r), r, p.size(), by_xor) == first)) return r;
+            return no_rank;
+        };
+        found.rank = other(false);
+        if (found.rank != no_rank && std::has_single_bit(p.size()) && other(true) == no_rank) found.rank = no_rank;
+        if (found.rank != no_rank) found.untrue = claim::symmetric;
+    }
+    return found;
+}
+
+// What the claims of two plans say of both. Pre: both are of one size and one number of blocks.
+template <class Goal, Algorithm A, Algorithm B>
+constexpr claim_verdict verify_claims(const plan<Goal, A>& a, const plan<Goal, B>& b) {
+    BOUGH_EXPECTS(a.size() == b.size() && a.blocks() == b.blocks(), "plans: must be of one size and number of blocks");
+    const bracket_class said = claims_of(a.algorithm(), a.at()).bracket;
+    claim_verdict found;
+    found.proof = verify(a);
+    if (!found.proof)
+        found.untrue = detail::claim_of(found.proof.fault);
+    else if (const verdict other = verify(b); !other)
+        found.untrue = detail::claim_of(other.fault);
+    else if (said.claimed() && said == claims_of(b.algorithm(), b.at()).bracket &&
+             found.proof.traits.bracket != other.traits.bracket)
+        found.untrue = claim::bracket;
+    return found;
+}
+
+} // namespace bough
+
+#endif

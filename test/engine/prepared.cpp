@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/port.hpp"
+#include "support/catch.hpp"
+#include <bough/engine/prepared.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+using namespace bough;
+
+static_assert(block_begin(10, 4, 0) == 0 && block_begin(10, 4, 1) == 3 && block_begin(10, 4, 2) == 6 &&
+              block_begin(10, 4, 3) == 8 && block_begin(10, 4, 4) == 10);
+static_assert(block_begin(3, 5, 2) == 2 && block_begin(3, 5, 3) == 3 && block_begin(3, 5, 5) == 3);
+static_assert(block_begin(0, 5, 4) == 0);
+static_assert(block_begin(~std::uint64_t{0}, 0xffff'ffffu, 0xffff'ffffu) == ~std::uint64_t{0});
+
+namespace {
+
+// A schedule that sends each block of a buffer, so that the port sees where it lies.
+std::vector<step> sends_of(buffer from, block_t blocks) {
+    std::vector<step> steps;
+    for (block_t b = 0; b != blocks; ++b) steps.push_back(send_step(1, {from, b, 1}));
+    return steps;
+}
+
+std::vector<test::port::message> run(prepared& work, const call& c) {
+    test::port port;
+    work.prepare(c);
+    work.engine().start(c, port);
+    CHECK(work.engine().done());
+    return port.sent;
+}
+
+} // namespace
+
+TEST_CASE("prepared: blocks lie one behind the other, for any count") {
+    std::array<std::byte, 64> memory{};
+    for (const block_t blocks : {1u, 2u, 3u, 7u})
+        for (std::uint64_t count = 0; count != 17; ++count)
+            for (const std::uint32_t element_bytes : {1u, 3u}) {
+                prepared work(bind_steps(sends_of(input, blocks), blocks));
+                const auto sent = run(work, {.input = memory.data(), .count = count, .element_bytes = element_bytes});
+                CAPTURE(blocks, count, element_bytes);
+                REQUIRE(sent.size() == blocks);
+                const std::byte* expected = memory.data();
+                std::uint64_t longest = 0, shortest = ~std::uint64_t{0};
+                for (const auto& m : sent) {
+                    REQUIRE(m.data == expected);
+                    REQUIRE(m.bytes % element_bytes == 0);
+                    expected += m.bytes;
+                    longest = std::max(longest, m.bytes);
+                    shortest = std::min(shortest, m.bytes);
+                }
+                REQUIRE(expected == memory.data() + count * element_bytes);
+                REQUIRE(longest - shortest <= element_bytes);
+            }
+}
+
+TEST_CASE("prepared: a count of zero needs no memory") {
+    prepared work(
+        bind_steps(std::vector{receive_step(1, {scratch(0), 0, 2}),
+                               combine_step({input, 0, 2}, {scratch(0), 0, 2}, {output, 0, 2}),
+                               copy_step({output, 0, 2}, {scratch(1), 0, 2}), send_step(1, {scratch(1), 0, 2})},
+                   2));
+    test::port port;
+    const call c{.element_bytes = 8};
+    work.prepare(c);
+    work.engine().start(c, port);
+    work.engine().arrived(0, {nullptr, 0, 9, 1, true}, port);
+    CHECK(work.engine().done());
+    CHECK(work.engine().error() == errc::ok);
+    CHECK(port.sent.at(0).bytes == 0);
+    CHECK(work.scratch_bytes() == 0);
+}
+
+TEST_CASE("prepared: planes are apart, aligned, and as long as the blocks that are used") {
+    std::vector<step> steps;
+    for (std::uint32_t plane = 0; plane != 3; ++plane)
+        for (block_t b = 2; b != 4; ++b) steps.push_back(send_step(1, {scratch(plane), b, 1}));
+    prepared work(bind_steps(steps, 5)); // blocks 2 and 3 of 5 are used
+    const auto sent = run(work, {.count = 12, .element_bytes = 24});
+    REQUIRE(sent.size() == 6); // 12 elements in 5 blocks: 3 3 2 2 2
+    for (std::size_t plane = 0; plane != 3; ++plane) {
+        const auto& first = sent[2 * plane];
+        const auto& second = sent[2 * plane + 1];
+        CHECK(reinterpret_cast<std::uintptr_t>(first.data) % 64 == 0);
+        CHECK((first.bytes == 48 && second.bytes == 48));
+        CHECK(second.data == first.data + 48);
+        if (plane != 0) CHECK(first.data >= sent[2 * plane - 1].data + 48);
+    }
+    CHECK(work.scratch_bytes() <= 3 * 128 + 64);
+}
+
+TEST_CASE("prepared: scratch grows, and stays for smaller calls") {
+    prepared work(bind_steps(sends_of(scratch(0), 2), 2));
+    const auto longest = run(work, {.count = 1000, .element_bytes = 8});
+    const std::size_t bytes = work.scratch_bytes();
+    CHECK(bytes >= 8000);
+    const auto shorter = run(work, {.count = 10, .element_bytes = 8});
+    CHECK(work.scratch_bytes() == bytes);
+    CHECK(shorter.at(0).data == longest.at(0).data);
+    CHECK(shorter.at(1).data == shorter.at(0).data + 40);
+    const auto again = run(work, {.count = 1000, .element_bytes = 8});
+    CHECK(again.at(1).data == longest.at(1).data);
+    run(work, {.count = 2000, .element_bytes = 8});
+    CHECK(work.scratch_bytes() >= 16000);
+}
+
+TEST_CASE("prepared: another call may have other memory") {
+    std::array<std::byte, 32> first{}, second{};
+    prepared work(bind_steps(std::vector{copy_step({input, 0, 1}, {output, 0, 1})}, 1));
+    for (std::size_t i = 0; i != 32; ++i) first[i] = static_cast<std::byte>(i);
+    run(work, {.input = first.data(), .output = second.data(), .count = 4, .element_bytes = 8});
+    CHECK(second == first);
+    std::array<std::byte, 32> third{};
+    run(work, {.input = first.data(), .output = third.data(), .count = 3, .element_bytes = 8});
+    CHECK((third[23] == std::byte{23} && third[24] == std::byte{0}));
+    run(work, {.input = second.data(), .output = third.data(), .count = 4, .element_bytes = 8});
+    CHECK(third == first);
+}
+
+TEST_CASE("prepared: a plane has memory for the blocks that are used only") {
+    // Blocks 1, 40 to 42 and 97 of 100, named more than once.
+    const std::vector<step> steps{send_step(1, {scratch(0), 97, 1}), send_step(1, {scratch(0), 40, 2}),
+                                  send_step(1, {scratch(0), 1, 1}),  send_step(1, {scratch(0), 41, 2}),
+                                  send_step(1, {scratch(0), 50, 0}), send_step(1, {scratch(1), 99, 1})};
+    prepared work(bind_steps(steps, 100));
+    const auto sent = run(work, {.count = 100, .element_bytes = 1000});
+    REQUIRE(sent.size() == 6);
+    CHECK(sent[1].data == sent[2].data + 1000);
+    CHECK(sent[3].data == sent[1].data + 1000);
+    CHECK(sent[0].data == sent[3].data + 2000);
+    CHECK(sent[4].bytes == 0);
+    CHECK(sent[5].data >= sent[0].data + 1000);
+    CHECK(work.scratch_bytes() <= 5 * 1024 + 1024 + 64);
+    const auto longer = run(work, {.count = 250, .element_bytes = 1000}); // 50 blocks of 3, then 50 of 2
+    CHECK(longer[1].data == longer[2].data + 3000);
+    CHECK(longer[0].data == longer[3].data + 6000);
+    CHECK(longer[0].bytes == 2000);
+}
+
+TEST_CASE("prepared: of a matrix of blocks, input is a row and output a column") {
+    std::array<std::byte, 64> in{}, out{};
+    // Rank 1 of 3: row 3 4 5, column 1 4 7.
+    const std::vector<step> steps{send_step(1, {input, 5, 1}),  send_step(1, {input, 3, 2}),
+                                  send_step(1, {output, 1, 1}), send_step(1, {output, 4, 1}),
+                                  send_step(1, {output, 7, 1}), send_step(1, {output, 7, 0})};
+    prepared work(bind_steps(steps, 9));
+    CHECK(work.direct());
+    call c{.input = in.data(), .output = out.data(), .count = 18, .element_bytes = 4};
+    c.input_block = 3;
+    c.output_block = 1;
+    c.row = 3;
+    const auto check = [](const auto& sent, std::size_t i, const std::byte* from, std::size_t bytes) {
+        CAPTURE(i);
+        CHECK(sent.at(i).data == from);
+        CHECK(sent.at(i).bytes == bytes);
+    };
+    const auto equal = run(work, c);
+    check(equal, 0, in.data() + 16, 8);
+    check(equal, 1, in.data(), 16);
+    check(equal, 2, out.data(), 8);
+    check(equal, 3, out.data() + 8, 8);
+    check(equal, 4, out.data() + 16, 8);
+    CHECK(equal.at(5).bytes == 0);
+    const std::array<std::uint64_t, 4> row{0, 3, 3, 5}, column{0, 1, 5, 6};
+    c.count = 0;
+    c.row_offsets = row;
+    c.column_offsets = column;
+    const auto cut = run(work, c);
+    check(cut, 0, in.data() + 12, 8);
+    check(cut, 1, in.data(), 12);
+    check(cut, 2, out.data(), 4);
+    check(cut, 3, out.data() + 4, 16);
+    check(cut, 4, out.data() + 20, 4);
+    // Other lengths with the same sums are another layout.
+    const std::array<std::uint64_t, 4> other{0, 0, 2, 6};
+    c.column_offsets = other;
+    const auto again = run(work, c);
+    check(again, 3, out.data(), 8);
+    check(again, 4, out.data() + 8, 16);
+
+    prepared through(bind_steps(std::vector{send_step(1, {scratch(0), 1, 1})}, 9));
+    CHECK_FALSE(through.direct());
+}

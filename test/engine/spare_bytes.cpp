@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// Spare memory of control messages: what is reserved is there, and what is no more reserved is let go.
+#include "support/catch.hpp"
+#include <bough/session/outbox.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+using bough::spare_bytes;
+
+namespace {
+
+using buffers = std::vector<std::vector<std::byte>>;
+
+// All that it has.
+buffers drained(spare_bytes& spare) {
+    buffers all;
+    for (std::vector<std::byte> x = spare.of_size(0); x.capacity() != 0; x = spare.of_size(0))
+        all.push_back(std::move(x));
+    return all;
+}
+std::size_t count_of(const buffers& all, std::size_t bytes) {
+    std::size_t n = 0;
+    for (const auto& x : all) n += x.capacity() >= bytes;
+    return n;
+}
+
+} // namespace
+
+TEST_CASE("spare_bytes: what is unreserved goes, and leaves others what they have reserved", "[execute]") {
+    for (const bool long_ones_go : {true, false}) {
+        spare_bytes spare;
+        spare.reserve(4, 100);
+        spare.reserve(2, 1000);
+        spare.reserve(1, 10);
+        CHECK(spare.room() == 7);
+        long_ones_go ? spare.unreserve(2, 1000) : spare.unreserve(4, 100);
+        const buffers left = drained(spare);
+        CHECK(left.size() == (long_ones_go ? 5 : 3));
+        CHECK(count_of(left, 100) == (long_ones_go ? 4 : 2));
+        CHECK(count_of(left, 1000) == (long_ones_go ? 0 : 2));
+    }
+}
+TEST_CASE("spare_bytes: what is in use when its reservation ends comes back into the room that is left", "[execute]") {
+    spare_bytes spare;
+    spare.reserve(2, 100);
+    spare.reserve(3, 50);
+    buffers used = drained(spare);
+    REQUIRE(used.size() == 5);
+    spare.unreserve(3, 50);
+    for (auto& x : used) spare.give(std::move(x));
+    CHECK(drained(spare).size() == 2);
+    spare.give(std::vector<std::byte>(7));
+    spare.unreserve(2, 100);
+    spare.give(std::vector<std::byte>(7));
+    CHECK(drained(spare).empty());
+}
+TEST_CASE("spare_bytes: what is too short for all that is reserved does not come back") {
+    spare_bytes spare;
+    spare.reserve(2, 100);
+    spare.reserve(2, 6000);
+    for (std::size_t n = drained(spare).size(); n != 0; --n) spare.give(std::vector<std::byte>(10));
+    CHECK(drained(spare).empty());
+    for (int i = 0; i != 5; ++i) spare.give(std::vector<std::byte>(150));
+    spare.unreserve(2, 6000);
+    CHECK(spare.room() == 2);
+    CHECK(drained(spare).size() == 2);
+}
+TEST_CASE("spare_bytes: long ones serve for short ones where there is room, also when these are no more reserved") {
+    spare_bytes spare;
+    spare.reserve(1, 100);
+    spare.reserve(1, 50);
+    for (int i = 0; i != 3; ++i) spare.give(std::vector<std::byte>(500));
+    CHECK(drained(spare).size() == 2);
+    for (int i = 0; i != 3; ++i) spare.give(std::vector<std::byte>(500));
+    spare.unreserve(1, 100);
+    CHECK(drained(spare).size() == 1);
+}
+TEST_CASE(
+    "spare_bytes: messages of each length find memory, in whatever order they come, if no more are in use than are "
+    "reserved for it") {
+    // By length: how many were reserved, and those in use.
+    struct of_length {
+        std::size_t bytes, reserved;
+        buffers used{};
+    };
+    std::array<of_length, 4> lengths{{{3000, 2}, {16, 5}, {200, 3}, {40, 1}}};
+    spare_bytes spare;
+    for (const of_length& x : lengths) {
+        spare.reserve(x.reserved, x.bytes);
+        spare.reserve(x.reserved, x.bytes); // for two
+    }
+    std::set<const std::byte*> reserved;
+    for (buffers all = drained(spare); !all.empty(); all.pop_back()) {
+        reserved.insert(all.back().data());
+        spare.give(std::move(all.back()));
+    }
+    REQUIRE(reserved.size() == 22);
+    std::uint32_t drawn = 1;
+    const auto draw = [&drawn](std::size_t below) { return (drawn = drawn * 1664525u + 1013904223u) / 64 % below; };
+    const std::vector<std::byte> any(3000);
+    int turns_full = 0;
+    for (int i = 0; i != 20'000; ++i) {
+        of_length& x = lengths[draw(4)];
+        const bool full = x.used.size() == 2 * x.reserved;
+        turns_full += full;
+        if (!full && draw(2) == 0) {
+            x.used.push_back(draw(2) == 0 ? spare.of_size(x.bytes) : spare.copy_of(std::span(any).first(x.bytes)));
+            REQUIRE(reserved.contains(x.used.back().data()));
+        } else if (!x.used.empty()) {
+            std::swap(x.used[draw(x.used.size())], x.used.back());
+            spare.give(std::move(x.used.back()));
+            x.used.pop_back();
+        }
+    }
+    CHECK(turns_full > 100);
+    CHECK(spare.of_size(3001).size() == 3001);
+}
