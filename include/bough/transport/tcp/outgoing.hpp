@@ -35,7 +35,7 @@ public:
     std::uint64_t accepted() const noexcept { return frames_; }
     std::uint64_t handed_over() const noexcept { return count_ == 0 || broken_ ? frames_ : handed_over_; }
 
-    // As post_send, to a peer that is there.
+    // As post_send, to a peer that is there. If memory runs out, nothing of the message has been sent or kept.
     template <class Stream>
     posted post(Stream& stream, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (broken_ || bytes.size() > most_frame_bytes) return broken_ ? posted::would_block : posted::failed;
@@ -45,8 +45,10 @@ public:
         if (!is_long && outstanding_ + short_frame_bytes(f.bytes) > window_) return posted::would_block;
         const frame_header header = encode_frame(f);
         const std::size_t tail = frame_tail_bytes(f.kind, f.bytes);
+        const std::size_t copied = header.size() + (is_long ? 0 : bytes.size() + tail);
         if (count_ == 0 && (!written_ || is_long)) {
             std::size_t n = 0;
+            make_room(copied); // for what the stream does not take
             if (write_frame(stream, f, header, bytes, tail, n) == io_result::closed) {
                 broken_ = true;
                 return posted::would_block;
@@ -65,14 +67,10 @@ public:
             end_short(b);
             return posted::complete;
         }
-        if (is_long ? back_takes_long() : back_takes_short(header.size() + bytes.size() + tail)) {
-            // The last batch has room.
-        } else if (count_ == batches_.size()) {
-            return posted::would_block;
-        } else {
-            push();
-        }
-        batch& b = back();
+        const bool is_new = is_long ? !back_takes_long() : !back_takes_short(copied);
+        if (is_new && count_ == batches_.size()) return posted::would_block;
+        make_room(copied, is_new);
+        batch& b = is_new ? push() : back();
         b.prefix.insert(b.prefix.end(), header.begin(), header.end());
         count(f);
         if (is_long) {
@@ -93,12 +91,14 @@ public:
     }
     // Tells the peer what was used up here. False: there is no room for that now.
     bool give_credit(std::uint64_t used_up) {
-        if (broken_ || (!back_takes_short(frame_header_bytes) && count_ == batches_.size())) return false;
-        if (!back_takes_short(frame_header_bytes)) push();
+        const bool is_new = !back_takes_short(frame_header_bytes);
+        if (broken_ || (is_new && count_ == batches_.size())) return false;
+        make_room(frame_header_bytes, is_new);
+        batch& b = is_new ? push() : back();
         const frame_header header = encode_frame({{}, used_up, next_sequence(), frame_kind::credit});
-        back().prefix.insert(back().prefix.end(), header.begin(), header.end());
+        b.prefix.insert(b.prefix.end(), header.begin(), header.end());
         ++frames_;
-        end_short(back());
+        end_short(b);
         return true;
     }
 
@@ -236,7 +236,14 @@ private:
 
     batch& at(std::size_t i) noexcept { return batches_[(first_ + i) % batches_.size()]; }
     batch& back() noexcept { return at(count_ - 1); }
-    batch& push() {
+    // Memory for so many bytes more in the last batch, or in a new one, so that no frame is kept in part.
+    void make_room(std::size_t bytes, bool is_new = true) {
+        std::vector<std::byte>& prefix = at(is_new ? count_ : count_ - 1).prefix;
+        if (is_new) prefix.clear();
+        const std::size_t needed = prefix.size() + bytes;
+        if (needed > prefix.capacity()) prefix.reserve(std::max(needed, 2 * prefix.capacity()));
+    }
+    batch& push() noexcept {
         if (count_ == 0) handed_over_ = frames_;
         batch& b = at(count_++);
         b.prefix.clear();

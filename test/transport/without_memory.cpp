@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+// A rank that runs out of memory in the middle of something leaves nothing half done.
+#include "support/catch.hpp"
+#include "support/counted_new.hpp"
+#include <bough/transport/tcp/outgoing.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+using namespace bough;
+using namespace bough::detail;
+
+namespace {
+
+// Takes so many bytes in all.
+struct short_stream {
+    std::size_t room = 0;
+    std::vector<std::byte> bytes{};
+
+    io_result write(const io_vectors<const std::byte>& from, std::size_t& n) {
+        const long left = std::exchange(bough_test::until_failure, -1); // these allocations are not the library's
+        n = 0;
+        for (const auto piece : from) {
+            const std::size_t some = std::min(piece.size(), room);
+            const auto* data = static_cast<const std::byte*>(piece.data());
+            bytes.insert(bytes.end(), data, data + some);
+            n += some;
+            room -= some;
+        }
+        bough_test::until_failure = left;
+        return n == 0 ? io_result::would_block : io_result::some;
+    }
+    io_result write(std::span<const std::byte> from, std::size_t& n) {
+        io_vectors<const std::byte> one;
+        one.add(from);
+        return write(one, n);
+    }
+};
+
+// How many whole frames these bytes are. Each must be the next one, with the payload that its number says.
+std::uint32_t whole_frames(std::span<const std::byte> bytes) {
+    std::uint32_t frames = 0;
+    for (; !bytes.empty(); ++frames) {
+        REQUIRE(bytes.size() >= frame_header_bytes);
+        frame_header header;
+        std::copy_n(bytes.begin(), header.size(), header.begin());
+        frame f;
+        REQUIRE(decode_frame(header, frames, f) == frame_fault::none);
+        const auto payload = static_cast<std::size_t>(frame_payload_bytes(f));
+        const std::size_t whole = header.size() + payload + frame_tail_bytes(f.kind, payload);
+        REQUIRE(bytes.size() >= whole);
+        const auto body = bytes.subspan(header.size(), payload);
+        CHECK(std::all_of(body.begin(), body.end(),
+                          [&](std::byte b) { return b == static_cast<std::byte>(1 + f.tag.operation); }));
+        bytes = bytes.subspan(whole);
+    }
+    return frames;
+}
+
+} // namespace
+
+TEST_CASE("memory: a message over tcp is sent whole or not at all, whichever allocation fails") {
+    const std::array<std::size_t, 8> sizes{8, 3'000, 0, most_short_bytes, most_short_bytes + 1, 300, 16'000, 9};
+    std::size_t failures = 0;
+    for (const std::size_t room : {0u, 1u, 47u, 48u, 50u, 80u, 500u, 2'000u, 40'000u})
+        for (long fails = 0; fails != 12; ++fails) {
+            CAPTURE(room, fails);
+            tcp_outgoing out(1 << 20);
+            short_stream stream{room};
+            std::vector<std::vector<std::byte>> sent;
+            for (std::size_t i = 0; i != sizes.size(); ++i) sent.emplace_back(sizes[i], static_cast<std::byte>(1 + i));
+            bough_test::until_failure = fails;
+            for (std::uint32_t i = 0; i != sizes.size(); ++i) {
+                const std::uint64_t before = out.accepted();
+                try {
+                    if (i == 3 || i == 6) (void)out.give_credit(5);
+                    (void)out.post(stream, {.operation = i}, sent[i], i);
+                } catch (const std::bad_alloc&) {
+                    ++failures;
+                    if (i != 3 && i != 6) CHECK(out.accepted() == before);
+                    CHECK((out.accepted() != 0 || out.idle()));
+                }
+            }
+            bough_test::until_failure = -1;
+            stream.room = ~std::size_t{0};
+            out.flush(stream, [](std::uint64_t) {});
+            CHECK(out.idle());
+            CHECK(whole_frames(stream.bytes) == out.accepted());
+            CHECK(out.handed_over() == out.accepted());
+        }
+    CHECK(failures > 30);
+}
