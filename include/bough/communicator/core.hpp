@@ -7,6 +7,7 @@
 #include <bough/communicator/unbound_call.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/select/any_costs.hpp>
 #include <bough/select/candidates.hpp>
@@ -96,7 +97,7 @@ public:
         if (session_->forked()) return {.code = errc::forked_child};
         if (is_stale()) return stale();
         session_->refuse(next_tag(), why.code, members_);
-        ring();
+        detail::quietly([this] { ring(); });
         return why;
     }
     // Starts a call under a number of its own. If memory runs out, the number is refused, or the operation abandoned: the
@@ -104,17 +105,19 @@ public:
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
         if (is_stale()) return stale();
         envelope tag = next_tag();
+        bool has_started = false;
 #if BOUGH_HAS_EXCEPTIONS
         try {
-            return start_tagged(op, work, c, signature, tag);
+            return start_tagged(op, work, c, signature, tag, has_started);
         } catch (...) {
+            if (has_started && session_->is_done(op)) return {}; // the helper was not needed for this one
             return give_up(op, tag);
         }
 #else
-        return start_tagged(op, work, c, signature, tag);
+        return start_tagged(op, work, c, signature, tag, has_started);
 #endif
     }
-    // After an exception: ends the operation, if it had started, or refuses its number.
+    // After an exception: ends the operation, if it is in flight, or refuses its number.
     status give_up(session_operation& op, const envelope& tag) {
         if (session_->is_done(op))
             return session_->refuse(tag, errc::no_resources, members_),
@@ -164,7 +167,8 @@ private:
         std::shared_ptr<const void> plan;
     };
 
-    // Wakes whoever drives the session besides its callers, if there is anything to do.
+    // Wakes whoever drives the session besides its callers, if there is anything to do. May throw for want of memory: then
+    // nobody may look after what was started.
     void ring() {
         if constexpr (requires { session_->transport().operation_started(); })
             session_->with_lock([this] {
@@ -172,7 +176,7 @@ private:
             });
     }
     status start_tagged(session_operation& op, prepared& work, const call& c, call_signature signature,
-                        const envelope& tag) {
+                        const envelope& tag, bool& has_started) {
         signature.plan = work.bound().plan_id;
         if (!c.offsets.empty()) signature.plan ^= hash_offsets(c.offsets); // how the vector is cut is the plan's affair
         if (!c.row_offsets.empty()) {
@@ -186,6 +190,7 @@ private:
             signature.plan = ~signature.plan; // does not match blocks of equal length
         }
         session_->start(op, work, c, tag, signature, options.timeout_ns);
+        has_started = true;
         ring();
         return {};
     }
