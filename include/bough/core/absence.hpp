@@ -68,6 +68,15 @@ constexpr status came_too_late(rank_t me) noexcept {
     s.theirs = last_call{.absence = absence::late}.packed();
     return s;
 }
+// What a rank reports of a deadline that others have seen: the missing rank itself came too late.
+constexpr status as_seen_by(rank_t me, status s) noexcept {
+    last_call last = last_call_of(s);
+    if (!is_missing(s, me) || last.absence == absence::elsewhere || last.absence == absence::late) return s;
+    s.peer = me;
+    last.absence = absence::late;
+    s.theirs = last.packed();
+    return s;
+}
 
 } // namespace bough
 

@@ -8,6 +8,7 @@
 #define BOUGH_SESSION_CORE_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/absence.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/quietly.hpp>
@@ -378,7 +379,7 @@ private:
     // The first failure poisons the group and is told to everybody whose link is alive.
     BOUGH_COLD void set_poison(const status& why) {
         if (poison_) return;
-        poison_ = as_seen(why);
+        poison_ = as_seen_by(rank(), why);
         tells_ = why;
         dispute_.close();
         told_ = 0;
@@ -395,7 +396,6 @@ private:
             departures<T>::flush(transport_);
         });
     }
-    status as_seen(const status& why) const noexcept { return deadline_watch<session_core>::as_seen_by(rank(), why); }
     void break_group(const status& why) {
         set_poison(why);
         for (std::size_t i = 0; i < active_.size();)
@@ -405,7 +405,7 @@ private:
     BOUGH_COLD void fail(session_operation& op, const status& why) {
         if (op.result_) return;
         if (forked()) return op.end_in_child(); // an op has forked
-        op.result_ = as_seen(why);
+        op.result_ = as_seen_by(rank(), why);
         port p{*this, op};
         op.work_->engine().release_held(p);
         const bound_schedule& bound = op.work_->bound();

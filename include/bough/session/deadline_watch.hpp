@@ -74,16 +74,6 @@ struct deadline_watch {
         quietly([&] { tell_proposal(op, {}, 0); });
     }
 
-    // What this rank reports of a deadline that others may have seen: the missing rank itself came too late.
-    static status as_seen_by(rank_t me, status s) noexcept {
-        last_call last = last_call_of(s);
-        if (!is_missing(s, me) || last.absence == absence::elsewhere || last.absence == absence::late) return s;
-        s.peer = me;
-        last.absence = absence::late;
-        s.theirs = last.packed();
-        return s;
-    }
-
 private:
     using due = session_operation::due;
 
