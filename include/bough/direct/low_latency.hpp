@@ -65,6 +65,7 @@ public:
           form_(options.form == low_latency_form::automatic ? best_form(lines_.writes(), lines_.size())
                                                             : options.form) {
         plan_ = std::uint64_t{form_ == low_latency_form::tree ? options.k : 0} << 8 | static_cast<std::uint64_t>(form_);
+        if (form_ == low_latency_form::flat) lines_.needs_all();
         if (!lines_.failure()) scratch_.resize(lines_.most_bytes() / sizeof(block) + 1);
     }
 

@@ -2,9 +2,11 @@
 // Short messages by remote writes, one a call from each rank to each other, whose flag lies in the line of the data: what
 // bough::low_latency is made of.
 //
-// A region: for each peer a line that says that it has given up | and one in which it says what it calls | two slots of each
-// peer, for even and odd calls. A slot is filled from the bottom: | ... | payload | gap | word |; the word is a hash of the
-// signature of the call and of its number. So a word is that which this rank has, that of two calls before, or of another call.
+// A region: for each peer a line that says that it has given up | and one in which it says what it
+// calls | two slots of each peer, for even and odd calls | two lines for each peer in which ranks look
+// for those that are missing. A slot is filled from the bottom: | ... | payload | gap | word |; the word
+// is a hash of the signature of the call and of its number. So a word is that which this rank has, that
+// of two calls before, or of another call.
 // Then, and when a peer lets a rank wait for long, the rank says to it what it calls, word by word; the peer compares that.
 // Both say what differs.
 // There are no credits. In every form whoever writes to a rank also waits for a word of that rank, in each call. So who is in call n
@@ -14,12 +16,15 @@
 
 #include <bough/concepts/explain_remote_write_transport.hpp>
 #include <bough/concepts/transport.hpp>
+#include <bough/core/absence.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/quietly.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/status.hpp>
+#include <bough/direct/low_latency/flagged_search.hpp>
+#include <bough/session/deadline_stages.hpp>
 #include <bough/session/mismatch.hpp>
 
 #include <algorithm>
@@ -48,7 +53,11 @@ struct flagged_layout {
     constexpr std::uint64_t end(rank_t sender, std::uint32_t parity) const noexcept {
         return said(ranks) + slot_bytes() * (2 * std::uint64_t{sender} + parity + 1);
     }
-    constexpr std::uint64_t bytes() const noexcept { return end(ranks - 1, 1); }
+    // Where a peer and this rank look for those that are missing.
+    constexpr std::uint64_t search(rank_t by) const noexcept {
+        return end(ranks - 1, 1) + flagged_search::bytes_of_peer * by;
+    }
+    constexpr std::uint64_t bytes() const noexcept { return search(ranks); }
 };
 
 // A call of a group: one of a rank's that a peer is told.
@@ -74,8 +83,9 @@ class flagged_lines {
 public:
     // `refused`: what is wrong with the group from the start, if so; as a region that is too small, it ends every call.
     flagged_lines(X writes, std::uint32_t most_bytes, std::uint64_t timeout_ns, const status& refused)
-        : x_(std::move(writes)), layout_{x_.size(), most_bytes}, timeout_ns_(timeout_ns), rank_(x_.rank()),
-          region_(x_.region()), gone_(x_.size(), 0) {
+        : search_(writes.size(), writes.rank()), x_(std::move(writes)), layout_{x_.size(), most_bytes},
+          rank_(x_.rank()), region_(x_.region()), gone_(x_.size(), 0) {
+        when_.timeout_ns_ = timeout_ns;
         if constexpr (requires { x_.cores(); }) spins_ = x_.cores() < x_.size() ? 1 : most_spins;
         if (refused)
             fail(refused);
@@ -93,6 +103,8 @@ public:
     rank_t size() const noexcept { return layout_.ranks; }
     std::uint32_t most_bytes() const noexcept { return layout_.most_bytes; }
     const X& writes() const noexcept { return x_; }
+    // In each call this rank needs a word of every peer. Otherwise it is known only which one it waits for.
+    void needs_all() noexcept { needs_all_ = true; }
 
     // The next call, which counts; how it cannot begin, if so.
     BOUGH_ALWAYS_INLINE const status* begin(const call_signature& signature) {
@@ -102,7 +114,7 @@ public:
         calls_[number_ & 1] = {signature, number_};
         old_ = words_[number_ & 1];
         words_[number_ & 1] = word_ = calls_[number_ & 1].word();
-        last_ns_ = 0;
+        when_.attend_ns_ = 0;
         return nullptr;
     }
     // What is to be posted, where puts may read it after the call has failed: a put can be pending for as long as the transport
@@ -141,21 +153,21 @@ public:
     // Ends the call, and all after it, here and, at the latest when they wait for this rank, on all others.
     BOUGH_COLD void fail(const status& why) {
         if (bad_.code != errc::ok) return;
-        bad_ = forked() ? status{.code = errc::forked_child} : why;
-        bad_.operation = static_cast<std::uint32_t>(number_);
+        bad_ = forked() ? status{.code = errc::forked_child} : as_seen_by(rank_, why);
+        if (!names_missing(why)) bad_.operation = static_cast<std::uint32_t>(number_);
         if (forked()) return;
+        own_->report = finding_words::of({finding::how_sure::sure, why}, number_);
         own_->end = calls_[number_ & 1];
-        own_->given_up = 1u << 8 | static_cast<unsigned>(why.cause == errc::ok ? why.code : why.cause);
+        own_->last[1] = 1u << 8 | static_cast<unsigned>(why.cause == errc::ok ? why.code : why.cause);
         tell_all();
     }
 
 private:
-    static constexpr std::uint64_t data_id = 1, said_id = 2;
+    static constexpr std::uint64_t data_id = 1, said_id = 2, search_id = 3; // and a peer
     static constexpr std::uint32_t most_spins = 2000;
     // Of telling that this rank has given up: no longer, but that it is tried a few times, however late this thread is.
     static constexpr std::uint64_t farewell_ns = 5'000'000;
     static constexpr std::uint32_t farewell_rounds = 16;
-    static constexpr std::uint64_t ask_after_ns = 250'000'000;  // of waiting for a peer: it is told the call
     static constexpr std::uint64_t patience_ns = 2'000'000'000; // with a peer of another call that does not say which
     static constexpr bool at_once = [] {
         if constexpr (requires { std::bool_constant<X::completes_at_once>{}; })
@@ -180,7 +192,8 @@ private:
     void connect(rank_t to) {
         const std::uint64_t slots = layout_.end(rank_, 0) - layout_.slot_bytes();
         if (!reserve(to, layout_.end_of(rank_), 64) || !reserve(to, layout_.said(rank_), 64) ||
-            !reserve(to, slots, 2 * layout_.slot_bytes()))
+            !reserve(to, slots, 2 * layout_.slot_bytes()) ||
+            !reserve(to, layout_.search(rank_), flagged_search::bytes_of_peer))
             fail({.code = errc::no_resources, .peer = to});
     }
     BOUGH_COLD const status* refusal() {
@@ -189,10 +202,7 @@ private:
         else if (number_ == 0) // no call has begun: so the group was made
             refusal_ = bad_;
         else
-            refusal_ = {.code = errc::group_poisoned,
-                        .cause = bad_.cause == errc::ok ? bad_.code : bad_.cause,
-                        .peer = bad_.peer,
-                        .operation = bad_.operation};
+            refusal_ = poisoned(bad_);
         return &refusal_;
     }
     BOUGH_COLD bool post_again(posted p, rank_t to, std::uint64_t at, std::span<const std::byte> bytes,
@@ -212,6 +222,13 @@ private:
         return true;
     }
     BOUGH_COLD bool await_long(rank_t from, const std::byte* word) {
+        waits_for_ = from;
+        const bool came = await_word(from, word);
+        waits_for_ = no_rank;
+        if (came && search_.has_proposed()) quietly([&] { search_.withdraw(*this, x_.now_ns()); });
+        return came;
+    }
+    bool await_word(rank_t from, const std::byte* word) {
         bool gone = false;
         for (std::uint32_t idle = 1;; ++idle) {
             const std::uint64_t now = remote_words::read(word);
@@ -224,15 +241,16 @@ private:
             gone = gone_[from] != 0; // what it had put has landed: one more look
             if (!look(idle)) return false;
             if (gone || gone_[from] != 0) continue; // no word will wake it
-            if (idle % 16 == 1 && ask_ns_ != 0 && x_.now_ns() >= ask_ns_ && say(from)) ask_ns_ = 0;
+            if (idle % 16 == 1 && when_.asked_ && !said_call_) said_call_ = say(from);
             if constexpr (WaitableRemoteWrites<X>)
-                x_.wait(idle, ask_ns_ != 0 ? ask_ns_ : last_ns_,
-                        [&] { return remote_words::read(word) != old_ || who_has_news() != no_rank; });
+                x_.wait(idle, when_.attend_ns_, [&] {
+                    return remote_words::read(word) != old_ || who_has_news() != no_rank || search_.has_news(*this);
+                });
         }
     }
     // A peer's word is of another call. It is told this rank's, and tells its own, here or with its end; then both know.
     BOUGH_COLD void ask_how(rank_t from) {
-        const std::uint64_t until = deadline_after(x_.now_ns(), std::min(patience_ns, timeout_ns_));
+        const std::uint64_t until = deadline_after(x_.now_ns(), std::min(patience_ns, when_.timeout_ns_));
         bool said = false;
         for (std::uint32_t idle = 1;; ++idle) {
             const bool over = has_ended(from) || gone_[from] != 0 || x_.now_ns() >= until;
@@ -256,9 +274,9 @@ private:
         for (std::size_t i = 0; i != 6; ++i) own_->said[i] = parts.at[i];
         own_->said[6] = mine.word();
         for (std::size_t i = 0; i != own_->said.size(); ++i) {
-            const posted p =
-                x_.put(to, layout_.said(rank_) + 8 * i, {}, std::as_bytes(std::span(&own_->said[i], 1)), said_id);
-            if (p == posted::pending) ++pending_, ++saying_;
+            const posted p = counted(
+                x_.put(to, layout_.said(rank_) + 8 * i, {}, std::as_bytes(std::span(&own_->said[i], 1)), said_id));
+            if (p == posted::pending) ++saying_;
             if (p == posted::would_block || p == posted::failed) return false;
         }
         return true;
@@ -308,6 +326,7 @@ private:
             if (e.what != event::kind::complete) continue;
             --pending_;
             if (e.id == said_id) --saying_;
+            if (e.id >= search_id) search_.landed(static_cast<rank_t>(e.id - search_id));
         }
         return found;
     }
@@ -317,13 +336,51 @@ private:
         if (idle % 16 != 1) return true;
         if (aborted()) return false;
         const std::uint64_t now = x_.now_ns();
-        if (last_ns_ == 0) {
-            last_ns_ = deadline_after(now, timeout_ns_);
-            ask_ns_ = deadline_after(now, std::min(ask_after_ns, timeout_ns_ / 2));
+        if (idle != 1) quietly([&] { search_.go_on(*this, now); }); // others may have waited for longer
+        switch (const due what = when_.at(now)) {
+        case due::nothing: break;
+        case due::question: when_.asked_ = true, said_call_ = false; break;
+        case due::end: return fail_late(), false;
+        default: quietly([&] { search_.attend(*this, what, now, when_.part_ns()); });
         }
-        if (now < last_ns_) return true;
-        fail({.code = errc::deadline});
-        return false;
+        return true;
+    }
+    BOUGH_COLD void fail_late() {
+        status why = this_deadline();
+        quietly([&] { why = search_.settled(*this); });
+        fail(why);
+    }
+    status this_deadline() const noexcept {
+        return {.code = errc::deadline, .collective = call(0).kind, .operation = call(0).operation};
+    }
+
+    // For the search of those that are missing.
+    friend flagged_search;
+    using due = deadline_stages::due;
+    std::uint64_t read(rank_t by, std::uint64_t word) const noexcept {
+        return remote_words::read(region_.data() + layout_.search(by) + 8 * word);
+    }
+    posted put(rank_t to, std::uint64_t word, std::span<const std::uint64_t> words) {
+        if (gone_[to] != 0) return posted::failed;
+        return counted(x_.put(to, layout_.search(rank_) + 8 * word, {}, std::as_bytes(words), search_id + to));
+    }
+    // The call of that number, if it is one of this rank's two latest; 0: the latest.
+    envelope call(std::uint32_t number) const noexcept {
+        if (number == 0) number = static_cast<std::uint32_t>(number_);
+        const flagged_call& mine = calls_[number & 1];
+        envelope tag;
+        tag.operation = number;
+        if (static_cast<std::uint32_t>(mine.number) == number) tag.kind = mine.signature.kind;
+        return tag;
+    }
+    rank_t first() const noexcept { return waits_for_; }
+    rank_set waits() const {
+        rank_set who(size());
+        if (waits_for_ == no_rank) return who;
+        who.add(waits_for_);
+        for (rank_t r = 0; needs_all_ && r != size(); ++r)
+            if (r != rank_ && remote_words::read(region_.data() + layout_.end(r, number_ & 1) - 8) != word_) who.add(r);
+        return who;
     }
     // That this rank has given up, for each peer. Nobody polls after this: so puts that are refused, or throw, are tried again,
     // and pending ones seen through, for farewell_ns; whom it does not reach is left to its deadline.
@@ -345,14 +402,24 @@ private:
     bool tell(rank_t r) noexcept {
         posted p = posted::would_block;
         quietly([&] {
-            p = reserve(r, layout_.end_of(rank_), 64)
-                    ? x_.put(r, layout_.end_of(rank_), std::as_bytes(std::span(&own_->end, 1)),
-                             std::as_bytes(std::span(&own_->unused, 2)), data_id)
-                    : posted::failed;
+            p = reserve(r, layout_.end_of(rank_), 64) ? tell_report(r) : posted::failed;
+            if (p != posted::complete && p != posted::pending) return;
+            p = posted::would_block; // until this one is taken, too
+            p = counted(x_.put(r, layout_.end_of(rank_), std::as_bytes(std::span(&own_->end, 1)),
+                               std::as_bytes(std::span(own_->last)), data_id));
         });
-        if (p == posted::pending) ++pending_;
         if (p != posted::would_block) gone_[r] = 1;
         return p != posted::would_block;
+    }
+    // Before the end is told: a peer that finds the end finds this, too.
+    posted tell_report(rank_t r) {
+        if (!names_missing(bad_)) return posted::complete;
+        return counted(x_.put(r, layout_.search(rank_) + 8 * flagged_search::report, {},
+                              std::as_bytes(std::span(own_->report)), data_id));
+    }
+    posted counted(posted p) noexcept {
+        if (p == posted::pending) ++pending_;
+        return p;
     }
     // A peer has given up, or calls something else: so this rank gives up.
     bool aborted() {
@@ -361,10 +428,22 @@ private:
         const auto cause = static_cast<errc>(remote_words::read(region_.data() + layout_.end_of(r) + 56) & 0xff);
         status why;
         if (cause == errc::ok || cause == errc::call_mismatch) why = difference(r);
-        if (!why) // of a deadline: it only waited
-            why = {.code = errc::peer_aborted, .cause = cause, .peer = cause == errc::deadline ? no_rank : r};
+        if (!why && cause == errc::deadline) // it only waited, as this rank, and may know for whom
+            why = told_by(r);
+        else if (!why)
+            why = {.code = errc::peer_aborted, .peer = r};
+        if (why.code == errc::peer_aborted) why.cause = cause;
         fail(why);
         return true;
+    }
+    // What a peer reports that ended by its deadline.
+    status told_by(rank_t r) const noexcept {
+        finding_words::array at{};
+        for (std::uint64_t i = 0; i != 4; ++i) at[i] = read(r, flagged_search::report + i);
+        status said = finding_words::read(at, size()).report;
+        if (!names_missing(said)) said = this_deadline();
+        said.code = errc::peer_aborted;
+        return said;
     }
     rank_t who_has_news() const noexcept {
         rank_t r = 0;
@@ -376,19 +455,21 @@ private:
         std::array<std::array<std::uint64_t, 8>, 2> tails{}; // of even and odd calls
         std::array<std::uint64_t, 7> said{};
         flagged_call end{};
-        std::uint64_t unused = 0, given_up = 0; // behind it
+        std::array<std::uint64_t, 2> last{}; // behind it: nothing, and that this rank has given up
+        finding_words::array report{};       // of a deadline
     };
     std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // goes after x_, as do
     std::vector<std::byte> held_;                                    // payloads that puts under way read
+    flagged_search search_;
     X x_;
     flagged_layout layout_;
     std::uint64_t number_ = 0, word_ = 0;  // of the call
     std::uint64_t old_ = 0;                // the word that stands where its word will
     std::array<std::uint64_t, 2> words_{}; // of the latest even and odd calls
     std::array<flagged_call, 2> calls_{};
-    std::uint64_t ask_ns_ =
-        0; // when a peer that lets this rank wait is told the call; 0: it is, or time is not looked at
-    std::uint64_t timeout_ns_, last_ns_ = 0;
+    deadline_stages when_;
+    rank_t waits_for_ = no_rank;                 // if it has waited for longer than some looks
+    bool needs_all_ = false, said_call_ = false; // the latter: the peer that lets it wait is told the call
     std::uint32_t spins_ = most_spins;
     std::uint32_t pending_ = 0, saying_ = 0; // puts; of these, words of said
     rank_t rank_;
