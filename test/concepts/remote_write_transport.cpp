@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -53,7 +55,7 @@ static_assert(explain_remote_write_transport<testing::remote_write_archetype>() 
 static_assert(!RemoteWriteTransport<order_is_no_constant> && !RemoteWriteTransport<scatters_without_flush> &&
               !RemoteWriteTransport<shows_const_memory> && !RemoteWriteTransport<puts_one_piece> &&
               !RemoteWriteTransport<int>);
-static_assert(!ExposingRemoteWrites<base> && !CountedRemoteWrites<base>);
+static_assert(!ExposingRemoteWrites<base> && !CountedRemoteWrites<base> && !GatheringRemoteWrites<base>);
 static_assert(!WaitableRemoteWrites<base> && WaitableRemoteWrites<waits>);
 
 namespace {
@@ -75,7 +77,8 @@ enum class flaw {
     exposes_more,
     never_conceals,
     counts_early,
-    counts_others
+    counts_others,
+    keeps_back
 };
 
 // An end of simulated regions with a flaw.
@@ -104,6 +107,12 @@ struct flawed {
             held.insert(held.end(), second.begin(), second.end());
             return posted::complete;
         }
+        if (what == flaw::keeps_back && to != rank() && to < size() && length <= region().size() &&
+            offset <= region().size() - length && std::find(lost.begin(), lost.end(), to) == lost.end()) {
+            kept.push_back({to, offset, {first.begin(), first.end()}});
+            kept.back().bytes.insert(kept.back().bytes.end(), second.begin(), second.end());
+            return posted::complete;
+        }
         const posted result = end.put(to, offset, first, second, id);
         if (!held.empty() && length == 16)
             while (end.put(to, 64, held, {}, ~std::uint64_t{0}) == posted::would_block) end.poll({});
@@ -111,6 +120,7 @@ struct flawed {
         return result;
     }
     posted flush(rank_t to, std::uint64_t id) requires(!keeps_byte_order) {
+        hand_over();
         return what == flaw::early_flush ? posted::complete : end.flush(to, id);
     }
     exposure expose(std::span<std::byte> memory) {
@@ -128,6 +138,7 @@ struct flawed {
         return end.landed(what == flaw::counts_others ? 0 : from) + (what == flaw::counts_early ? 1 : 0);
     }
     std::size_t poll(std::span<event> events) {
+        hand_over();
         std::size_t found = 0;
         for (; found != events.size() && !early.empty(); early.pop_back()) {
             ended.push_back(early.back());
@@ -153,18 +164,45 @@ struct flawed {
         }
         return found;
     }
+    struct kept_put {
+        rank_t to;
+        std::uint64_t offset;
+        std::vector<std::byte> bytes;
+    };
+    void hand_over() {
+        for (kept_put& k : kept) {
+            put_late.push_back(std::move(k.bytes)); // may be read until the end
+            while (end.put(k.to, k.offset, put_late.back(), {}, ~std::uint64_t{0}) == posted::would_block) end.poll({});
+        }
+        kept.clear();
+    }
+    std::vector<kept_put> kept{};
+    static inline std::deque<std::vector<std::byte>> put_late{};
     std::vector<std::byte> held{};
     std::vector<std::uint64_t> early{}, ended{};
     int exposures = 0;
 };
 
+// Keeps puts back until it polls, and says so; or says that they have left.
 template <class World>
+struct gathers : flawed<World> {
+    bool lies;
+    gathers(typename World::endpoint e, flaw f)
+        : flawed<World>{std::move(e), flaw::keeps_back}, lies(f != flaw::none) {}
+    gathers(gathers&&) = default;
+    ~gathers() { this->hand_over(); }
+    bool unsent() const { return !this->kept.empty(); }
+    std::uint64_t accepted(rank_t) const { return this->puts; }
+    std::uint64_t handed_over(rank_t) { return this->puts - (lies ? 0 : this->kept.size()); }
+};
+
+template <class World, template <class> class Model = flawed>
 testing::remote_write_fault check(flaw what, std::uint64_t seed) {
     return testing::check_remote_writes(
         [&](rank_t ranks) {
             World world(ranks, {.seed = seed, .region_bytes = 8192, .refuse = 50});
-            std::vector<flawed<World>> ends;
-            for (rank_t r = 0; r != ranks; ++r) ends.push_back({world.connect(r), what});
+            std::vector<Model<World>> ends;
+            for (rank_t r = 0; r != ranks; ++r) ends.push_back(Model<World>{world.connect(r), what});
             if (what == flaw::dirty_region) ends[1].region()[100] = std::byte{1};
             return ends;
         },
@@ -181,7 +219,9 @@ TEMPLATE_TEST_CASE("remote writes: the rules hold, and whoever breaks one is fou
         const auto fault = check<TestType>(flaw::none, seed);
         CAPTURE(seed, fault.sentence, fault.rank);
         CHECK(fault.rule == remote_write_rule::none);
+        CHECK(check<TestType, gathers>(flaw::none, seed).rule == remote_write_rule::none);
     }
+    CHECK(check<TestType, gathers>(flaw::keeps_back, 7).rule == remote_write_rule::handed_over);
     CHECK(sentence(flaw::dirty_region) == remote_write_rule::identity);
     CHECK(sentence(flaw::writes_beyond) == remote_write_rule::place);
     CHECK(sentence(flaw::puts_elsewhere) == remote_write_rule::place);
@@ -196,6 +236,7 @@ TEMPLATE_TEST_CASE("remote writes: the rules hold, and whoever breaks one is fou
     CHECK(sentence(flaw::never_conceals) == remote_write_rule::concealed);
     CHECK(sentence(flaw::counts_early) == remote_write_rule::counted);
     CHECK(sentence(flaw::counts_others) == remote_write_rule::counted);
+    CHECK(sentence(flaw::keeps_back) == remote_write_rule::handed_over);
     if (TestType::endpoint::keeps_byte_order)
         CHECK(sentence(flaw::word_first) == remote_write_rule::word_is_last);
     else

@@ -48,6 +48,7 @@ struct scripted_device {
 
     std::size_t most_sends() const { return 64; }
     std::size_t most_bytes() const { return longest; }
+    static bool sends_alone() { return false; }
     bool register_memory(std::span<const std::byte>, std::uint64_t, memory&) { return true; }
     static void* descriptor(const memory&) { return nullptr; }
     static std::uint64_t remote_address(const std::byte*) { return 0; }
@@ -296,4 +297,36 @@ TEST_CASE("region_end: that a last word was heard is said again where it was ref
     for (int i = 0; i != 20 && one.net.written.empty(); ++i) one.poll();
     REQUIRE(one.net.written.size() == 1);
     CHECK(one.net.written[0].kind == ticket::bye_heard);
+}
+
+TEST_CASE("region_end: what the device has taken and not sent is not handed over, unless its target is lost") {
+    lone_end one(3, 1'000'000, 1000);
+    const std::vector<std::byte> bytes(1500);
+    CHECK_FALSE(one.end->unsent());
+    const auto all_of = [&] { return one.end->accepted(); };
+    const auto has_left = [&](rank_t to) { return one.end->handed_over(to) == all_of(); };
+    std::vector<network::write> kept;
+    one.net.goes_out = [&](const network::write& w) { return kept.push_back(w), false; };
+    REQUIRE(one.end->put(1, 0, std::span(bytes).first(10), none, 1) == posted::complete);
+    const std::uint64_t first = all_of();
+    REQUIRE(one.end->put(1, 0, std::span(bytes).first(700), bytes, 2) == posted::complete); // three pieces
+    REQUIRE(kept.size() == 2);
+    CHECK(one.end->unsent());
+    CHECK((!has_left(1) && has_left(2)));
+    CHECK(one.end->handed_over(1) < first);
+    one.net.next.push_back({.op = kept[0].op});
+    (void)one.poll();
+    CHECK((one.end->handed_over(1) == first && !has_left(1)));
+    for (std::size_t piece = 1; piece != 4; ++piece) {
+        REQUIRE(kept.size() == piece + 1);
+        CHECK(!has_left(1));
+        one.net.next.push_back({.op = kept[piece].op});
+        (void)one.poll();
+    }
+    CHECK((has_left(1) && !one.end->unsent()));
+    REQUIRE(one.end->put(2, 0, std::span(bytes).first(10), none, 3) == posted::complete);
+    CHECK((one.end->unsent() && !has_left(2)));
+    one.hear(2, ticket::bye, 0);
+    (void)one.poll();
+    CHECK((has_left(2) && kept.size() >= 5)); // and a word to it that it was heard
 }

@@ -26,6 +26,9 @@
 //   W9  one thread at a time per object
 //   W10 the loss of a peer is reported once (event::lost): nothing of it lands from then on, pending posts to it have had
 //       their events, and later ones fail. All puts of a peer that left after their completion have landed before
+//   W14 a put that is complete needs its rank no more: it lands though that rank makes no further call, or its process
+//       ends. A transport that keeps such puts back says how far it has got (GatheringRemoteWrites)
+// W11 to W13 are those of the refinements below.
 #ifndef BOUGH_CONCEPTS_REMOTE_WRITE_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_REMOTE_WRITE_TRANSPORT_HPP
 
@@ -82,6 +85,17 @@ concept ExposingRemoteWrites = RemoteWriteTransport<X> &&
 template <class X>
 concept CountedRemoteWrites = RemoteWriteTransport<X> && requires(const X& c, rank_t from) {
     { c.landed(from) } -> std::same_as<std::uint64_t>;
+};
+
+// A put that is complete may stay in this process for a while, as where a network sends only when its process calls it.
+// poll() hands over what the network takes now. unsent(): something is still here, so somebody has to go on polling. The
+// two counters say how far it has got, in a unit of the transport's own: what had been put to a peer when accepted() was n
+// lands without this rank once handed_over() is n or more. What was put to a lost peer counts as handed over.
+template <class X>
+concept GatheringRemoteWrites = RemoteWriteTransport<X> && requires(X& t, const X& c, rank_t to) {
+    { c.unsent() } -> std::same_as<bool>;
+    { c.accepted(to) } -> std::same_as<std::uint64_t>;
+    { t.handed_over(to) } -> std::same_as<std::uint64_t>;
 };
 
 // Knows how to wait: called after the n-th poll in a row that found nothing (n from 1), by somebody who has looked at the

@@ -37,6 +37,7 @@ enum class remote_write_rule : std::uint8_t {
     exposed,      // W11: puts go where something is exposed, as into a region
     concealed,    // W12: and nowhere else, nor any more when it is concealed
     counted,      // W13: landed() is how many have landed
+    handed_over,  // W14: what is complete lands without its rank, once it is handed over
 };
 
 struct remote_write_fault {
@@ -72,6 +73,7 @@ public:
         if (!fault_) refusals();
         if (!fault_) puts();
         if (!fault_) order();
+        if (!fault_) silence();
         if (!fault_) departure();
         if constexpr (ExposingRemoteWrites<end>) {
             if (!fault_) exposed();
@@ -103,6 +105,7 @@ private:
     // Polls all ends once; keeps account of posts and losses.
     bool poll_all(group& ends) {
         for (rank_t r = 0; r != count(ends); ++r) {
+            if (r == silent_) continue;
             std::array<event, 4> events;
             const std::size_t room = 1 + draw(events.size());
             const std::size_t found = ends[r].poll(std::span(events).first(room));
@@ -254,6 +257,35 @@ private:
         }
     }
 
+    // A rank puts some, hands over what its transport says is still there, and does not poll again.
+    void silence() {
+        for (const std::size_t length : {std::size_t{8}, std::size_t{40}, std::size_t{250}, 2 * span_bytes}) {
+            group ends = make_(options_.ranks);
+            std::vector<std::byte> source(2 * span_bytes), expected(source.size());
+            for (std::size_t i = 0; i != source.size(); ++i) source[i] = static_cast<std::byte>(1 + i % 255);
+            to_ = 1;
+            for (std::size_t at = 0; at < source.size() && !fault_; at += std::max<std::size_t>(256, length)) {
+                const std::span<const std::byte> bytes = std::span(source).subspan(at, length);
+                std::copy(bytes.begin(), bytes.end(), expected.begin() + static_cast<std::ptrdiff_t>(at));
+                persist(ends, 0, [&](std::uint64_t id) { return ends[0].put(1, at, bytes, {}, id); });
+            }
+            if (!until(ends, [&] { return open_.empty(); }))
+                return void(fail(rule::one_event, 0, "a pending put never has an event"));
+            if constexpr (GatheringRemoteWrites<end>) {
+                const std::uint64_t all = ends[0].accepted(1);
+                if (!until(ends, [&] { return ends[0].handed_over(1) >= all; }))
+                    return void(fail(rule::handed_over, 0, "what was put is never handed over"));
+            }
+            silent_ = 0;
+            const auto landed = [&] { return std::equal(expected.begin(), expected.end(), ends[1].region().begin()); };
+            const bool all = until(ends, landed);
+            silent_ = no_rank;
+            if (!all)
+                return void(
+                    fail(rule::handed_over, 1, "a put that was handed over does not land before its rank polls again"));
+        }
+    }
+
     // The last rank leaves, with a word just put.
     void departure() {
         group ends = make_(std::max<rank_t>(options_.ranks, 3));
@@ -372,7 +404,7 @@ private:
     remote_write_check options_;
     std::uint64_t random_;
     std::uint64_t ids_ = 0;
-    rank_t to_ = 0, leaving_ = no_rank;
+    rank_t to_ = 0, leaving_ = no_rank, silent_ = no_rank; // whom a post is to; who leaves, and who does not poll
     bool may_fail_ = false; // it is no fault of a post that it ends with an error, nor of a rank that it is lost
     std::vector<open_post> open_;
     std::vector<std::uint32_t> lost_ = std::vector<std::uint32_t>(64, 0);

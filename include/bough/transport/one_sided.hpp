@@ -219,7 +219,7 @@ public:
         for (lane* l : this->busy_) {
             for (std::uint64_t open = l->open; open != 0; open &= open - 1) {
                 outgoing& n = l->outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
-                if (n.id != id) continue;
+                if (n.id != id || n.told) continue;
                 if (can_be_revoked(n)) this->revoke(*l, n, errc::cancelled);
                 return errc::ok;
             }
@@ -236,6 +236,14 @@ public:
         }
         return errc::invalid_argument;
     }
+
+    // GatheringTransport, where the medium keeps puts back.
+    void flush() requires GatheringRemoteWrites<X> {
+        if (!forked() && this->x_.unsent()) hear_writes();
+    }
+    bool unsent() const noexcept requires GatheringRemoteWrites<X> { return !forked() && this->x_.unsent(); }
+    std::uint64_t accepted(rank_t to) const noexcept requires GatheringRemoteWrites<X> { return this->x_.accepted(to); }
+    std::uint64_t handed_over(rank_t to) noexcept requires GatheringRemoteWrites<X> { return this->x_.handed_over(to); }
 
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableRemoteWrites<X> {
         this->x_.wait(idle, deadline_ns, [this] { return has_news(); });
@@ -322,7 +330,7 @@ private:
             lane& l = *this->busy_[k];
             if (!l.gone) {
                 this->put_answers(l);
-                this->flush(l);
+                this->put_flush(l);
                 if (l.using_ != 0) this->take_pieces(l);
                 if (l.credit_due) this->put_credit(l);
             }
@@ -343,9 +351,11 @@ private:
                     this->step(l, i);
                 else if (l.reported && !this->is_read(l, i))
                     n.now = outgoing::phase::done;
-                if (n.now != outgoing::phase::done || found == events.size()) continue;
-                l.open &= ~(std::uint64_t{1} << i);
-                end(events[found++], l.peer, n.id, n.code);
+                if (n.is_over() && !n.told && found != events.size()) {
+                    n.told = true;
+                    end(events[found++], l.peer, n.id, n.code);
+                }
+                if (n.now == outgoing::phase::done && n.told) l.open &= ~(std::uint64_t{1} << i);
             }
             l.busy = !l.idle();
         }
@@ -387,7 +397,7 @@ private:
             l.want_due = l.want_flying = l.stop_due = l.stop_flying = 0;
             for (std::uint64_t open = l.open; open != 0; open &= open - 1) { // work() ends them when nobody reads them
                 outgoing& n = l.outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
-                if (n.now != outgoing::phase::done) n.code = n.code == errc::ok ? errc::peer_dead : n.code;
+                if (!n.is_over()) n.code = n.code == errc::ok ? errc::peer_dead : n.code;
             }
             if (l.open != 0 || l.using_ != 0) this->make_busy(l);
             events[found] = {};

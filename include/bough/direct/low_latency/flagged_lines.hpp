@@ -79,6 +79,9 @@ class flagged_lines {
     static_assert(X::keeps_byte_order,
                   "bough: a flag in the line of the data needs remote writes that keep the order of "
                   "bytes (keeps_byte_order); over others take bough::one_sided");
+    static_assert(!GatheringRemoteWrites<X>,
+                  "bough: a call of low_latency hands its writes over at once; over remote writes that keep them back "
+                  "(unsent()) take bough::one_sided");
 
 public:
     // `refused`: what is wrong with the group from the start, if so; as a region that is too small, it ends every call.

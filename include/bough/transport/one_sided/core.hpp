@@ -28,6 +28,9 @@ namespace bough::detail {
 template <RemoteWriteTransport X, class Protocol>
 class one_sided_core {
     static_assert(explain_remote_write_transport<X>());
+    static_assert(GatheringRemoteWrites<X> || !(requires(const X& x) { x.unsent(); }),
+                  "bough: remote writes with unsent() need `bool unsent() const`, `std::uint64_t accepted(rank_t to) "
+                  "const` and `std::uint64_t handed_over(rank_t to)`: GatheringRemoteWrites");
 
 protected:
     using counter = typename Protocol::counter;
@@ -187,7 +190,7 @@ protected:
         }
         return true;
     }
-    void flush(lane& l) {
+    void put_flush(lane& l) {
         if constexpr (!ordered) {
             if (!l.fence_due || l.fence_flying) return;
             const posted result = x_.flush(l.peer, put_id(put_kind::flush, l.peer, 0));

@@ -91,10 +91,11 @@ struct one_sided_outgoing {
         landing,  // has been put there
         revoking, // taken back, or not wanted any more
         telling,  // the receiver is to be told (state)
-        settling, // it has been put that the receiver is told
+        settling, // it has been put that the receiver is told: nothing but the block is needed any more
         done,
     };
     phase now = phase::done;
+    bool told = false; // there was an event
     errc code = errc::ok;
     std::uint64_t id = 0;
     const std::byte* data = nullptr;
@@ -107,6 +108,9 @@ struct one_sided_outgoing {
     std::uint32_t refused = 0; // how often the place where it is wanted was
     std::uint32_t puts = 0;    // of its bytes that are not complete
     std::uint64_t fence = 0;   // that must be over before it goes on
+
+    // The caller may know. Its receiver has all that it needs, and may never poll again.
+    bool is_over() const noexcept { return now == phase::done || (now == phase::settling && puts == 0); }
 };
 
 // A message of the peer's that has not been used up.

@@ -33,6 +33,17 @@ inline std::uint64_t process_space() noexcept {
     return ::stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
 }
 
+// For those that cannot be watched: asks each rank of [0, size) of which asks(rank) is true whether it is there, if the device
+// can; not before `every_ns` have passed since the last time, which was at `last_ns`.
+template <class Device, class Asks>
+void probe_peers(Device& device, rank_t size, std::uint64_t now, std::uint64_t every_ns, std::uint64_t& last_ns,
+                 const Asks& asks) {
+    if (now - last_ns < every_ns) return;
+    last_ns = now;
+    for (rank_t r = 0; r != size; ++r)
+        if (asks(r)) device.probe(r);
+}
+
 class fabric_watch {
 public:
     fabric_watch() = default;
@@ -67,22 +78,22 @@ public:
             f(gone);
         }
     }
+    // The same, and asks those of `size` ranks that asks(rank) is true of whether they are there, if the device can:
+    // at most every millisecond. False: it was too early.
+    template <class Device, class Options, class Asks, class F>
+    bool look(Device& device, const Options& options, rank_t size, std::uint64_t now, const Asks& asks, const F& f) {
+        if (now - looked_ns_ < 1'000'000) return false;
+        looked_ns_ = now;
+        look(f);
+        if constexpr (Device::probes) probe_peers(device, size, now, options.probe_ns, probed_ns_, asks);
+        return true;
+    }
 
 private:
     std::vector<pollfd> handles_;
     std::vector<rank_t> ranks_;
+    std::uint64_t looked_ns_ = 0, probed_ns_ = 0;
 };
-
-// For those that cannot be watched: asks each rank of [0, size) of which asks(rank) is true whether it is there, if the device
-// can; not before `every_ns` have passed since the last time, which was at `last_ns`.
-template <class Device, class Asks>
-void probe_peers(Device& device, rank_t size, std::uint64_t now, std::uint64_t every_ns, std::uint64_t& last_ns,
-                 const Asks& asks) {
-    if (now - last_ns < every_ns) return;
-    last_ns = now;
-    for (rank_t r = 0; r != size; ++r)
-        if (asks(r)) device.probe(r);
-}
 
 } // namespace bough::detail
 

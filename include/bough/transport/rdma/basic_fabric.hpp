@@ -50,8 +50,7 @@ public:
     bool claim(std::uint64_t handle) noexcept { return end_->claim(handle); }
     void release(std::uint64_t handle) { end_->release(handle); }
     errc cancel(std::uint64_t id) { return end_->cancel(id); }
-    // What the device has not taken, and what it has, if it sends only when it is called. Not what it takes by injection:
-    // nobody says when that has left.
+    // What the device has not taken, and what it has, if it sends only when it is called.
     void flush() { end_->flush(); }
     bool unsent() const noexcept { return !forked() && end_->lines().unsent(); }
     std::uint64_t accepted(rank_t) const noexcept { return end_->lines().accepted(); }

@@ -60,6 +60,11 @@ public:
     posted flush(rank_t to, std::uint64_t id) { return end_->flush(to, id); }
     std::size_t poll(std::span<event> events) { return end_->poll(events); }
 
+    // GatheringRemoteWrites: what the device has not taken, and what it has, if it sends only when it is called.
+    bool unsent() const noexcept { return !forked() && end_->unsent(); }
+    std::uint64_t accepted(rank_t) const noexcept { return end_->accepted(); }
+    std::uint64_t handed_over(rank_t to) noexcept { return end_->handed_over(to); }
+
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     // Polls drive the device, so nobody may sleep for long.
     template <class Landed>

@@ -45,11 +45,8 @@ public:
 
 private:
     static constexpr std::uint32_t per_block = 32;
-    struct line {
-        alignas(64) std::byte bytes[64];
-    };
     struct block {
-        std::unique_ptr<line[]> memory;
+        std::unique_ptr<fabric_line[]> memory;
         typename Device::memory registered;
         fabric_buffer buffers[per_block]{};
     };
@@ -57,7 +54,7 @@ private:
     bool grow(bool beyond) {
         if (blocks_.size() * per_block >= most_ && !beyond) return false;
         auto made = std::make_unique<block>();
-        made->memory = std::make_unique<line[]>(per_block * stride_ / 64);
+        made->memory = std::make_unique<fabric_line[]>(per_block * stride_ / 64);
         std::byte* first = made->memory[0].bytes;
         if (!device_->register_memory({first, per_block * stride_}, access_, made->registered)) return false;
         const auto base = static_cast<std::uint32_t>(blocks_.size()) * per_block;

@@ -234,7 +234,11 @@ private:
         if (b.length == sizeof a.head + sizeof place) std::memcpy(&place, b.memory + sizeof a.head, sizeof place);
         lines_.put_back(b);
         if (a.head.kind == fabric_frame::none) return no_payload(from, place.ticket), false;
-        if (a.head.kind == fabric_frame::bye) return lines_.say(from, fabric_frame::farewell), lose(from), false;
+        if (a.head.kind == fabric_frame::bye) {
+            lines_.say(from, fabric_frame::farewell);
+            peers_[from].fault = errc::ok; // it left, though the end of its process may have been seen before
+            return lose(from), false;
+        }
         if (a.head.kind != fabric_frame::go && a.head.kind != fabric_frame::done) return false;
         transfer* t = pushes_.find([&](const transfer& x) {
             return x.op.peer == from && x.number == place.number && x.stage == transfer::waiting;
@@ -390,12 +394,9 @@ private:
         if (n % 64 == 0) lines_.refill(), bury();
         if (n % 16 != 0 || closed_) return;
         const std::uint64_t now = steady_now_ns();
-        if (now - looked_ns_ < 1'000'000) return;
-        looked_ns_ = now;
-        watch_.look([this](rank_t r) { suspect(r, errc::peer_dead); });
-        if constexpr (Device::probes)
-            probe_peers(*device_, group_.size, now, options_.probe_ns, probed_ns_,
-                        [this](rank_t r) { return r != group_.rank && !peers_[r].left; });
+        const auto is_there = [this](rank_t r) { return r != group_.rank && !peers_[r].left; };
+        const auto is_gone = [this](rank_t r) { suspect(r, errc::peer_dead); };
+        if (!watch_.look(*device_, options_, group_.size, now, is_there, is_gone)) return;
         const auto too_late = [&](const transfer& t) {
             return t.given_up_ns != 0 && !t.over && now - t.given_up_ns > options_.answer_ns;
         };
@@ -488,8 +489,8 @@ private:
     std::size_t next_ready_ = 0;
     fabric_watch watch_;
     std::uint32_t tickets_ = 0, idle_ = 0, suspects_ = 0;
-    std::uint64_t strangers_ = 0, probed_ns_ = 0, looked_ns_ = 0; // at what is not seen by polling
-    bool meeting_ = false, joined_ = false;                       // greets the others; all have met
+    std::uint64_t strangers_ = 0;
+    bool meeting_ = false, joined_ = false; // greets the others; all have met
     // A push waits for the device; bye has been said, and it will be closed; it is.
     bool stalled_ = false, resigning_ = false, closed_ = false;
 };

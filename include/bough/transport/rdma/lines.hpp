@@ -59,7 +59,7 @@ public:
               std::size_t{g.size} * (4 * std::size_t{options.window} + 16)),
           out_(device, fabric_op::what::frame, Device::sends, longest_,
                std::clamp<std::size_t>(device.most_sends() / 2, 1, 256)),
-          injected_(std::min(device.most_injected(), most_injected)),
+          injected_(device.sends_alone() ? std::min(device.most_injected(), most_injected) : 0),
           receives_(std::clamp<std::size_t>(std::size_t{g.size - 1} * (options.window + 4), 1,
                                             std::min<std::size_t>(device.most_receives(), 512))) {}
 
@@ -76,10 +76,11 @@ public:
     bool all_waved() const noexcept {
         return first([](const line& l) { return l.parting && !l.waved; }) == group_.size;
     }
-    bool all_sent() const noexcept { return queue_.empty() && out_.in_use() == 0 && device_->all_sent(); }
+    bool all_sent() const noexcept { return queue_.empty() && !is_sending() && device_->all_sent(); }
     // Nothing is heard of a rank any more, nor said to it but farewell. `dead`: it hears nothing either.
     void forget(rank_t r, bool dead) noexcept {
         lines_[r].gone = true;
+        lines_[r].dead |= dead;
         lines_[r].parting &= !dead;
     }
     void close() noexcept {
@@ -147,9 +148,7 @@ public:
     // --- What has left (GatheringTransport): frames are counted, all of this rank's together ---
 
     // Something is still here: words that the device has not taken, or frames that it sends when it is called.
-    bool unsent() const noexcept {
-        return !closed_ && (!queue_.empty() || (out_.in_use() != 0 && !device_->sends_alone()));
-    }
+    bool unsent() const noexcept { return !closed_ && (!queue_.empty() || (!device_->sends_alone() && is_sending())); }
     std::uint64_t accepted() const noexcept { return said_; }
     std::uint64_t handed_over(rank_t to) noexcept {
         if (lines_[to].gone || !unsent()) return said_;
@@ -164,6 +163,7 @@ public:
     // What the device says of a frame.
     void sent(std::uint32_t buffer) noexcept {
         out_[buffer].number = 0;
+        --lines_[out_[buffer].op.peer].sending;
         out_.put(out_[buffer]);
     }
     void not_sent(std::uint32_t buffer) {
@@ -266,7 +266,8 @@ private:
         std::uint32_t sent = 0, freed = 0; // messages to it, and how many of them it has used up
         std::uint32_t used = 0, told = 0;  // messages of it that are used up, and how many of them it knows of
         std::uint32_t queued = 0;          // words to it that the device has not taken
-        bool met = false, parting = false, waved = false, gone = false, blocked = false;
+        std::uint32_t sending = 0;         // frames to it that the device has not done with
+        bool met = false, parting = false, waved = false, gone = false, dead = false, blocked = false;
     };
     struct word {
         rank_t to;
@@ -275,6 +276,10 @@ private:
         std::uint64_t since_ns, number;
     };
 
+    // Some providers never say what became of a frame to the dead.
+    bool is_sending() const noexcept {
+        return out_.in_use() != 0 && first([](const line& l) { return l.sending != 0 && !l.dead; }) != group_.size;
+    }
     template <class F>
     rank_t first(const F& f) const noexcept {
         rank_t r = 0;
@@ -301,7 +306,7 @@ private:
             if (!body.empty()) std::memcpy(memory + sizeof head, body.data(), body.size());
         };
         fabric_result result = fabric_result::ok;
-        if (length <= injected_) {
+        if (length <= injected_) { // nobody says when that has left
             alignas(16) std::byte whole[most_injected];
             write(whole);
             result = device_->inject(to, std::span(whole, length));
@@ -313,7 +318,7 @@ private:
             b->length = length;
             result = device_->send(to, *b);
             b->number = result != fabric_result::ok ? 0 : number != 0 ? number : said_ + 1;
-            if (result != fabric_result::ok) out_.put(*b);
+            result != fabric_result::ok ? out_.put(*b) : void(++l.sending);
         }
         if (result == fabric_result::broken && meeting_) return fabric_result::full;
         if (result == fabric_result::broken) broken_.push_back(to);

@@ -42,6 +42,10 @@ struct fabric_op {
 };
 static_assert(offsetof(fabric_op, context) == 0);
 
+struct fabric_line {
+    alignas(64) std::byte bytes[64];
+};
+
 // Memory for one frame.
 struct fabric_buffer {
     fabric_op op{};

@@ -104,10 +104,8 @@ public:
             while (gather()) {
             }
         };
-        const auto all_sent = [this] {
-            return std::all_of(peers_.begin(), peers_.end(), [](const peer& p) { return p.flying == 0; });
-        };
-        return await_greetings(group_, until_ns, turn, missing, all_sent, [this](rank_t r) { return died_early(r); });
+        const auto sent = [this] { return staged_.in_use() == 0; };
+        return await_greetings(group_, until_ns, turn, missing, sent, [this](rank_t r) { return died_early(r); });
     }
     // All ranks have met.
     void begin() noexcept {
@@ -131,7 +129,7 @@ public:
         if (to >= group_.size || offset > bytes_ || first.size() > bytes_ - offset ||
             second.size() > bytes_ - offset - first.size())
             return posted::failed;
-        return put(to, place_of(to, lines_bytes() + offset), first, second, id);
+        return put(to, place_of(to, std::uint64_t{64} * group_.size + offset), first, second, id);
     }
     exposure expose(std::span<std::byte> memory) {
         return forked() || memory.empty() ? exposure{} : exposed_.expose(*device_, memory);
@@ -148,7 +146,7 @@ public:
         peer& p = peers_[to];
         if (p.suspected_ns != 0 || p.left) return posted::would_block;
         if (p.begun.all() == p.known_landed && p.waiting == 0) return posted::complete;
-        flushes_.add({to, id, p.begun.all(), p.waiting != 0 ? long_puts_ : 0});
+        flushes_.add({to, id, p.begun.all(), p.waiting != 0 ? posted_ + 1 : 0});
         ask(to);
         return posted::pending;
     }
@@ -166,17 +164,27 @@ public:
         return found;
     }
 
+    // --- What has left (GatheringRemoteWrites): all of this rank's is numbered together ---
+
+    bool unsent() const noexcept {
+        const auto keeps = [alone = device_->sends_alone()](const peer& p) { return p.keeps_back(alone); };
+        return (staged_.in_use() != 0 || !transfers_.empty()) && std::any_of(peers_.begin(), peers_.end(), keeps);
+    }
+    std::uint64_t accepted() const noexcept { return posted_; }
+    std::uint64_t handed_over(rank_t to) noexcept {
+        const bool alone = device_->sends_alone();
+        if (!peers_[to].keeps_back(alone)) return posted_;
+        return first_kept_back(to, alone, transfers_, staged_, posted_ + 1) - 1;
+    }
+
 private:
     using exposures = fabric_exposures<Device>;
-    struct line {
-        alignas(64) std::byte bytes[64];
-    };
+    using line = fabric_line;
     using ticket = fabric_ticket;
     using peer = fabric_region_peer;
     using transfer = fabric_region_transfer<typename Device::memory>;
     using open_flush = fabric_flushes::open;
 
-    std::uint64_t lines_bytes() const noexcept { return std::uint64_t{64} * group_.size; }
     // What one peer, which may not poll, can take of something that all need.
     std::size_t share_of(std::size_t all) const noexcept {
         return group_.size > 2 ? std::max<std::size_t>(all / 2, 1) : all;
@@ -208,6 +216,7 @@ private:
         b.op.peer = to;
         const bool taken = transmit(to, {{b.memory, b.length}, b.descriptor, &b.op}, at, kind);
         if (!taken) return staged_.put(b), false;
+        b.number = ++posted_;
         ++peers_[to].staged;
         if (peers_[to].left) staged_.raise_limit(1);
         return true;
@@ -239,11 +248,11 @@ private:
         for (const auto& t : transfers_)
             if (!t->over) ++all, to_it += t->op.peer == to;
         if (all >= most_transfers || to_it >= share_of(most_transfers)) return posted::would_block;
-        auto t = std::make_unique<transfer>(to, at, first, second, id, long_puts_);
+        auto t = std::make_unique<transfer>(to, at, first, second, id, posted_ + 1);
         if (!device_->register_memory(t->from, Device::writes_from, t->memory)) return posted::would_block;
         const posted result = t->owned ? posted::complete : posted::pending;
         transfers_.push_back(std::move(t));
-        ++long_puts_;
+        ++posted_;
         ++peers_[to].waiting;
         push(*transfers_.back());
         return result;
@@ -258,7 +267,9 @@ private:
         ++p.begun.of[p.kind];
         if (!t.is_under_way()) return;
         --p.waiting;
-        flushes_.count(t.op.peer, p.begun.all(), [this](const open_flush& f) { return is_waiting(f); });
+        flushes_.count(t.op.peer, p.begun.all(), [this](const open_flush& f) {
+            return std::any_of(transfers_.begin(), transfers_.end(), [&f](const auto& x) { return x->is_before(f); });
+        });
         ask(t.op.peer);
     }
     void pushed(transfer& t, bool well) {
@@ -276,12 +287,6 @@ private:
     void end(transfer& t, errc code) {
         if (std::exchange(t.over, true) || t.owned) return;
         ready_.push_back({.what = event::kind::complete, .code = code, .peer = t.op.peer, .id = t.id});
-    }
-    // For a long put that was made before it, and of which more is to be handed to the device.
-    bool is_waiting(const open_flush& f) const noexcept {
-        return std::any_of(transfers_.begin(), transfers_.end(), [&f](const auto& t) {
-            return t->op.peer == f.to && f.before > t->number && !t->is_under_way();
-        });
     }
 
     // --- Questions and answers ---
@@ -354,6 +359,7 @@ private:
         --p.flying;
         if (op.kind == fabric_op::what::frame) {
             --p.staged;
+            staged_[op.index].number = 0;
             if (p.left) staged_.lower_limit(1);
             return staged_.put(staged_[op.index]);
         }
@@ -416,13 +422,8 @@ private:
     void look() {
         if (suspects_ != 0) judge();
         if (idle_ % 16 != 0) return;
-        const std::uint64_t now = steady_now_ns();
-        if (now - looked_ns_ < 1'000'000) return;
-        looked_ns_ = now;
-        watch_.look([this](rank_t r) { suspect(r); });
-        if constexpr (Device::probes)
-            probe_peers(*device_, group_.size, now, options_.probe_ns, probed_ns_,
-                        [this](rank_t r) { return r != group_.rank && !peers_[r].left; });
+        const auto is_there = [this](rank_t r) { return r != group_.rank && !peers_[r].left; };
+        (void)watch_.look(*device_, options_, group_.size, steady_now_ns(), is_there, [this](rank_t r) { suspect(r); });
     }
     BOUGH_COLD void judge() {
         const std::uint64_t now = steady_now_ns();
@@ -433,11 +434,11 @@ private:
             const bool reads = std::any_of(transfers_.begin(), transfers_.end(),
                                            [r](const auto& t) { return t->op.peer == r && t->flying; });
             // Some providers never say that a write failed because its target is gone.
-            if (!reads || now - p.suspected_ns > grace_ns) lose(r);
+            if (!reads || now - p.suspected_ns > grace_ns) lose(r, errc::peer_dead);
         }
     }
-    // Nothing more will come of a rank.
-    BOUGH_COLD void lose(rank_t r) {
+    // Nothing more will come of a rank; ok: it has said so.
+    BOUGH_COLD void lose(rank_t r, errc why = errc::ok) {
         peer& p = peers_[r];
         if (std::exchange(p.left, true)) return;
         staged_.raise_limit(p.staged); // they may never end, and the living need some
@@ -448,7 +449,7 @@ private:
             if (t->op.peer == r) end(*t, errc::peer_dead);
         std::erase_if(transfers_, [r](const auto& t) { return t->op.peer == r && !t->flying; });
         flushes_.end(errc::peer_dead, ready_, [r](const open_flush& f) { return f.to == r; });
-        ready_.push_back({.what = event::kind::lost, .code = errc::peer_dead, .peer = r});
+        ready_.push_back({.what = event::kind::lost, .code = why, .peer = r});
     }
 
     void say_bye(rank_t r) {
@@ -488,8 +489,7 @@ private:
     std::vector<event> ready_; // that are not handed over yet
     fabric_watch watch_;
     std::uint64_t bytes_;
-    std::uint64_t long_puts_ = 1; // the number of the next
-    std::uint64_t looked_ns_ = 0, probed_ns_ = 0;
+    std::uint64_t posted_ = 0; // writes and long puts: the number of the last
     std::uint32_t idle_ = 0, suspects_ = 0;
     bool stalled_ = false; // something waits for the device
     bool meeting_ = false, joined_ = false;

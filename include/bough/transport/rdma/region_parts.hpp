@@ -10,6 +10,7 @@
 #include <bough/transport/rdma/region_exposures.hpp>
 #include <bough/transport/rdma/region_flushes.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -62,6 +63,8 @@ struct fabric_region_peer {
     bool leaves = false, heard = false;                   // it has said bye; has heard mine
     bool left = false, reported = false;
 
+    // Something to it has not left this process. `alone`: what the device has taken leaves by itself.
+    bool keeps_back(bool alone) const noexcept { return !left && (waiting != 0 || (flying != 0 && !alone)); }
     // Whether a rank that leaves may go, as far as this peer is concerned. Nobody waits for what is under way to the dead: some
     // providers never say that it failed. One that has left waits for the word that it was heard, but not for long.
     bool is_done(std::uint64_t now, std::uint64_t grace_ns) const noexcept {
@@ -92,8 +95,22 @@ struct fabric_region_transfer {
     std::vector<std::byte> whole{}; // that was put together, if `owned`
     Memory memory{};
 
+    bool is_before(const fabric_flushes::open& f) const noexcept {
+        return op.peer == f.to && f.before > number && !is_under_way();
+    }
     bool is_under_way() const noexcept { return moved + (flying ? piece : 0) == from.size(); } // all of it
 };
+
+// The lowest number of what is to a rank and has not left this process; `none`, if there is nothing.
+template <class Transfers, class Buffers>
+std::uint64_t first_kept_back(rank_t to, bool alone, const Transfers& transfers, Buffers& staged, std::uint64_t none) {
+    std::uint64_t first = none;
+    for (const auto& t : transfers)
+        if (t->op.peer == to && !(alone && t->is_under_way())) first = std::min(first, t->number);
+    for (std::uint32_t i = 0; i != staged.made() && !alone; ++i)
+        if (staged[i].number != 0 && staged[i].op.peer == to) first = std::min(first, staged[i].number);
+    return first;
+}
 
 } // namespace bough::detail
 
