@@ -21,7 +21,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -116,6 +116,6 @@ detail::form_result_t<detail::allgatherv_forms, A...> allgatherv(C&& comm, A&&..
     return detail::call_collective<detail::allgatherv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -21,7 +21,7 @@
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/allreduce.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -88,6 +88,6 @@ template <detail::CalledOn C, class... A>
     return detail::call_collective<detail::allreduce_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -27,7 +27,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -134,6 +134,6 @@ detail::form_result_t<detail::alltoallv_forms, A...> alltoallv(C&& comm, A&&... 
     return detail::call_collective<detail::alltoallv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -12,7 +12,7 @@
 #include <bough/call/front_door.hpp>
 #include <bough/select/standard/barrier.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -42,6 +42,6 @@ detail::form_result_t<detail::barrier_forms, A...> barrier(C&& comm, A&&... argu
     return detail::call_collective<detail::barrier_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

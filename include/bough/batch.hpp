@@ -27,7 +27,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class batch {
 public:
@@ -139,6 +139,6 @@ status batch::run_reduce(Comm& comm, root to, const Choice& choice) const {
     });
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -75,7 +75,6 @@
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/absence.hpp>
 #include <bough/core/collective_name.hpp>
-#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/freeze.hpp>

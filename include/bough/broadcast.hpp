@@ -14,7 +14,7 @@
 #include <bough/call/front_door.hpp>
 #include <bough/select/standard/broadcast.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -57,6 +57,6 @@ template <detail::CalledOn C, class... A>
     return detail::call_collective<detail::broadcast_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

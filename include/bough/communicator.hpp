@@ -10,6 +10,7 @@
 
 #include <bough/communicator/core.hpp>
 #include <bough/concepts/explain_transport.hpp>
+#include <bough/core/config.hpp>
 #include <bough/core/duration.hpp>
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class T>
 class communicator {
@@ -142,6 +143,6 @@ private:
     std::shared_ptr<detail::communicator_core<T>> core_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -186,7 +186,7 @@ inline void throw_if(const status& s) {
 }
 
 } // namespace detail
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 template <>
 struct std::is_error_code_enum<bough::errc> : std::true_type {};

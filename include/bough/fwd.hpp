@@ -6,7 +6,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct step;
 struct status;
@@ -25,6 +25,6 @@ struct communicator_options;
 class operation;
 class persistent_operation;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -20,6 +20,7 @@
 
 #include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
+#include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/error.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -34,7 +35,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -260,6 +261,6 @@ template <class X>
     return detail::value_or_throw(shrink(comm, s), s);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -31,7 +31,7 @@
 #include <system_error>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <RankFunction F>
 launch_report launch(rank_t ranks, F f, const launch_options& options, std::error_code& ec) {
@@ -75,6 +75,6 @@ inline job this_job() {
     return found;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -25,7 +25,7 @@
 #include <system_error>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -138,6 +138,6 @@ public:
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -22,7 +22,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -74,6 +74,6 @@ template <detail::CalledOn C, class... A>
     return detail::call_collective<detail::scan_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

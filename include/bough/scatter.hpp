@@ -24,7 +24,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -127,6 +127,6 @@ detail::form_result_t<detail::scatterv_forms, A...> scatterv(C&& comm, A&&... ar
     return detail::call_collective<detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

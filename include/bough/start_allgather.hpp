@@ -13,7 +13,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <detail::CalledOn C, class... A>
 [[nodiscard]] operation start_allgather(C&& comm, A&&... arguments) {
@@ -34,6 +34,6 @@ template <detail::CalledOn C, class... A>
                                                                                     std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

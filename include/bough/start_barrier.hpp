@@ -12,7 +12,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <detail::CalledOn C, class... A>
 [[nodiscard]] operation start_barrier(C&& comm, A&&... arguments) {
@@ -23,6 +23,6 @@ template <detail::CalledOn C, class... A>
     return detail::start_collective<persistent_operation, detail::barrier_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

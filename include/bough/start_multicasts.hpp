@@ -12,7 +12,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <detail::CalledOn C, class... A>
 [[nodiscard]] operation start_multicasts(C&& comm, A&&... arguments) {
@@ -24,6 +24,6 @@ template <detail::CalledOn C, class... A>
                                                                                     std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -14,7 +14,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <detail::CalledOn C, class... A>
 [[nodiscard]] operation start_reduce(C&& comm, A&&... arguments) {
@@ -25,6 +25,6 @@ template <detail::CalledOn C, class... A>
     return detail::start_collective<persistent_operation, detail::reduce_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

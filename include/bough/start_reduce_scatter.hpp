@@ -13,7 +13,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <detail::CalledOn C, class... A>
 [[nodiscard]] operation start_reduce_scatter(C&& comm, A&&... arguments) {
@@ -35,6 +35,6 @@ template <detail::CalledOn C, class... A>
                                                                                          std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -13,7 +13,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <detail::CalledOn C, class... A>
 [[nodiscard]] operation start_scan(C&& comm, A&&... arguments) {
@@ -24,6 +24,6 @@ template <detail::CalledOn C, class... A>
     return detail::start_collective<persistent_operation, detail::scan_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -13,7 +13,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <detail::CalledOn C, class... A>
 [[nodiscard]] operation start_scatter(C&& comm, A&&... arguments) {
@@ -33,6 +33,6 @@ template <detail::CalledOn C, class... A>
     return detail::start_collective<persistent_operation, detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

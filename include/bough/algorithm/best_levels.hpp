@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Per message; per byte sent; per byte combined. Any one unit of time.
 struct level_costs {
@@ -182,6 +182,6 @@ constexpr level_list best_levels(rank_t size, const level_costs& costs, double b
     return detail::level_search(costs, forms).best(size, bytes);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

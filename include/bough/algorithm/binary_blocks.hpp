@@ -8,7 +8,7 @@
 #include <bough/algorithm/allreduce/binary_blocks.hpp>
 #include <bough/algorithm/reduce/binary_blocks.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct binary_blocks {
     constexpr binary_blocks_allreduce algorithm_for(goal::allreduce) const noexcept { return {}; }
@@ -16,6 +16,6 @@ struct binary_blocks {
     friend constexpr bool operator==(const binary_blocks&, const binary_blocks&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

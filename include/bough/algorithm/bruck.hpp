@@ -10,7 +10,7 @@
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/core/label.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct bruck {
     rank_t ports = 1; // messages that a rank can send, and receive, at a time
@@ -21,6 +21,6 @@ struct bruck {
     friend constexpr bool operator==(const bruck&, const bruck&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -16,7 +16,7 @@
 #include <bough/algorithm/reduce_scatter/circulant.hpp>
 #include <bough/core/label.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct circulant {
     rank_t ports = 1; // messages that a rank can send, and receive, at a time
@@ -34,6 +34,6 @@ struct circulant {
     friend constexpr bool operator==(const circulant&, const circulant&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -10,7 +10,7 @@
 #include <bough/algorithm/reduce/double_tree.hpp>
 #include <bough/schedule/goal.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct double_tree {
     constexpr double_tree_broadcast algorithm_for(goal::broadcast) const noexcept { return {}; }
@@ -19,6 +19,6 @@ struct double_tree {
     friend constexpr bool operator==(const double_tree&, const double_tree&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // How `size` ranks fall into groups. A rank has a place in its group; members of a group are ascending ranks.
 template <class G>
@@ -119,6 +119,6 @@ private:
 
 static_assert(Grouping<contiguous_groups> && Grouping<listed_groups>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 #include <bough/algorithm/reduce/halving_gather.hpp>
 #include <bough/algorithm/reduce_scatter/recursive_halving.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct halving_doubling {
     constexpr halving_doubling_allreduce algorithm_for(goal::allreduce) const noexcept { return {}; }
@@ -21,6 +21,6 @@ struct halving_doubling {
     friend constexpr bool operator==(const halving_doubling&, const halving_doubling&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -13,7 +13,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class interval_table {
 public:
@@ -42,6 +42,6 @@ constexpr bool tree_keeps_rank_order(const interval_table& source, const dimensi
 
 static_assert(TreeSource<interval_table>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

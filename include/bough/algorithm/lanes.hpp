@@ -15,7 +15,7 @@
 #include <concepts>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // The algorithm of one goal over lanes.
 template <class Goal, class Inner, class Outer, Grouping Groups>
@@ -269,6 +269,6 @@ constexpr composed<Inner, Outer, Groups> compose(const Inner& inner, const Outer
     return {inner, outer, groups};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -12,7 +12,7 @@
 #include <concepts>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // The algorithm of one goal over leaders. In a group, the leader is the first rank; in the root's group, it is the root.
 template <class Goal, class Inner, class Outer, Grouping Groups>
@@ -157,6 +157,6 @@ constexpr composed_leaders<Inner, Outer, Groups> compose_leaders(const Inner& in
     return {inner, outer, groups};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

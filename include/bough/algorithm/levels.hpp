@@ -25,7 +25,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // How a level moves the vector.
 enum class level_form : std::uint8_t {
@@ -159,6 +159,6 @@ constexpr level_list chosen_levels(const level_list& said, level_form form, rank
 }
 
 } // namespace detail
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

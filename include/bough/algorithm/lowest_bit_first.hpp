@@ -12,7 +12,7 @@
 #include <bough/algorithm/reduce_scatter/lowest_bit_first.hpp>
 #include <bough/core/label.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct lowest_bit_first {
     block_t aggregation_limit = 0; // a message has at most as many blocks, rounded down to a power of two; 0: no limit
@@ -29,6 +29,6 @@ struct lowest_bit_first {
     friend constexpr bool operator==(const lowest_bit_first&, const lowest_bit_first&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

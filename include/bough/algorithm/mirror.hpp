@@ -19,7 +19,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -75,6 +75,6 @@ constexpr mirrored<Original> mirror(const Original& original) {
     return {original};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -9,7 +9,7 @@
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/reduce_scatter/pairwise.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct pairwise {
     constexpr pairwise_reduce_scatter algorithm_for(goal::reduce_scatter) const noexcept { return {}; }
@@ -17,6 +17,6 @@ struct pairwise {
     friend constexpr bool operator==(const pairwise&, const pairwise&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

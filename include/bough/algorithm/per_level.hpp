@@ -11,7 +11,7 @@
 #include <bough/algorithm/levels.hpp>
 #include <bough/algorithm/reduce/per_level.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct per_level {
     level_list levels{};                   // none: steady_levels
@@ -22,6 +22,6 @@ struct per_level {
     friend constexpr bool operator==(const per_level&, const per_level&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

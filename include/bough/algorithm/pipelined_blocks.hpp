@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // The n in [1, most] with the least T(n). Pre: alpha_ns and beta_ns_per_byte are not negative; most >= 1.
 constexpr block_t pipelined_blocks(std::uint64_t extra_rounds, double alpha_ns, double beta_ns_per_byte,
@@ -30,6 +30,6 @@ constexpr block_t pipelined_blocks(std::uint64_t extra_rounds, double alpha_ns, 
     return first;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

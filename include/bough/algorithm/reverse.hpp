@@ -30,7 +30,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <Algorithm Original>
 struct reversed {
@@ -142,6 +142,6 @@ constexpr reversed<Original> reverse(const Original& original, std::uint32_t lan
     return {original, landing};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 #include <bough/algorithm/reduce/ring.hpp>
 #include <bough/algorithm/reduce_scatter/ring.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct ring {
     constexpr ring_reduce_scatter algorithm_for(goal::reduce_scatter) const noexcept { return {}; }
@@ -25,6 +25,6 @@ struct ring {
     friend constexpr bool operator==(const ring&, const ring&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -16,7 +16,7 @@
 #include <bough/tree/table.hpp>
 #include <bough/tree/tree.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Keeps true rank order for any root. Pre: the shape is rank_ordered().
 template <TreeShape S>
@@ -90,6 +90,6 @@ concept TreeSource = requires(const S& source, const dimensions& at) {
     { check_tree(source, at) } -> std::same_as<status>;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

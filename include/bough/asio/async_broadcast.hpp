@@ -13,7 +13,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class X, class... A>
 requires detail::AsyncForm<detail::broadcast_forms, X, A...>
@@ -21,6 +21,6 @@ decltype(auto) async_broadcast(communicator<X>& comm, A&&... arguments_and_token
     return detail::async_collective<detail::broadcast_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

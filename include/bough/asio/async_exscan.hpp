@@ -14,7 +14,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class X, class... A>
 requires detail::AsyncForm<detail::exscan_forms, X, A...>
@@ -22,6 +22,6 @@ decltype(auto) async_exscan(communicator<X>& comm, A&&... arguments_and_token) {
     return detail::async_collective<detail::exscan_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

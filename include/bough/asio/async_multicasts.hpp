@@ -13,7 +13,7 @@
 
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class X, class... A>
 requires detail::AsyncForm<detail::multicasts_forms, X, A...>
@@ -21,6 +21,6 @@ decltype(auto) async_multicasts(communicator<X>& comm, A&&... arguments_and_toke
     return detail::async_collective<detail::multicasts_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -16,7 +16,7 @@
 #include <concepts>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class X, std::derived_from<detail::operation_handle> Operation, class Token>
 decltype(auto) async_wait(communicator<X>& comm, Operation& started, Token&& token) {
@@ -26,6 +26,6 @@ decltype(auto) async_wait(communicator<X>& comm, Operation& started, Token&& tok
         detail::initiate_wait<X>{&comm, &started}, token);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

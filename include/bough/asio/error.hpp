@@ -15,7 +15,7 @@
 #include <string>
 #include <system_error>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -44,6 +44,6 @@ inline bool operator==(const boost::system::error_code& ec, errc code) noexcept 
     return ec == make_boost_error_code(code);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

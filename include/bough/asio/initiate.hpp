@@ -38,7 +38,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -213,6 +213,6 @@ decltype(auto) async_collective(communicator<X>& comm, A&&... arguments_and_toke
 
 } // namespace detail
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

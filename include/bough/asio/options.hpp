@@ -3,9 +3,11 @@
 #ifndef BOUGH_ASIO_OPTIONS_HPP
 #define BOUGH_ASIO_OPTIONS_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct executor_options {
     std::uint32_t polls = 32;           // with nothing found, before it sleeps; other handlers run between them
@@ -14,6 +16,6 @@ struct executor_options {
     bool use_descriptor = true;         // if the transport has one
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

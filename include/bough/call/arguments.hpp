@@ -17,7 +17,7 @@
 #include <system_error>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Where a front door that does not throw leaves its result.
 template <class E>
@@ -72,6 +72,6 @@ call_signature signature_of(std::size_t count, rank_t root) noexcept {
 
 } // namespace detail
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

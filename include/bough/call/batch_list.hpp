@@ -23,7 +23,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct batch_part {
     const void* in = nullptr;
@@ -217,6 +217,6 @@ private:
     bool commutative_ = true, exact_ = true, laid_out_ = false;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

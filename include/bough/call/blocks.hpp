@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // What an element takes, in memory or on its way.
 template <class T>
@@ -157,6 +157,6 @@ status run_blocks(Comm& comm, const typed_call<T>& typed, const Choice& choice) 
     }
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

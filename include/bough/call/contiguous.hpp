@@ -8,6 +8,8 @@
 #ifndef BOUGH_CALL_CONTIGUOUS_HPP
 #define BOUGH_CALL_CONTIGUOUS_HPP
 
+#include <bough/core/config.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <iterator>
@@ -15,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class R>
 inline constexpr bool is_span_v = false;
@@ -41,6 +43,6 @@ constexpr decltype(auto) as_span(A&& argument) noexcept {
     }
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -21,7 +21,7 @@
 #include <cstdint>
 #endif
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 #if BOUGH_VERIFY_PLANS
 
@@ -64,6 +64,6 @@ status check_first_use([[maybe_unused]] Comm& comm, [[maybe_unused]] const P& pl
     return {};
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

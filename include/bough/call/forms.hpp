@@ -32,7 +32,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class batch; // bough/batch.hpp
 
@@ -369,6 +369,6 @@ form_result_t<Forms, A...> call_collective(C& comm, A&&... arguments) {
 }
 
 } // namespace detail
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -8,6 +8,7 @@
 #include <bough/call/first_use.hpp>
 #include <bough/communicator.hpp>
 #include <bough/concepts/explain_op.hpp>
+#include <bough/core/config.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/standard_set.hpp>
@@ -22,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // "You choose": by the communicator's costs, among the algorithms that serve the op and have the required properties:
 //   allreduce(comm, x, op, automatic{.required = rank_consistent | order_preserving})
@@ -268,6 +269,6 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
 }
 
 } // namespace detail
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // `run(states, held)` is the same front door on a std::span of states, in place, with an op that lives as long as the
 // operation. `out` is what this rank gets: maybe nothing.
@@ -36,6 +36,6 @@ requires LiftedOp<O, T> status run_lifted(Comm& comm, std::span<const T> in, std
     });
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <Transport T>
 class starter {
@@ -149,6 +149,6 @@ Handle start_collective(C& comm, A&&... arguments) {
     }
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Comm>
 class whole_call {
@@ -53,6 +53,6 @@ private:
     Comm& comm_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -6,6 +6,7 @@
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/communicator/unbound_call.hpp>
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/quietly.hpp>
 #include <bough/schedule/plan.hpp>
@@ -21,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct communicator_options {
     std::uint64_t timeout_ns =
@@ -207,6 +208,6 @@ private:
 };
 
 } // namespace detail
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef BOUGH_COMMUNICATOR_KEPT_MEMORY_HPP
 #define BOUGH_COMMUNICATOR_KEPT_MEMORY_HPP
 
+#include <bough/core/config.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -15,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class kept_memory {
 public:
@@ -110,6 +112,6 @@ struct kept_allocator {
     kept_memory* memory;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct bound_plan {
     virtual ~bound_plan() = default;
@@ -91,6 +91,6 @@ private:
     std::vector<std::unique_ptr<bound_plan>> free_; // the one most lately used stands first
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -16,7 +16,7 @@
 #include <span>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <Transport T>
 class started final : public started_base, public spare_frame {
@@ -262,6 +262,6 @@ private:
     bool persistent_ = false;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

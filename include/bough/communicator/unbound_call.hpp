@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // A member of the core: it is there when nothing can be allocated. One for all handles.
 template <class Core>
@@ -43,6 +43,6 @@ private:
     status result_{.code = errc::no_resources};
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -8,11 +8,13 @@
 #ifndef BOUGH_CONCEPTS_COPYABLE_HPP
 #define BOUGH_CONCEPTS_COPYABLE_HPP
 
+#include <bough/core/config.hpp>
+
 #include <concepts>
 #include <type_traits>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class T>
 concept Copyable = std::is_object_v<T> && requires(T& to, const T& from) {
@@ -29,6 +31,6 @@ concept Comparable = requires(const T& a, const T& b) {
     { a == b } -> std::same_as<bool>;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

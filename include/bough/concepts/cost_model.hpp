@@ -22,7 +22,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class M>
 concept CostModel = requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes) {
@@ -41,6 +41,6 @@ concept PortedCostModel = CostModel<M> &&
     { model.lands_early() } -> std::convertible_to<bool>;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -12,7 +12,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class>
@@ -86,6 +86,6 @@ consteval bool explain_ported_cost_model() {
     return explain_cost_model<M>() && PortedCostModel<M>;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -8,7 +8,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class O, class T>
 consteval bool explain_op() {
@@ -37,6 +37,6 @@ consteval bool explain_op() {
     return Op<O, T>;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

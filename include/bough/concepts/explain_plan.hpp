@@ -12,7 +12,7 @@
 
 #include <concepts>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class>
@@ -143,6 +143,6 @@ consteval bool explain_plan() {
     return Plan<P>;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -13,7 +13,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class>
@@ -81,6 +81,6 @@ consteval bool explain_remote_write_transport() {
     return RemoteWriteTransport<X>;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class>
@@ -48,6 +48,6 @@ consteval bool explain_step_sink() {
     return StepSink<S>;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class>
@@ -212,6 +212,6 @@ consteval bool explain_optional_members() {
     return true;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <concepts>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class>
@@ -103,6 +103,6 @@ consteval bool explain_tree() {
     return Tree<T>;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

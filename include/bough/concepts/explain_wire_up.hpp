@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class>
@@ -44,6 +44,6 @@ consteval bool explain_wire_up() {
     return WireUp<W>;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -25,7 +25,7 @@
 #include <span>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <Transport T>
 class forwarding_transport {
@@ -62,6 +62,6 @@ protected:
     T inner_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

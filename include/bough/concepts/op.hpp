@@ -10,11 +10,13 @@
 #ifndef BOUGH_CONCEPTS_OP_HPP
 #define BOUGH_CONCEPTS_OP_HPP
 
+#include <bough/core/config.hpp>
+
 #include <concepts>
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class O, class T>
 concept Op = std::is_invocable_v<const O&, const T&, const T&> &&
@@ -40,6 +42,6 @@ inline constexpr bool is_idempotent_v = false;
 template <class O, class T>
 inline constexpr bool is_integer_only_v = false;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -31,7 +31,7 @@
 
 #include <concepts>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Asks an algorithm for the number of blocks that suits it.
 inline constexpr block_t natural_blocks = 0xffff'ffffu;
@@ -96,6 +96,6 @@ concept Plan = requires(const P& plan, rank_t r, detail::null_sink& sink) {
     plan.emit(r, sink);
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

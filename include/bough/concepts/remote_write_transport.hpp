@@ -40,7 +40,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Knows when everything that was put before has landed.
 template <class X>
@@ -108,6 +108,6 @@ concept WaitableRemoteWrites = RemoteWriteTransport<X> &&
     t.wait(idle, deadline_ns, landed);
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class S>
 concept StepSink = requires(std::remove_reference_t<S>& sink, rank_t peer, slice where) {
@@ -56,6 +56,6 @@ constexpr void push_step(StepSink auto& sink, const step& s) {
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

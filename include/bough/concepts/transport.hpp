@@ -45,7 +45,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What the ranks must agree on in one call. What may rightly differ per rank is left out (0).
 struct call_signature {
@@ -212,6 +212,6 @@ concept HearsOfStarts = requires(T& t) {
     t.operation_started();
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

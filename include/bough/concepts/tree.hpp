@@ -21,7 +21,7 @@
 
 #include <concepts>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class S>
 concept TreeShape = detail::Copyable<S> && detail::Comparable<S> &&
@@ -41,6 +41,6 @@ concept Tree = requires(const T& tree, rank_t r, rank_t i) {
     { tree.child(r, i) } -> std::same_as<rank_t>;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

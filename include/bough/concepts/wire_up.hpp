@@ -25,7 +25,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 inline constexpr std::size_t most_wire_up_bytes = 1024; // that one rank gives to one exchange
 
@@ -44,6 +44,6 @@ constexpr status check_exchange(std::span<const std::byte> mine, std::span<const
     return {};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

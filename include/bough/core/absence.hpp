@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What is known of the first of the missing ranks. Of two that know different things, the later value knows more.
 enum class absence : std::uint8_t {
@@ -78,6 +78,6 @@ constexpr status as_seen_by(rank_t me, status s) noexcept {
     return s;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -3,9 +3,11 @@
 #ifndef BOUGH_CORE_COLLECTIVE_NAME_HPP
 #define BOUGH_CORE_COLLECTIVE_NAME_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 inline constexpr std::uint8_t collective_kinds = 14; // kinds are less than this; 0 is none
 
@@ -17,6 +19,6 @@ constexpr const char* collective_name(std::uint8_t kind) noexcept {
     return kind < collective_kinds ? names[kind] : "";
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

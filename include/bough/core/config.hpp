@@ -31,6 +31,21 @@
 #define BOUGH_VERIFY_PLANS 0
 #endif
 
+// The program defines bough::contract_handler (bough/core/contract.hpp).
+#if defined(BOUGH_CONTRACT_HANDLER)
+#define BOUGH_HAS_CONTRACT_HANDLER 1
+#else
+#define BOUGH_HAS_CONTRACT_HANDLER 0
+#endif
+
+// The inline namespace of the version and of the settings above. Units that were compiled with different settings or versions
+// can be linked into one program: each calls its own functions, and none passes its types to the other by mistake.
+#define BOUGH_ABI_CAT_(version, exceptions, claims, plans, handler) v##version##_##exceptions##claims##plans##handler
+#define BOUGH_ABI_(version, exceptions, claims, plans, handler)                                                        \
+    BOUGH_ABI_CAT_(version, exceptions, claims, plans, handler)
+#define BOUGH_ABI                                                                                                      \
+    BOUGH_ABI_(0_1, BOUGH_HAS_EXCEPTIONS, BOUGH_CHECK_CLAIMS, BOUGH_VERIFY_PLANS, BOUGH_HAS_CONTRACT_HANDLER)
+
 // A hint for the few paths whose cost is counted in instructions.
 #if defined(__GNUC__)
 #define BOUGH_ALWAYS_INLINE [[gnu::always_inline]] inline

@@ -2,25 +2,33 @@
 // Contracts: misuse of the library ends here, at once and with a sentence.
 //
 // BOUGH_EXPECTS(condition, "sentence") checks a precondition. In a constant expression a broken one is a compile error
-// that shows the sentence; at run time it calls the contract handler, which by default prints the sentence and the
-// place, then aborts (freestanding: traps). Define BOUGH_CONTRACT_HANDLER(sentence, file, line) before including any
-// header to replace it; the handler must not return.
+// that shows the sentence. At run time it prints the sentence and the place, then aborts (freestanding: traps).
+// To do something else, define BOUGH_CONTRACT_HANDLER before including any header, and this function once in the program:
+//
+//   void bough::contract_handler(const char* sentence, const char* file, int line) noexcept { ... }  // must not return
 #ifndef BOUGH_CORE_CONTRACT_HPP
 #define BOUGH_CORE_CONTRACT_HPP
 
 #include <bough/core/config.hpp>
 
-#if BOUGH_HOSTED && !defined(BOUGH_CONTRACT_HANDLER)
+#if BOUGH_HOSTED && !BOUGH_HAS_CONTRACT_HANDLER
 #include <cstdio>
 #include <cstdlib>
 #endif
 
-namespace bough::detail {
+#if BOUGH_HAS_CONTRACT_HANDLER
+namespace bough::inline BOUGH_ABI {
+
+[[noreturn]] void contract_handler(const char* sentence, const char* file, int line) noexcept;
+
+} // namespace bough::inline BOUGH_ABI
+#endif
+
+namespace bough::inline BOUGH_ABI::detail {
 
 BOUGH_COLD [[noreturn]] inline void contract_broken(const char* sentence, const char* file, int line) noexcept {
-#if defined(BOUGH_CONTRACT_HANDLER)
-    BOUGH_CONTRACT_HANDLER(sentence, file, line);
-    __builtin_unreachable();
+#if BOUGH_HAS_CONTRACT_HANDLER
+    contract_handler(sentence, file, line);
 #elif BOUGH_HOSTED
     std::fprintf(stderr, "bough: %s (%s:%d)\n", sentence, file, line);
     std::abort();
@@ -32,7 +40,7 @@ BOUGH_COLD [[noreturn]] inline void contract_broken(const char* sentence, const 
 #endif
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #define BOUGH_EXPECTS(condition, sentence)                                                                             \
     ((condition) ? void(0) : ::bough::detail::contract_broken(sentence, __FILE__, __LINE__))

@@ -6,9 +6,11 @@
 #ifndef BOUGH_CORE_DEADLINE_HPP
 #define BOUGH_CORE_DEADLINE_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // A length of time without an end, and the time at which it ends: later than any that a clock shows.
 inline constexpr std::uint64_t forever = ~std::uint64_t{0};
@@ -24,6 +26,6 @@ constexpr std::uint64_t time_left(std::uint64_t now_ns, std::uint64_t deadline_n
     return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // A number of periods of num / den seconds: std::chrono::duration, or one that is made like it.
 template <class D>
@@ -42,6 +42,6 @@ constexpr std::uint64_t nanoseconds_of(const D& d) noexcept {
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -7,11 +7,13 @@
 #ifndef BOUGH_CORE_FREEZE_HPP
 #define BOUGH_CORE_FREEZE_HPP
 
+#include <bough/core/config.hpp>
+
 #include <array>
 #include <cstddef>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <auto Make>
 consteval auto freeze() {
@@ -23,6 +25,6 @@ consteval auto freeze() {
     return frozen;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

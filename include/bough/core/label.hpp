@@ -6,11 +6,13 @@
 #ifndef BOUGH_CORE_LABEL_HPP
 #define BOUGH_CORE_LABEL_HPP
 
+#include <bough/core/config.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class label {
 public:
@@ -117,6 +119,6 @@ constexpr label label_of(const T& value) {
         return detail::type_label<T>();
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

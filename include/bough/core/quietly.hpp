@@ -7,7 +7,7 @@
 
 #include <bough/core/config.hpp>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Calls f(); what it throws is dropped. Pre: whatever f leaves undone does no harm.
 template <class F>
@@ -22,6 +22,6 @@ void quietly(const F& f) noexcept {
 #endif
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -3,9 +3,11 @@
 #ifndef BOUGH_CORE_RANK_HPP
 #define BOUGH_CORE_RANK_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // A rank, or a number of ranks. Groups may have up to 2^32 - 2 ranks.
 using rank_t = std::uint32_t;
@@ -27,6 +29,6 @@ constexpr rank_t from_virtual(rank_t virtual_rank, rank_t root, rank_t size) noe
     return virtual_rank < size - root ? virtual_rank + root : virtual_rank - (size - root);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

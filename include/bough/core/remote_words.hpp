@@ -12,7 +12,7 @@
 #include <cstring>
 #include <span>
 
-namespace bough::remote_words {
+namespace bough::inline BOUGH_ABI::remote_words {
 
 inline constexpr std::size_t word = sizeof(std::uint64_t);
 static_assert(__atomic_always_lock_free(word, nullptr));
@@ -51,6 +51,6 @@ BOUGH_ALWAYS_INLINE void land(std::byte* at, std::span<const std::byte> first,
     write(at + before, last);
 }
 
-} // namespace bough::remote_words
+} // namespace bough::inline BOUGH_ABI::remote_words
 
 #endif

@@ -7,9 +7,11 @@
 #ifndef BOUGH_CORE_SLICE_HPP
 #define BOUGH_CORE_SLICE_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // A block's number, or a number of blocks.
 using block_t = std::uint32_t;
@@ -44,6 +46,6 @@ constexpr bool overlap(const slice& a, const slice& b) noexcept {
            b.first < a.last();
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -6,10 +6,12 @@
 #ifndef BOUGH_CORE_STABLE_SORT_HPP
 #define BOUGH_CORE_STABLE_SORT_HPP
 
+#include <bough/core/config.hpp>
+
 #include <algorithm>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Merges [first, mid) and [mid, last), each sorted. Of equal elements those of the first range come first.
 template <class I, class Less>
@@ -43,6 +45,6 @@ constexpr void stable_sort(I first, I last, const Less& less) {
     if (less(*mid, *(mid - 1))) bough::detail::merge_in_place(first, mid, last, less);
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 enum class errc : std::uint8_t {
     ok = 0,
@@ -80,6 +80,6 @@ constexpr const char* describe(errc code) noexcept {
     return "unknown error";
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

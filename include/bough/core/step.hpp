@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 enum class verb : std::uint8_t { send, receive, combine, copy };
 
@@ -51,6 +51,6 @@ constexpr step combine_step(slice lower, slice upper, slice out) noexcept {
 }
 constexpr step copy_step(slice from, slice to) noexcept { return {verb::copy, false, no_rank, from, {}, to}; }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -3,11 +3,13 @@
 #ifndef BOUGH_CORE_VERSION_HPP
 #define BOUGH_CORE_VERSION_HPP
 
+#include <bough/core/config.hpp>
+
 #define BOUGH_VERSION_MAJOR 0
 #define BOUGH_VERSION_MINOR 1
 #define BOUGH_VERSION_PATCH 0
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct version {
     unsigned major = BOUGH_VERSION_MAJOR;
@@ -16,6 +18,6 @@ struct version {
     friend constexpr bool operator==(const version&, const version&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -46,7 +46,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct combining_tree_options {
     std::uint32_t most_bytes = 4096;           // of one operation, 1 to 1 MiB; what is longer is a size_overflow
@@ -168,6 +168,6 @@ void allreduce(combining_tree<M>& tree, A&&... arguments) {
     bough::start_allreduce(tree, std::forward<A>(arguments)...).wait();
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -24,6 +24,7 @@
 #define BOUGH_DIRECT_LOW_LATENCY_HPP
 
 #include <bough/call/arguments.hpp>
+#include <bough/core/config.hpp>
 #include <bough/direct/low_latency/flagged_lines.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/schedule/goal.hpp>
@@ -38,7 +39,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 enum class low_latency_form : std::uint8_t { automatic, flat, doubling, tree };
 
@@ -297,6 +298,6 @@ void barrier(low_latency<X>& group, E& result) {
                    result);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

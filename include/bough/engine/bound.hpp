@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct bound_schedule {
     block_t blocks = 1;
@@ -315,6 +315,6 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
     return bound;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 inline constexpr std::uint32_t not_a_step = 0xffff'ffffu;
 
@@ -59,6 +59,6 @@ struct bound_view {
     list_view<const plane_extent> planes;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

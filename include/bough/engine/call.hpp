@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct call {
     const std::byte* input = nullptr;
@@ -33,6 +33,6 @@ struct call {
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

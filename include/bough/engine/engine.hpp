@@ -23,7 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // A message that has come and is not yet used up.
 struct held_message {
@@ -261,6 +261,6 @@ private:
     std::uint32_t error_step_ = not_a_step;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -8,9 +8,11 @@
 #ifndef BOUGH_ENGINE_LIST_VIEW_HPP
 #define BOUGH_ENGINE_LIST_VIEW_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstddef>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class T>
 class list_view {
@@ -36,6 +38,6 @@ private:
     std::size_t count_ = 0;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

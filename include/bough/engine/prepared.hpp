@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Element at which block b begins when `count` elements are cut into `blocks`: the first count % blocks are one longer.
 constexpr std::uint64_t block_begin(std::uint64_t count, block_t blocks, block_t b) noexcept {
@@ -248,6 +248,6 @@ private:
     bough::engine engine_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

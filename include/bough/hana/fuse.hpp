@@ -32,7 +32,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What travels of a struct that has padding, or members that are lifted.
 template <class Fused>
@@ -185,6 +185,6 @@ struct detail::named_op<fused<S, F...>> {
 template <class F>
 inline constexpr type_signature type_id<fused_state<F>> = {F::layout::size, type_category::other, F::layout::hash};
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

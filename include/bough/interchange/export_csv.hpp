@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct csv_options {
     std::uint64_t bytes = 8;
@@ -58,6 +58,6 @@ void export_csv(Out& out, const P& plan, const csv_options& options = {}) {
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 inline std::string dot_node(rank_t rank, std::uint32_t step) {
@@ -77,6 +77,6 @@ void export_dot(Out& out, const P& plan) {
     out << std::string("}\n");
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -34,7 +34,7 @@
 #include <string>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct goal_options {
     std::uint64_t bytes = 8; // of the vector that the plan's blocks cut
@@ -112,6 +112,6 @@ void export_goal(Out& out, const P& plan, const M& model, const goal_options& op
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct msccl_options {
     std::string name = "bough"; // of the algorithm
@@ -281,6 +281,6 @@ std::string export_msccl(Out& out, const P& plan, const msccl_options& options =
     return {};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class export_sizes {
 public:
@@ -33,6 +33,6 @@ private:
     std::uint64_t longer_ = 0;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

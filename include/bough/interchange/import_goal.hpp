@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct goal_operation {
     enum class kind : std::uint8_t { send, receive, calc };
@@ -326,6 +326,6 @@ private:
 // Never throws for what a text says: file.fault has the first line that is wrong.
 inline goal_file read_goal(std::string_view text) { return detail::goal_reader(text).run(); }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

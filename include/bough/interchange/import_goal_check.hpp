@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct goal_check {
     import_fault fault;
@@ -282,6 +282,6 @@ inline import_fault schedules_of(const goal_file& file, imported_schedules& made
     return {};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

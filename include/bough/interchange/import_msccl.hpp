@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What an MSCCL file promises. Its vector may have several chunks for each block of the goal.
 template <bool InPlace>
@@ -372,6 +372,6 @@ inline verdict prove(const msccl_algorithm& algorithm, const imported_schedules&
     return verify_schedules(msccl_goal<false>{algorithm.kind, chunks}, made.at, made.schedules, made.scratch, how);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

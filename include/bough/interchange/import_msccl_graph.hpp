@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct msccl_import_options {
     // Messages on one channel that were sent and not received: the protocol "Simple" of NCCL has room for two chunks.
@@ -261,6 +261,6 @@ inline import_fault make_graph(const msccl_algorithm& a, const msccl_import_opti
 
 } // namespace detail
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

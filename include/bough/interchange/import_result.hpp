@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct import_fault {
     std::string sentence{}; // empty: none
@@ -68,6 +68,6 @@ struct imported_schedules {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

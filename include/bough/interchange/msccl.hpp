@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 enum class msccl_verb : std::uint8_t {
     nothing,                 // nop: only waits
@@ -129,6 +129,6 @@ struct msccl_layout {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

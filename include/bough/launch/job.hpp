@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class job {
 public:
@@ -65,6 +65,6 @@ private:
 
 static_assert(WireUp<job>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

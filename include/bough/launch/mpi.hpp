@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class mpi_wire_up {
 public:
@@ -115,6 +115,6 @@ private:
 
 static_assert(WireUp<mpi_wire_up>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

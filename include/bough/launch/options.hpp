@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct launch_options {
     std::uint64_t timeout_ns = forever; // of the whole job: then the ranks that are left are killed
@@ -15,6 +15,6 @@ struct launch_options {
     bool prefix_output = false;         // each line of a rank's output begins with "[rank] "; at most 64 KiB of it
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class pmix_wire_up {
 public:
@@ -164,6 +164,6 @@ namespace detail::jobs {
 inline const job_source pmix_source{&pmix_wire_up::connect};
 } // namespace detail::jobs
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

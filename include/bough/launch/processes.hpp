@@ -38,7 +38,7 @@
 
 extern "C" char** environ;
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What runs as a rank: takes its job, returns nothing or an exit status.
 template <class F>
@@ -144,6 +144,6 @@ inline status launch_program(rank_t ranks, std::span<const std::string> argv, co
 }
 
 } // namespace detail::jobs
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct rank_end {
     enum class how : unsigned char {
@@ -90,6 +90,6 @@ inline std::string describe(const launch_report& report) {
     return text;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

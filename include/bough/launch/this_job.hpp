@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <utility>
 
-namespace bough::detail::jobs {
+namespace bough::inline BOUGH_ABI::detail::jobs {
 
 // A way to find the job of this process. Links form a list that headers of other launchers add to.
 struct job_source {
@@ -86,6 +86,6 @@ inline status find_job(job& found) {
     return {};
 }
 
-} // namespace bough::detail::jobs
+} // namespace bough::inline BOUGH_ABI::detail::jobs
 
 #endif

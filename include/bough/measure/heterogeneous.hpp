@@ -37,7 +37,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct heterogeneous_options {
     std::uint64_t short_bytes = 8, long_bytes = 4096;
@@ -291,6 +291,6 @@ double broadcast_latency_ns(communicator<X>& comm, const S& tree, root from, std
     return latency;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct one_sided_tune_options {
     std::uint32_t rounds = 200; // of a message to and fro, for each size and way; the fastest of 5 parts counts
@@ -182,6 +182,6 @@ requires(!Protocol::one_call) one_sided_tuning
     return found;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -27,7 +27,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct remote_write_timing_options {
     std::vector<std::uint64_t> bytes{8, 64, 512, 4096, 16384}; // multiples of 8, at least 8
@@ -258,6 +258,6 @@ remote_write_timing measure_remote_writes(X& x, const remote_write_timing_option
     return detail::remote_write_timer<X>(x, options).run();
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct measure_options {
     rank_t max_ranks = 13; // serial reductions over 1 .. min(max_ranks, size) ranks
@@ -121,6 +121,6 @@ measurement measure(communicator<X>& comm, const measure_options& options = {}) 
     return found;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

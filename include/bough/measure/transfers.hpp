@@ -30,7 +30,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct transfer_options {
     std::vector<std::uint64_t> bytes{8, 1024, 16384, 131072, 1048576}; // ascending; rounded to whole doubles
@@ -225,6 +225,6 @@ transfer_measurement measure_transfers(communicator<X>& comm, const transfer_opt
     return found;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

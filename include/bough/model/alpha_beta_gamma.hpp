@@ -38,7 +38,7 @@
 
 #include <cstdint>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 struct alpha_beta_gamma {
     double alpha_ns = 0;
@@ -97,6 +97,6 @@ private:
 
 static_assert(PortedCostModel<alpha_beta_gamma>);
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

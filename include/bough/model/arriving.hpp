@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 template <CostModel M>
 class arriving : public M {
@@ -34,6 +34,6 @@ private:
     std::span<const std::uint64_t> at_ns_;
 };
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 // One timed serial reduction.
 struct reduction_sample {
@@ -159,6 +159,6 @@ constexpr lrc_fit fit_lrc(std::span<const reduction_sample> samples, fit_options
     return fit;
 }
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

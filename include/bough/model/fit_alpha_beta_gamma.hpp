@@ -34,7 +34,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 enum class transfer_kind : std::uint8_t { one_way, exchange, combine, burst, fan_in, fan_out, exchange_combine };
 
@@ -223,6 +223,6 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
     return fit;
 }
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

@@ -27,7 +27,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 enum class rdma_timing : std::uint8_t { one_way, put, burst, acknowledged, combine, copy };
 
@@ -115,6 +115,6 @@ constexpr rdma_fit fit_rdma(std::span<const rdma_sample> samples) {
     return fit;
 }
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 struct heterogeneous {
     std::vector<cost_per_size> send{};    // by rank
@@ -75,6 +75,6 @@ struct heterogeneous_view {
 
 static_assert(CostModel<heterogeneous_view>);
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

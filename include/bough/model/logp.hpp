@@ -21,7 +21,7 @@
 
 #include <cstdint>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 struct loggops {
     double message_latency_ns = 0;                       // L; at least gap.base_ns
@@ -64,6 +64,6 @@ constexpr loggops loggp(double latency_ns, double overhead_ns, double gap_ns, do
 
 static_assert(PortedCostModel<loggops>);
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

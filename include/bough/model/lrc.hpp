@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 // A cost that is affine in the size.
 struct cost_per_size {
@@ -54,6 +54,6 @@ struct lrc {
 
 static_assert(CostModel<lrc>);
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 // The logarithm of p to the base f, in integers: f^floor <= p <= f^ceil.
 struct integer_log {
@@ -103,6 +103,6 @@ constexpr rank_t best_degree_full(const lrc& model, std::uint64_t bytes) {
     return price(below + 1) < price(below) ? below + 1 : below;
 }
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

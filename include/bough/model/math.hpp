@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace bough::model::detail {
+namespace bough::inline BOUGH_ABI::model::detail {
 
 // The natural logarithm, to a few units in the last place. Pre: x is positive and finite.
 constexpr double natural_log(double x) {
@@ -44,6 +44,6 @@ constexpr double square_root(double x) {
     }
 }
 
-} // namespace bough::model::detail
+} // namespace bough::inline BOUGH_ABI::model::detail
 
 #endif

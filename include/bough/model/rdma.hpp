@@ -23,7 +23,7 @@
 
 #include <cstdint>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 struct rdma {
     double mpi_ns = 0;
@@ -79,6 +79,6 @@ private:
 
 static_assert(PortedCostModel<rdma>);
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

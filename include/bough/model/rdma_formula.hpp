@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 // The paper's network, section 7. It gives no Ta and To: 2.06 us, and 5 ns per 4-byte integer, are ours; with them its choices
 // come out.
@@ -120,6 +120,6 @@ constexpr std::uint64_t best_block(const rdma& m, rank_t ranks, std::uint64_t by
     return found;
 }
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

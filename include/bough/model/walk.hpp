@@ -43,7 +43,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::model {
+namespace bough::inline BOUGH_ABI::model {
 
 struct walk_result {
     double makespan_ns = 0;    // when the last rank ends
@@ -413,6 +413,6 @@ constexpr rank_t best_degree_by_walk(const PlanOfDegree& plan_of, const M& model
     return best;
 }
 
-} // namespace bough::model
+} // namespace bough::inline BOUGH_ABI::model
 
 #endif

@@ -42,7 +42,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 struct assemble_options {
     std::uint32_t elements = 1; // of the whole vector
@@ -281,6 +281,6 @@ constexpr assembled assemble(const P& plan, rank_t rank, const needs& op, const 
     return {std::move(all.programs[rank]), {}};
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

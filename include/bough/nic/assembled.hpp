@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 // One rank's program. A value.
 struct program {
@@ -111,6 +111,6 @@ constexpr fixed_program<L> fix(const program& p) {
     return f;
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

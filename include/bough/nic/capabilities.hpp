@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 // What an element is. `opaque`: any bytes, combined by a program of their own.
 enum class element : std::uint8_t { int32, uint32, int64, uint64, float32, float64, opaque };
@@ -290,6 +290,6 @@ struct pspin {
 template <class Target>
 inline constexpr const capabilities& capabilities_of = Target::limits;
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

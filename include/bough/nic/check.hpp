@@ -31,7 +31,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 enum class program_fault : std::uint8_t {
     none,
@@ -383,6 +383,6 @@ private:
 
 constexpr program_verdict check(std::span<const program> programs) { return detail::program_checker(programs).run(); }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

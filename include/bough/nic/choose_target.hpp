@@ -45,7 +45,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 namespace detail {
 
@@ -296,6 +296,6 @@ inline std::string to_string(const target_choice& c) {
     return text;
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

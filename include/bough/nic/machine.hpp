@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The NIC's machine: the form of a program, and what runs it. Freestanding to the last: it includes nothing.
+// The NIC's machine: the form of a program, and what runs it. Freestanding to the last: it includes no header that declares anything.
 //
 //   nic::fixed_state<limits, long> state;                    memory of one rank: no heap
 //   nic::start(program, state);
@@ -24,6 +24,8 @@
 #ifndef BOUGH_NIC_MACHINE_HPP
 #define BOUGH_NIC_MACHINE_HPP
 
+#include <bough/core/config.hpp>
+
 // BPF passes five arguments at most, so there everything is one function.
 #if defined(__BPF__)
 #define BOUGH_NIC_INLINE [[gnu::always_inline]]
@@ -38,7 +40,7 @@
 #define BOUGH_NIC_HOT
 #endif
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 using u8 = unsigned char;
 using u16 = unsigned short;
@@ -414,7 +416,7 @@ BOUGH_NIC_INLINE constexpr answer ring(const Program& p, auto& state, u32 epoch,
         op, port);
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #undef BOUGH_NIC_INLINE
 #undef BOUGH_NIC_HOT

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 // Pre: bytes.size() == encoded_bytes(p.head).
 template <class Program>
@@ -36,6 +36,6 @@ constexpr table_fault decode(std::span<const std::uint8_t> bytes, fixed_program<
     return decode(bytes.data(), bytes.size(), p);
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

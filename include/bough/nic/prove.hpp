@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 // Why there is no proof.
 enum class proof_reason : std::uint8_t {
@@ -234,6 +234,6 @@ constexpr order_proof prove_every_order(std::span<const program> programs, const
     return detail::order_prover<T, L, Op>(programs, op).run(input);
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 struct triggered {
     enum class kind : std::uint8_t {
@@ -120,6 +120,6 @@ constexpr triggered_set triggered_of(const program& p) {
     return set;
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

@@ -15,7 +15,7 @@
 
 #include <bough/nic/machine.hpp>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 // What is wrong with one table, whatever the others are.
 enum class table_fault : u8 {
@@ -219,6 +219,6 @@ constexpr table_fault decode(const u8* bytes, index_t length, fixed_program<L>& 
 constexpr void encode(const message& m, u8* bytes) noexcept { detail::visit_message(m, detail::byte_writer{bytes}); }
 constexpr void decode(const u8* bytes, message& m) noexcept { detail::visit_message(m, detail::byte_reader{bytes}); }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // out[i] = op(lower[i], upper[i]) over `count` elements in wire form; `out` may be either operand.
 using combine_function = void(const void* state, const std::byte* lower, const std::byte* upper, std::byte* out,
@@ -68,6 +68,6 @@ constexpr any_op make_any_op(const O& op) noexcept {
 template <WireType T, Op<T> O>
 requires(!detail::is_stateless_v<O>) constexpr any_op make_any_op(const O&&) = delete;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class T>
@@ -110,6 +110,6 @@ inline constexpr std::uint64_t op_id<plus> = hash_name("bough.plus");
 template <>
 inline constexpr std::uint64_t op_id<multiplies> = hash_name("bough.multiplies");
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -31,7 +31,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -186,6 +186,6 @@ template <std::size_t K>
 inline constexpr type_signature type_id<binned_accumulator<double, K>> = {
     sizeof(binned_accumulator<double, K>), type_category::other, hash_name("bough.binned_accumulator.double")};
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class T>
@@ -95,6 +95,6 @@ inline constexpr std::uint64_t op_id<bit_or> = hash_name("bough.bit_or");
 template <>
 inline constexpr std::uint64_t op_id<bit_xor> = hash_name("bough.bit_xor");
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // The numbers are stable: runtimes may store them.
 enum class element_type : std::uint8_t { i8, i16, i32, i64, u8, u16, u32, u64, f32, f64 };
@@ -83,6 +83,6 @@ constexpr any_op builtin_op(op_kind kind, element_type type) noexcept {
     return {};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

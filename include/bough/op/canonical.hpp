@@ -7,13 +7,15 @@
 #ifndef BOUGH_OP_CANONICAL_HPP
 #define BOUGH_OP_CANONICAL_HPP
 
+#include <bough/core/config.hpp>
+
 #include <bit>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class T>
 concept integer = std::integral<T> && !std::same_as<T, bool>;
@@ -90,6 +92,6 @@ constexpr bool before(T a, T b) noexcept {
     }
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

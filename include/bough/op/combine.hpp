@@ -24,7 +24,7 @@
 #define BOUGH_UNROLL
 #endif
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -154,7 +154,7 @@ void combine_bytes(const void* state, const std::byte* lower, const std::byte* u
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #undef BOUGH_UNROLL
 

@@ -33,7 +33,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Value-initialised: the sum of nothing.
 template <detail::binary_float T>
@@ -154,6 +154,6 @@ template <>
 inline constexpr type_signature type_id<exact_accumulator<double>> = {
     sizeof(exact_accumulator<double>), type_category::other, hash_name("bough.exact_accumulator.double")};
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

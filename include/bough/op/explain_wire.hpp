@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // True, or a compile error that says what to write.
 template <class T>
@@ -31,6 +31,6 @@ consteval bool explain_wire() {
     return WireType<T>;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -26,7 +26,7 @@
 #include <type_traits>
 #include <typeinfo>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 constexpr std::uint64_t identity_of(const type_signature& t) noexcept {
     return detail::mix_hash(t.hash, std::uint64_t{t.size} << 8 | static_cast<std::uint8_t>(t.category));
@@ -84,6 +84,6 @@ std::uint64_t type_identity() noexcept {
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

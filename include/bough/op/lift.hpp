@@ -14,7 +14,7 @@
 
 #include <concepts>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class O, class T>
 concept LiftedOp = !Op<O, T> && requires(const O& op, const T& x, const typename O::template state_type<T>& state) {
@@ -28,6 +28,6 @@ template <class O, class T>
 requires LiftedOp<O, T>
 using state_of = typename O::template state_type<T>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

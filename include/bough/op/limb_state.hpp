@@ -23,7 +23,9 @@
 #ifndef BOUGH_OP_LIMB_STATE_HPP
 #define BOUGH_OP_LIMB_STATE_HPP
 
-namespace bough {
+#include <bough/core/config.hpp>
+
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -198,6 +200,6 @@ private:
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -26,7 +26,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 template <class S>
@@ -90,6 +90,6 @@ template <class F>
 inline constexpr type_signature type_id<limb_state<F>> = {sizeof(limb_state<F>), type_category::other,
                                                           hash_name("bough.limb_state") ^ detail::format_id<F>};
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

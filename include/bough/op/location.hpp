@@ -19,7 +19,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <detail::number T, std::integral I = std::uint64_t>
 struct value_location {
@@ -143,6 +143,6 @@ inline constexpr std::uint64_t op_id<min_location> = hash_name("bough.min_locati
 template <>
 inline constexpr std::uint64_t op_id<max_location> = hash_name("bough.max_location");
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct logical_and {
     template <std::integral T>
@@ -82,6 +82,6 @@ inline constexpr std::uint64_t op_id<logical_or> = hash_name("bough.logical_or")
 template <>
 inline constexpr std::uint64_t op_id<logical_xor> = hash_name("bough.logical_xor");
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -5,15 +5,17 @@
 #ifndef BOUGH_OP_MIX_HASH_HPP
 #define BOUGH_OP_MIX_HASH_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 constexpr std::uint64_t mix_hash(std::uint64_t h, std::uint64_t value) noexcept {
     h = (h ^ value) * 0x9e37'79b9'7f4a'7c15u;
     return h ^ h >> 32;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Null: it is that of no arithmetic type.
 constexpr const char* name_of_type(std::uint64_t identity) noexcept {
@@ -64,6 +64,6 @@ constexpr const char* name_of_op(std::uint64_t identity) noexcept {
     return nullptr;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

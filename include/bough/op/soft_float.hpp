@@ -15,7 +15,9 @@
 #ifndef BOUGH_OP_SOFT_FLOAT_HPP
 #define BOUGH_OP_SOFT_FLOAT_HPP
 
-namespace bough {
+#include <bough/core/config.hpp>
+
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -224,6 +226,6 @@ using f16_bits = float_bits<detail::soft_u16, 5>;   // binary16, "half"
 using bf16_bits = float_bits<detail::soft_u16, 8>;  // bfloat16: the upper half of a float
 using f8e5m2_bits = float_bits<detail::soft_u8, 5>; // the upper half of a half
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -8,7 +8,9 @@
 #ifndef BOUGH_OP_SOFT_INTEGER_HPP
 #define BOUGH_OP_SOFT_INTEGER_HPP
 
-namespace bough {
+#include <bough/core/config.hpp>
+
+namespace bough::inline BOUGH_ABI {
 
 template <class Word, bool Signed>
 struct integer_bits {
@@ -41,6 +43,6 @@ using u16_bits = integer_bits<__UINT16_TYPE__, false>;
 using u32_bits = integer_bits<__UINT32_TYPE__, false>;
 using u64_bits = integer_bits<__UINT64_TYPE__, false>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // op.template identity<T>(): op(identity, r) == r and op(r, identity) == r for every r that op itself can return.
 template <class O, class T>
@@ -143,6 +143,6 @@ constexpr type_signature signature_of() noexcept {
 template <class T>
 inline constexpr type_signature type_id = detail::signature_of<T>();
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

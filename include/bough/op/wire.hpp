@@ -17,6 +17,8 @@
 #ifndef BOUGH_OP_WIRE_HPP
 #define BOUGH_OP_WIRE_HPP
 
+#include <bough/core/config.hpp>
+
 #include <array>
 #include <bit>
 #include <concepts>
@@ -24,7 +26,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Nothing travels unless a specialisation says how.
 template <class T>
@@ -75,6 +77,6 @@ inline constexpr bool travels_as_bytes_v = requires {
     requires wire<T>::as_bytes;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #endif
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class bell {
 public:
@@ -81,6 +81,6 @@ private:
 #endif
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 inline std::uint64_t steady_now_ns() noexcept {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -23,6 +23,6 @@ inline int milliseconds_until(std::uint64_t deadline_ns) noexcept {
     return ms > 1'000'000'000 ? 1'000'000'000 : static_cast<int>(ms);
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -6,11 +6,13 @@
 #ifndef BOUGH_OS_FD_HPP
 #define BOUGH_OS_FD_HPP
 
+#include <bough/core/config.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class unique_fd {
 public:
@@ -43,6 +45,6 @@ inline unique_fd above_standard(unique_fd fd) noexcept {
     return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

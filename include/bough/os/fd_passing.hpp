@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Sends all bytes and a descriptor, without waiting and without a signal. False: not so; errno says why.
 inline bool send_with_fd(int socket, std::span<const std::byte> bytes, int fd) noexcept {
@@ -67,6 +67,6 @@ inline ssize_t receive_with_fd(int socket, std::span<std::byte> into, unique_fd&
     return came;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -4,6 +4,8 @@
 #ifndef BOUGH_OS_FORKS_HPP
 #define BOUGH_OS_FORKS_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstdint>
 #include <utility>
 
@@ -11,7 +13,7 @@
 #include <pthread.h>
 #endif
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 inline std::uint32_t fork_count = 0; // changed in the child only, while it has one thread
 
@@ -38,6 +40,6 @@ void leave_to_parent(T& x) noexcept {
     (void)left;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

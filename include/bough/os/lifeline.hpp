@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class lifelines {
 public:
@@ -108,6 +108,6 @@ private:
     std::vector<line> lines_; // by rank
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

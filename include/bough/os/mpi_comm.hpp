@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <string>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // "MPI_Comm_dup: Other MPI error, ... Too many communicators".
 inline std::string mpi_text(const char* call, int code) {
@@ -67,6 +67,6 @@ inline status mpi_agree(MPI_Comm over, const status& mine) {
     return {.code = errc::peer_aborted, .cause = static_cast<errc>(code), .peer = static_cast<rank_t>(lowest)};
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

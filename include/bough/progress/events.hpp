@@ -24,7 +24,7 @@
 #include <memory>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class T>
 class event_progress {
@@ -70,6 +70,6 @@ private:
     bool armed_ = false, in_child_ = false;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

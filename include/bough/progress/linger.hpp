@@ -24,7 +24,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class linger {
 public:
@@ -55,6 +55,6 @@ private:
     std::uint64_t ns_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

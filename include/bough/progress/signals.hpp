@@ -32,7 +32,7 @@
 #include <csignal>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class T>
 class signal_progress final : private detail::signal_target {
@@ -122,6 +122,6 @@ private:
     volatile std::uint64_t signals_ = 0, served_ = 0;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

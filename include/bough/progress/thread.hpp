@@ -42,7 +42,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct progress_thread_options {
     std::uint32_t polls = 32;           // with nothing found, before it sleeps
@@ -298,6 +298,6 @@ private:
     std::thread thread_; // starts when all else is there
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

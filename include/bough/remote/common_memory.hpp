@@ -30,7 +30,7 @@
 #include <span>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct common_memory_options {
     std::uint64_t bytes = 1u << 20;                 // of rank 0's, at most 2^40; whole pages are made
@@ -131,6 +131,6 @@ private:
     detail::lifelines lines_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

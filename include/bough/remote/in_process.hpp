@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct in_process_regions_options {
     std::uint64_t region_bytes = 1u << 20; // of each rank
@@ -188,6 +188,6 @@ inline in_process_regions::endpoint in_process_regions::connect(rank_t rank) {
     return endpoint(shared_, rank);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -41,7 +41,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_regions_options {
     std::uint64_t region_bytes = 1u << 20;          // of each rank; equal on all; at most 64 TiB
@@ -211,6 +211,6 @@ private:
 
 static_assert(WaitableRemoteWrites<shared_memory_regions>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct simulated_regions_options {
     std::uint64_t seed = 1;
@@ -422,6 +422,6 @@ private:
 static_assert(WaitableRemoteWrites<simulated_regions::endpoint> && WaitableRemoteWrites<scattered_regions::endpoint>);
 static_assert(ExposingRemoteWrites<simulated_regions::endpoint> && CountedRemoteWrites<simulated_regions::endpoint>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

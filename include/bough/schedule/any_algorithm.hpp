@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -135,6 +135,6 @@ private:
 
 static_assert(Algorithm<any_algorithm>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

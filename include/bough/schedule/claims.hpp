@@ -22,7 +22,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Who is combined with whom in which order, as a small value. Two plans of one goal and size that claim equal ones give the same
 // bits. The default claims nothing and is equal to no class.
@@ -112,6 +112,6 @@ constexpr claims claims_of(const A& a, const dimensions& at) {
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 inline constexpr std::uint32_t no_step = 0xffff'ffffu;
 
@@ -145,6 +145,6 @@ constexpr dependences infer_dependences(std::span<const step> steps) {
     return found;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // The contributions of the ranks [first, last); empty: nothing is required.
 struct contributions {
@@ -219,6 +219,6 @@ inline constexpr bool allows_repeats_v = requires {
     requires Goal::idempotent;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

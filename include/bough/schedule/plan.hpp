@@ -14,7 +14,7 @@
 
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What is wrong with a group, if anything: no ranks, or a root that is not one of them.
 constexpr status check_group(const dimensions& at) noexcept {
@@ -148,6 +148,6 @@ constexpr auto plan_alltoall(const C& choice, dimensions at) {
     return make_plan<goal::alltoall>(choice, at);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // A message at one of its ends: the step with the number `node`.
 struct post {
@@ -29,6 +29,6 @@ constexpr void sort_posts(std::vector<post>& posts, rank_t post::*end, rank_t si
     posts.swap(sorted);
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -122,6 +122,6 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << to_string(t);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

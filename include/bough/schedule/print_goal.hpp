@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Empty if there is no such kind.
 constexpr std::string_view goal_name(std::uint8_t kind) noexcept { return collective_name(kind); }
@@ -19,6 +19,6 @@ constexpr std::uint8_t goal_kind(std::string_view name) noexcept {
     return 0;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

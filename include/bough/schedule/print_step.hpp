@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 constexpr std::string_view verb_name(verb v) noexcept {
     switch (v) {
@@ -89,6 +89,6 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << to_string(s);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // The enumerator's name.
 constexpr std::string_view fault_name(fault f) noexcept {
@@ -104,6 +104,6 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << to_string(v);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

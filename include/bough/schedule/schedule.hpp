@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Steps in program order, on the heap. As a constant of fixed size: freeze<[] { return plan.schedule_of(r).steps; }>().
 struct schedule {
@@ -58,6 +58,6 @@ struct step_counts {
 
 static_assert(StepSink<schedule> && StepSink<step_counts>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -14,7 +14,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct group_traffic {
     struct amount {
@@ -66,6 +66,6 @@ constexpr group_traffic traffic(const P& plan, const GroupOf& group_of) {
     return sum;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

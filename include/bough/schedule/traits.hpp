@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 enum class fault : std::uint8_t {
     none,
@@ -83,6 +83,6 @@ consteval bool proven() {
     return detail::holds<V.fault, V.rank, V.step, V.block, V.peer>();
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // One per message; no_step for those that would wait in a circle. The graph is that of prover: node_first[r] + i is step i of
 // rank r, after[after_first[n]] ... wait for node n. Time: linear in it.
@@ -73,6 +73,6 @@ turns_of(std::span<const schedule> schedules, const std::vector<std::uint32_t>& 
     return turns;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

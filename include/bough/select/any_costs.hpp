@@ -23,7 +23,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What is to be done, and on what.
 struct problem {
@@ -253,6 +253,6 @@ private:
     const functions* functions_ = nullptr;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

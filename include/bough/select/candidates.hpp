@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct candidate {
     any_algorithm algorithm;
@@ -87,6 +87,6 @@ constexpr requirements same_bits_as(const A& algorithm, const dimensions& at) {
 // As written in a call: required(rank_consistent | order_preserving).
 constexpr requirements required(const requirements& what) noexcept { return what; }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -32,7 +32,7 @@
 #include <limits>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What a plan is expected to take, in ns.
 template <CostModel M, Plan P>
@@ -237,6 +237,6 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     return made;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

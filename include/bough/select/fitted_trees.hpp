@@ -36,7 +36,7 @@
 #include <span>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // A table that tells what it was made by, as a tree source. In rank order if its subtrees are intervals.
 class fitted_table {
@@ -89,6 +89,6 @@ void add_fitted_trees(candidate_list& made, const dimensions& at, const problem&
         tree_reduce{fitted_table("arrival", arrival_tree(arrivals_ns, whole(latency_ns), whole(gap_ns), at.root))});
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -8,7 +8,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // The plan must live as long as the reference.
 class plan_ref {
@@ -61,6 +61,6 @@ private:
 
 static_assert(Plan<plan_ref>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

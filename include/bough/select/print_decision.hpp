@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Why a candidate is out: "does not keep rank order, and that is required". Empty if it is not.
 inline std::string reason_text(const prospect& p) {
@@ -121,6 +121,6 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
     return out << to_string(d).c_str();
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -16,7 +16,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Each header in standard/ specialises it: a member template add<>(list, at, what).
 template <class Goal>
@@ -58,6 +58,6 @@ void add_segmented(candidate_list& made, const A& algorithm, const dimensions& a
 
 } // namespace detail
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

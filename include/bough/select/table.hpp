@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct measured_row {
     std::uint8_t kind = 0; // of the goal
@@ -86,6 +86,6 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     return made;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

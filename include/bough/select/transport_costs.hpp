@@ -15,7 +15,7 @@
 #include <bough/model/lrc.hpp>
 #include <bough/select/any_costs.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Of threads that pass messages through memory: what is assumed of a transport that says nothing.
 inline constexpr model::lrc thread_costs{
@@ -46,6 +46,6 @@ double switch_ns_of(const X& transport) noexcept {
         return problem{}.switch_ns;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class rank_set {
 public:
@@ -333,6 +333,6 @@ private:
     std::vector<proposal> proposals_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

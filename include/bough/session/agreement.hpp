@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <Transport T>
 class agreement {
@@ -178,6 +178,6 @@ private:
     status result_{};
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class ahead {
 public:
@@ -63,6 +63,6 @@ private:
     std::vector<std::uint64_t> sent_; // by peer
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

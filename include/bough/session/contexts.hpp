@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class contexts {
 public:
@@ -96,6 +96,6 @@ private:
     std::uint32_t agreements_of_all_ = 0;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

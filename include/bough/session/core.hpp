@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <Transport T>
 class session_core {
@@ -495,6 +495,6 @@ private:
     absence_search search_{size(), rank()};
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

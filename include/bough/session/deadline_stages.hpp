@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct deadline_stages {
     // What its time says is due. Once, after ask_after_ns or half of its own time: to ask those that it
@@ -72,6 +72,6 @@ struct deadline_stages {
     due next_ = due::question;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

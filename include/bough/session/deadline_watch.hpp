@@ -10,6 +10,7 @@
 #define BOUGH_SESSION_DEADLINE_WATCH_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/quietly.hpp>
 #include <bough/session/absence_search.hpp>
@@ -26,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Session>
 struct deadline_watch {
@@ -233,6 +234,6 @@ private:
     static_assert(sizeof(answer_head) == 8 && sizeof(proposal_message) == 40);
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class T>
 concept HasPartOfGathering = requires(T& t) {
@@ -98,6 +98,6 @@ private:
     std::uint32_t leaving_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

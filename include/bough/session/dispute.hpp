@@ -23,7 +23,7 @@
 #include <cstring>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // A call that this rank has made.
 struct made_call {
@@ -162,6 +162,6 @@ private:
     }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

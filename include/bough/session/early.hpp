@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct early_limits {
     std::uint32_t in_place = 4; // messages of one sender that stay in the transport before copying begins
@@ -234,6 +234,6 @@ private:
     std::uint64_t allocations_ = 0;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -42,6 +42,6 @@ void ask(T& transport, outbox& out, prepared& work, envelope tag, const std::vec
 
 } // namespace detail
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

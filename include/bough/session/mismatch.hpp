@@ -11,7 +11,7 @@
 #include <cstring>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Are these of one call, as its number says?
 inline bool same_call(const envelope& a, const envelope& b) noexcept {
@@ -115,6 +115,6 @@ struct abort_notice {
 };
 static_assert(sizeof(abort_notice) == 24);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

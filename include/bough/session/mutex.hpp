@@ -3,7 +3,9 @@
 #ifndef BOUGH_SESSION_MUTEX_HPP
 #define BOUGH_SESSION_MUTEX_HPP
 
-namespace bough::detail {
+#include <bough/core/config.hpp>
+
+namespace bough::inline BOUGH_ABI::detail {
 
 // The session is used by one thread at a time.
 struct no_mutex {
@@ -44,6 +46,6 @@ public:
     locked& operator=(const locked&) = delete;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct control_message {
     rank_t peer = no_rank;
@@ -89,6 +89,6 @@ private:
     std::uint32_t next_id_ = 0;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class prepared;
 namespace detail {
@@ -65,6 +65,6 @@ private:
     status result_{};
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

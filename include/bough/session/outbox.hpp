@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Memory of messages that are over, for the next ones: what was reserved comes back, the rest is let go.
 //
@@ -174,6 +174,6 @@ private:
     std::uint32_t next_id_ = 0;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Why the engine of an operation has stopped. Of peer_aborted: it needs a message that `peer` has taken back.
 inline status why_stopped(prepared& work, std::uint32_t operation) noexcept {
@@ -58,6 +58,6 @@ struct session_port {
     std::uint64_t id(std::uint32_t step) const noexcept { return std::uint64_t{op.ticket_} << 32 | step; }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

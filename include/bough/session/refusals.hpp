@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class refusals {
 public:
@@ -53,6 +53,6 @@ private:
     std::vector<refusal> mine_, theirs_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <Transport T>
 class session {
@@ -296,6 +296,6 @@ private:
     [[no_unique_address]] mutable mutex mutex_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

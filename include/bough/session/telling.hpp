@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Puts the cause into the outbox for every rank from `told` on that is not lost. `told` moves on with each.
 inline void tell_poison(outbox& out, const status& why, std::uint32_t epoch, rank_t me, rank_t& told,
@@ -70,6 +70,6 @@ inline void reserve_words(std::vector<control_message>& inbox, notices& in, outb
     half.messages = 0;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <Plan P, CostModel M, class Noise>
 class event_engine {
@@ -481,6 +481,6 @@ private:
     sim_result result_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // `out` takes text by <<.
 template <class Out>
@@ -61,6 +61,6 @@ void export_chrome(Out& out, const sim_trace& run, std::string_view title) {
     out << std::string("\n]}\n");
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

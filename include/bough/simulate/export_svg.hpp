@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct svg_options {
     std::string title{};
@@ -233,6 +233,6 @@ void export_svg(Out& out, const sim_trace& run, const svg_options& options = {})
     detail::timeline(run, options).draw(out);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

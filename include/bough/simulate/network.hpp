@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class network {
 public:
@@ -233,6 +233,6 @@ private:
     std::vector<std::uint32_t> towards_; // [destination host][vertex]: the link to take
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

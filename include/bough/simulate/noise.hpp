@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct noise {
     enum class coming : std::uint8_t { together, given, uniform, exponential };
@@ -211,6 +211,6 @@ private:
 
 } // namespace detail
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

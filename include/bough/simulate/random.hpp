@@ -6,9 +6,11 @@
 #ifndef BOUGH_SIMULATE_RANDOM_HPP
 #define BOUGH_SIMULATE_RANDOM_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Steele, Lea, Flood: the mixing function of SplitMix64.
 constexpr std::uint64_t mix_bits(std::uint64_t z) noexcept {
@@ -46,6 +48,6 @@ private:
     std::uint64_t state_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

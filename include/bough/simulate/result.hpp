@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class network;
 
@@ -106,6 +106,6 @@ struct sim_result {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Can the static pass do it?
 template <CostModel M>
@@ -52,6 +52,6 @@ constexpr sim_result simulate(const P& plan, const M& model, const sim_options& 
     return with(detail::noise_of_ranks(options.noise, plan.size()));
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <Plan P, CostModel M, class Noise>
 class static_pass {
@@ -330,6 +330,6 @@ private:
     sim_result result_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

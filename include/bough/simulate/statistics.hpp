@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class sample {
 public:
@@ -106,6 +106,6 @@ constexpr sample simulate_many(const P& plan, const M& model, sim_options option
     return simulate_many(plan, model, std::move(options), runs, [](const sim_result& r) { return r.latency_ns(); });
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

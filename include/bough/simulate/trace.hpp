@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct traced_deed {
     rank_t rank = 0;
@@ -166,6 +166,6 @@ constexpr sim_trace trace(const P& plan, const M& model, const sim_options& opti
     return run;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

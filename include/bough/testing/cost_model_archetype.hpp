@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 class cost_model_archetype {
 public:
@@ -75,6 +75,6 @@ public:
 
 static_assert(PortedCostModel<ported_cost_model_archetype>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

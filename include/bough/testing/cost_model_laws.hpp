@@ -15,7 +15,7 @@
 #include <limits>
 #include <span>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 enum class cost_law : std::uint8_t {
     none,               // all laws hold
@@ -79,6 +79,6 @@ constexpr cost_fault check_cost_model(const M& model, rank_t ranks, std::span<co
     return {};
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 class descriptor_archetype : public transport_archetype {
 public:
@@ -20,6 +20,6 @@ public:
 
 static_assert(DescriptorTransport<descriptor_archetype> && !WaitableTransport<descriptor_archetype>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 struct descriptor_check {
     std::size_t longest = 100 * 1024;     // bytes of a message that stays pending until it is read, if any does
@@ -202,6 +202,6 @@ const char* check_descriptor_transport(Make&& make, const descriptor_check& opti
     return detail::descriptor_checker<std::remove_reference_t<Make>>(make, options).run();
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -20,7 +20,7 @@
 #include <span>
 #include <utility>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 enum class fault : std::uint8_t {
     refuse, // would_block, once
@@ -84,6 +84,6 @@ private:
     bool reported_ = false;
 };
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

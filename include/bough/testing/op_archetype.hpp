@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 // Trivially copyable, and no more: not made from nothing, not compared.
 class element_archetype {
@@ -56,6 +56,6 @@ private:
 
 static_assert(Op<op_archetype, element_archetype> && WireType<element_archetype>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

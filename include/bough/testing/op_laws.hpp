@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 enum class op_law : std::uint8_t {
     none,           // all laws hold
@@ -145,6 +145,6 @@ constexpr op_fault check_op(const O& op, std::type_identity_t<std::span<const T>
     return {};
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -12,7 +12,7 @@
 #include <bough/core/status.hpp>
 #include <bough/schedule/goal.hpp>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 class algorithm_archetype {
 public:
@@ -74,6 +74,6 @@ private:
 
 static_assert(Algorithm<algorithm_archetype> && Plan<plan_archetype>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 struct process_check {
     std::uint64_t seed = 1;
@@ -480,6 +480,6 @@ transport_fault check_transport_process(T end, const process_check& options = {}
     return detail::process_checker<T>(std::move(end), options).run();
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

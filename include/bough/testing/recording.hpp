@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 struct recorded {
     enum class kind : std::uint8_t { send, take, release, claim, cancel, arrived, complete, lost };
@@ -135,6 +135,6 @@ private:
     record* log_;
 };
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

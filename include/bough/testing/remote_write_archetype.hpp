@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 class remote_write_archetype {
 public:
@@ -38,6 +38,6 @@ private:
 
 static_assert(RemoteWriteTransport<remote_write_archetype> && !WaitableRemoteWrites<remote_write_archetype>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 enum class remote_write_rule : std::uint8_t {
     none,         // all rules hold
@@ -419,6 +419,6 @@ remote_write_fault check_remote_writes(Make&& make, const remote_write_check& op
     return detail::remote_write_checker<std::remove_reference_t<Make>>(make, options).run();
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -23,7 +23,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 struct remote_write_order_check {
     std::uint32_t rounds = 50'000;             // each a put of 2 KiB, every other one with a word behind it
@@ -143,6 +143,6 @@ remote_write_fault check_remote_write_order(Make&& make, const remote_write_orde
     return detail::remote_write_order_checker<std::remove_reference_t<Make>>(make, options).run();
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

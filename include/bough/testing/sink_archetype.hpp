@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 class sink_archetype {
 public:
@@ -37,6 +37,6 @@ private:
 
 static_assert(StepSink<sink_archetype> && StepSink<sink_archetype&>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

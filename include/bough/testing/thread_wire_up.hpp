@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 class thread_wire_up {
     struct board {
@@ -95,6 +95,6 @@ private:
 
 static_assert(WireUp<thread_wire_up::end>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

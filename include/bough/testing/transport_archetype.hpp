@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 struct loop_options {
     std::uint32_t slots = 4;        // messages from one rank to another that are not used up
@@ -201,6 +201,6 @@ inline std::vector<transport_archetype> loop_group::connect_all() const {
     return all;
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

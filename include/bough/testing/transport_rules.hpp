@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 enum class transport_rule : std::uint8_t {
     none,               // all rules hold
@@ -46,6 +46,6 @@ struct transport_check {
     std::uint64_t poll_limit_ns = 20'000'000;  // a poll that finds nothing takes less, at least now and then
 };
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

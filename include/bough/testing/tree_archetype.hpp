@@ -10,7 +10,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 // What an archetype is made from, since it has no default constructor.
 struct make_archetype {};
@@ -52,6 +52,6 @@ private:
 
 static_assert(TreeShape<tree_shape_archetype> && Tree<tree_archetype>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

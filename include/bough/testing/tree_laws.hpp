@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 enum class tree_law : std::uint8_t {
     none,               // all laws hold
@@ -113,6 +113,6 @@ constexpr tree_fault check_shape(const Shape& shape, rank_t size) {
     return bound.rank_ordered() ? check_rank_order(bound) : tree_fault{};
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 class wire_up_archetype {
 public:
@@ -35,6 +35,6 @@ private:
 
 static_assert(WireUp<wire_up_archetype>);
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough::testing {
+namespace bough::inline BOUGH_ABI::testing {
 
 enum class wire_up_rule : std::uint8_t {
     none,     // all rules hold
@@ -115,6 +115,6 @@ wire_up_fault check_wire_up(W& wire, const wire_up_check& options = {}) {
     return {};
 }
 
-} // namespace bough::testing
+} // namespace bough::inline BOUGH_ABI::testing
 
 #endif

@@ -36,7 +36,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <Transport Inside, Transport Between>
 class composite {
@@ -259,6 +259,6 @@ private:
 template <class Inside, class Between, class G>
 composite(Inside, Between, const G&) -> composite<Inside, Between>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -28,7 +28,7 @@
 #include <string>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct composite_options {
     std::string node{}; // ranks with the same name share memory; empty: node_name()
@@ -60,6 +60,6 @@ shared_memory_tcp make_composite(W& wire, const composite_options& options = {})
     return std::move(*made);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

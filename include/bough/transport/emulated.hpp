@@ -45,7 +45,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 enum class emulated_work : std::uint8_t { asleep, busy, polled };
 
@@ -332,6 +332,6 @@ private:
 template <class T>
 emulated(T, const emulation&) -> emulated<T>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -23,7 +23,7 @@
 #include <sys/timerfd.h>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <DescriptorTransport T>
 class emulated_with_descriptor : public emulated<T> {
@@ -79,6 +79,6 @@ private:
 template <class T>
 emulated_with_descriptor(T, const emulation&) -> emulated_with_descriptor<T>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -28,7 +28,7 @@
 #include <string>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class fabric : public basic_fabric<detail::fabric_device> {
 public:
@@ -58,6 +58,6 @@ private:
 
 static_assert(InPlaceTransport<fabric> && WaitableTransport<fabric>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -40,7 +40,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct in_process_options {
     std::uint32_t slots = 8;          // messages in flight from one rank to another; a power of two, at most 64
@@ -331,6 +331,6 @@ void in_process::run(F&& f) {
 #endif
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

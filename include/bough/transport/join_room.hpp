@@ -45,7 +45,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -256,6 +256,6 @@ private:
     bool told_ = false; // this rank knows the verdict of its group
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

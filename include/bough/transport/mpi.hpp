@@ -43,7 +43,7 @@
 #include <thread>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class mpi {
 public:
@@ -129,6 +129,6 @@ private:
 
 static_assert(InPlaceTransport<mpi> && WaitableTransport<mpi> && GatheringTransport<mpi>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // How blocks are counted and given back.
 struct credited_blocks {
@@ -439,6 +439,6 @@ private:
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class self {
 public:
@@ -28,6 +28,6 @@ public:
 
 static_assert(InPlaceTransport<self>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -25,7 +25,7 @@
 #include <thread>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Wakes a progress_thread (bough/progress/thread.hpp).
 class progress_bell {
@@ -129,6 +129,6 @@ private:
 template <class T>
 serialised(T) -> serialised<T>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -49,7 +49,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_options {
     std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
@@ -484,6 +484,6 @@ inline shared_memory::shared_memory(detail::shared_join&& made, rank_t rank, con
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

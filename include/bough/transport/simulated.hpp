@@ -28,7 +28,7 @@
 #include <span>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <bool InPlace>
 class basic_simulated {
@@ -121,6 +121,6 @@ private:
 static_assert(InPlaceTransport<simulated::endpoint> && WaitableTransport<simulated::endpoint>);
 static_assert(Transport<simulated_taking::endpoint> && !InPlaceTransport<simulated_taking::endpoint>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -17,7 +17,7 @@
 #include <cstring>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 inline constexpr std::uint32_t short_bytes = 24; // payload that shares the line of its envelope
 inline constexpr std::uint32_t most_slots = 64;  // of a ring: as many as a word has bits
@@ -80,6 +80,6 @@ inline void relax() noexcept {
 #endif
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -20,12 +20,12 @@
 #include <bough/transport/tcp/basic_tcp.hpp>
 #include <bough/transport/tcp/openssl_mac.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 using tcp = basic_tcp<openssl_mac>;
 
 static_assert(Transport<tcp> && WaitableTransport<tcp> && DescriptorTransport<tcp> && !InPlaceTransport<tcp>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

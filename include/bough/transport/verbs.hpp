@@ -27,7 +27,7 @@
 #include <string>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 class verbs : public basic_fabric<detail::verbs_device> {
 public:
@@ -54,6 +54,6 @@ private:
 
 static_assert(InPlaceTransport<verbs> && WaitableTransport<verbs>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -20,7 +20,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 enum class orientation : std::uint8_t { low, high };
 
@@ -57,6 +57,6 @@ private:
     static constexpr rank_t width(rank_t v) noexcept { return static_cast<rank_t>(std::bit_width(v)); }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -8,7 +8,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct chain {
     friend constexpr bool operator==(const chain&, const chain&) = default;
@@ -22,6 +22,6 @@ struct chain {
     constexpr bool rank_ordered() const noexcept { return true; }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -23,7 +23,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class C>
 concept CostNumber = (std::integral<C> || std::floating_point<C>)&&!std::same_as<C, bool>;
@@ -101,6 +101,6 @@ constexpr auto broadcast_time(const T& tree, std::span<C, N> send) {
     return broadcast_time(tree, tree_costs<std::remove_const_t<C>>{.send = send});
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

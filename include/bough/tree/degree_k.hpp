@@ -17,7 +17,7 @@
 #include <bough/core/status.hpp>
 #include <bough/tree/fnomial.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct degree_k {
     rank_t k = 3;
@@ -41,6 +41,6 @@ private:
     constexpr fnomial shape() const noexcept { return {.degree = k == no_rank ? no_rank : k + 1}; }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <Tree T>
 constexpr rank_t depth(const T& tree) {
@@ -29,6 +29,6 @@ constexpr rank_t depth(const T& tree) {
     }
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

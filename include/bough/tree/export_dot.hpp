@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // `out` takes text by <<.
 template <class Out, Tree T>
@@ -21,6 +21,6 @@ void export_tree_dot(Out& out, const T& tree) {
     out << std::string("}\n");
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -130,6 +130,6 @@ void export_tree_svg(Out& out, const T& tree, std::string_view title) {
     out << text + "</svg>\n";
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -3,12 +3,14 @@
 #ifndef BOUGH_TREE_EXPORT_TEXT_HPP
 #define BOUGH_TREE_EXPORT_TEXT_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // A number with three digits behind the point.
 inline std::string thousandths(double value) {
@@ -61,6 +63,6 @@ inline std::string svg_text(double x, double y, std::string_view text, std::stri
            xml_text(text) + "</text>\n";
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -9,7 +9,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct flat {
     friend constexpr bool operator==(const flat&, const flat&) = default;
@@ -23,6 +23,6 @@ struct flat {
     constexpr bool rank_ordered() const noexcept { return true; }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -34,7 +34,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // How long fnf_search_tree may look: messages delivered on trial.
 struct fnf_search {
@@ -109,6 +109,6 @@ constexpr table fnf_search_tree(std::span<C, N> send, rank_t root = 0, const fnf
     return fnf_search_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root, limits);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -24,7 +24,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct fnomial {
     rank_t degree = 4;
@@ -108,6 +108,6 @@ private:
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -21,7 +21,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/tree/tree.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <TreeShape Shape>
 class in_order {
@@ -98,6 +98,6 @@ private:
     rank_t root_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

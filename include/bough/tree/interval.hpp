@@ -30,7 +30,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 inline constexpr rank_t most_interval_ranks = 256;
 
@@ -187,6 +187,6 @@ constexpr bool is_interval_tree(const T& tree) {
     return true;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

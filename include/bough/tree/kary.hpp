@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct kary {
     rank_t arity = 2;
@@ -50,6 +50,6 @@ private:
     constexpr std::uint64_t first_child(rank_t v) const noexcept { return std::uint64_t{arity} * v + 1; }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct multicast_request {
     rank_t root = 0;
@@ -17,6 +17,6 @@ struct multicast_request {
     friend constexpr bool operator==(const multicast_request&, const multicast_request&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

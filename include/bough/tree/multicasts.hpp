@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // One message: `multicast` is its number among the requests, parent and child are ranks.
 struct multicast_message {
@@ -252,6 +252,6 @@ constexpr many_multicasts<time_of<C>> balanced_multicasts(const tree_costs<C>& c
     return apart.makespan < made.makespan ? apart : made;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // What is known of a tree's broadcast time: `found`, and that no tree has less than `lower_bound`.
 template <class Time>
@@ -138,6 +138,6 @@ constexpr auto certify(const T& tree, std::span<C, N> send, const optimal_effort
     return certify(tree, tree_costs<std::remove_const_t<C>>{.send = send}, effort);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Text that can be made in a constant expression, which std::string cannot everywhere in C++20.
 class outline_text {
@@ -81,6 +81,6 @@ constexpr outline_text outline(const T& tree) {
     return text;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -91,6 +91,6 @@ constexpr table postal_tree(rank_t size, double latency_ns, double gap_ns, rank_
     return table(size, root, edges);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

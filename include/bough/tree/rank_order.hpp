@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // A rank combines its own value with those of its children in receive order: does that always join neighbouring intervals of
 // ranks? Returns the first child whose ranks do not follow what was combined before it; no_rank if there is none.
@@ -47,6 +47,6 @@ constexpr rank_t first_out_of_order(const T& tree, bool below_allowed) {
     return no_rank;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Of each rank; a list that is empty stands for zeros, but not all of them may be empty.
 template <CostNumber C>
@@ -68,6 +68,6 @@ constexpr time_of<C> reduction_time(const T& tree, const reduction_costs<C>& cos
     return broadcast_time(tree, mirrored_costs<C>(costs).costs());
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -27,7 +27,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <CostNumber C>
 constexpr table spoc_tree(const tree_costs<C>& costs, rank_t root = 0,
@@ -79,6 +79,6 @@ constexpr auto spoc_bound(std::span<C, N> send, rank_t root = 0) {
     return sum;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

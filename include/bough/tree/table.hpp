@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct tree_edge {
     rank_t parent = no_rank;
@@ -170,6 +170,6 @@ private:
     std::vector<rank_t> child_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

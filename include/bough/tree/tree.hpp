@@ -12,7 +12,7 @@
 #include <bough/core/contract.hpp>
 #include <bough/core/rank.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Does combining the own value and then the children in receive order keep rank order? Only a shape knows, so the
 // answer is no unless the shape has a member rank_ordered() that says yes.
@@ -75,6 +75,6 @@ private:
     rank_t root_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

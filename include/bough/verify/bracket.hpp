@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 inline constexpr std::uint32_t no_bracket = 0xffff'ffffu;
 
@@ -150,6 +150,6 @@ private:
     std::size_t leaves_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

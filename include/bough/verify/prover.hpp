@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Goal>
 class prover {
@@ -491,6 +491,6 @@ private:
     std::size_t completed_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

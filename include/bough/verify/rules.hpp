@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct verify_options {
     std::uint32_t eager_slots = 0; // messages that a channel buffers; 0: a send waits for its receive
@@ -24,9 +24,9 @@ struct verify_options {
     bool same_bits = false;     // and ranks that get the same block get it from the same combines
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct step_fault {
     fault what = fault::none;
@@ -99,6 +99,6 @@ constexpr void add_counts(plan_traits& traits, const schedule& steps, rank_t ran
     traits.combines_max = std::max(traits.combines_max, combined);
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

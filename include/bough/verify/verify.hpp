@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Proves schedules that come from elsewhere: `schedules[r]` are rank r's steps. Pre: at.blocks is a number, not
 // natural_blocks; one schedule and one scratch limit (in blocks) per rank.
@@ -57,6 +57,6 @@ constexpr verdict verify(const P& plan, verify_options options = {}) {
     return verify_schedules(plan.goal(), {plan.size(), plan.root(), plan.blocks()}, schedules, scratch, options);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 enum class claim : std::uint8_t {
     none,       // all claims are true
@@ -144,6 +144,6 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& a, const plan<Goal, B
     return found;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -26,11 +26,11 @@
 
 #include <bough/algorithm/detail/circulant_allgather.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // bruck_allgather{.ports = 2}; one port, if nothing else is said.
 using bruck_allgather = detail::allgather_by_skips<detail::bruck_skips>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

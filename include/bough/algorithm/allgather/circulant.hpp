@@ -26,11 +26,11 @@
 
 #include <bough/algorithm/detail/circulant_allgather.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // circulant_allgather{.ports = 2}; one port, if nothing else is said.
 using circulant_allgather = detail::allgather_by_skips<detail::circulant_skips>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -32,7 +32,7 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct lowest_bit_first_allgather {
     using serves = goals<goal::allgather>;
@@ -68,6 +68,6 @@ struct lowest_bit_first_allgather {
     friend constexpr bool operator==(const lowest_bit_first_allgather&, const lowest_bit_first_allgather&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

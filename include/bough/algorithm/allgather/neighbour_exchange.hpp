@@ -29,7 +29,7 @@
 #include <bough/algorithm/detail/circle.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct neighbour_exchange {
     using serves = goals<goal::allgather>;
@@ -66,6 +66,6 @@ struct neighbour_exchange {
     friend constexpr bool operator==(const neighbour_exchange&, const neighbour_exchange&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

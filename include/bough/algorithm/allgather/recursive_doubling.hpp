@@ -24,7 +24,7 @@
 #include <bough/algorithm/detail/paired_fold.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct recursive_doubling_allgather {
     using serves = goals<goal::allgather>;
@@ -62,6 +62,6 @@ struct recursive_doubling_allgather {
                                      const recursive_doubling_allgather&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

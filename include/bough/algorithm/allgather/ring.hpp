@@ -27,7 +27,7 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct ring_allgather {
     using serves = goals<goal::allgather>;
@@ -50,6 +50,6 @@ struct ring_allgather {
     friend constexpr bool operator==(const ring_allgather&, const ring_allgather&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

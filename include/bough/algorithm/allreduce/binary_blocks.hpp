@@ -33,7 +33,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct binary_blocks_allreduce {
     using serves = goals<goal::allreduce>;
@@ -53,6 +53,6 @@ struct binary_blocks_allreduce {
     friend constexpr bool operator==(const binary_blocks_allreduce&, const binary_blocks_allreduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -29,7 +29,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Under this name it takes inexact ops too: ranks then get results that differ by rounding.
 struct inexact_census {
@@ -79,6 +79,6 @@ struct census : inexact_census {
     friend constexpr bool operator==(const census&, const census&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -22,7 +22,7 @@
 #include <bough/algorithm/reduce/double_tree.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct double_tree_allreduce {
     using serves = goals<goal::allreduce>;
@@ -45,6 +45,6 @@ struct double_tree_allreduce {
     friend constexpr bool operator==(const double_tree_allreduce&, const double_tree_allreduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

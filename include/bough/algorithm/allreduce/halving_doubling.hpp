@@ -28,7 +28,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct halving_doubling_allreduce {
     using serves = goals<goal::allreduce>;
@@ -46,6 +46,6 @@ struct halving_doubling_allreduce {
     friend constexpr bool operator==(const halving_doubling_allreduce&, const halving_doubling_allreduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

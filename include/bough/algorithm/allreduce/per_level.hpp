@@ -34,7 +34,7 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct per_level_allreduce {
     using serves = goals<goal::allreduce>;
@@ -67,6 +67,6 @@ struct per_level_allreduce {
     friend constexpr bool operator==(const per_level_allreduce&, const per_level_allreduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -28,7 +28,7 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct recursive_doubling {
     using serves = goals<goal::allreduce, goal::barrier>;
@@ -76,6 +76,6 @@ struct recursive_doubling {
     friend constexpr bool operator==(const recursive_doubling&, const recursive_doubling&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -28,7 +28,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Does a reduce_scatter use plane 0 for partial results only, each block of which it writes after it has read that block
 // of the input for the last time? Then the output can take its place where all of it is there.
@@ -136,6 +136,6 @@ public:
 template <class ReduceScatter, class Allgather>
 reduce_scatter_allgather(ReduceScatter, Allgather) -> reduce_scatter_allgather<ReduceScatter, Allgather>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

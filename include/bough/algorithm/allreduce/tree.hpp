@@ -17,7 +17,7 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/core/label.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -68,6 +68,6 @@ constexpr plan<goal::allreduce, tree_allreduce<S>> plan_allreduce(const S& sourc
     return {tree_allreduce<S>{source}, at};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

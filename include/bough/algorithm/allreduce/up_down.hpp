@@ -25,7 +25,7 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/core/label.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <TreeSource Up, TreeSource Down>
 struct up_down_allreduce {
@@ -53,6 +53,6 @@ struct up_down_allreduce {
 template <class U, class D>
 up_down_allreduce(U, D) -> up_down_allreduce<U, D>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -33,7 +33,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct bruck_alltoall {
     using serves = goals<goal::alltoall>;
@@ -93,6 +93,6 @@ private:
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

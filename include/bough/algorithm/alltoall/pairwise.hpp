@@ -23,7 +23,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct pairwise_alltoall {
     using serves = goals<goal::alltoall>;
@@ -46,6 +46,6 @@ struct pairwise_alltoall {
     friend constexpr bool operator==(const pairwise_alltoall&, const pairwise_alltoall&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

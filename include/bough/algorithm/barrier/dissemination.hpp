@@ -17,7 +17,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct dissemination {
     using serves = goals<goal::barrier>;
@@ -47,6 +47,6 @@ struct dissemination {
     friend constexpr bool operator==(const dissemination&, const dissemination&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

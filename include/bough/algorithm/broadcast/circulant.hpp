@@ -33,7 +33,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -71,6 +71,6 @@ struct circulant_broadcast {
     friend constexpr bool operator==(const circulant_broadcast&, const circulant_broadcast&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

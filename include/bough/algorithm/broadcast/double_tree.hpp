@@ -22,7 +22,7 @@
 #include <bough/algorithm/detail/two_trees.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -50,6 +50,6 @@ struct double_tree_broadcast {
     friend constexpr bool operator==(const double_tree_broadcast&, const double_tree_broadcast&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -32,7 +32,7 @@
 
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -108,6 +108,6 @@ struct scatter_allgather {
 template <class Scatter, class Allgather>
 scatter_allgather(Scatter, Allgather) -> scatter_allgather<Scatter, Allgather>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -21,7 +21,7 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -61,6 +61,6 @@ constexpr plan<goal::broadcast, tree_broadcast<S>> plan_broadcast(const S& sourc
     return {tree_broadcast<S>{source}, at};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

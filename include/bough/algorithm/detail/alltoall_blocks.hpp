@@ -6,7 +6,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/status.hpp>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 constexpr status check_block_per_pair(const dimensions& at) noexcept {
     if (at.size > 0xffff)
@@ -16,6 +16,6 @@ constexpr status check_block_per_pair(const dimensions& at) noexcept {
                : invalid_argument("blocks: must be as many as pairs of ranks, size * size");
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -10,7 +10,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // One group of 2^exponent ranks, of the sum of different powers of two that the size is; the largest begins at rank 0.
 struct binary_block {
@@ -122,6 +122,6 @@ private:
     binary_block mine_{}, larger_{}, smaller_{};
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -6,7 +6,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/status.hpp>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 constexpr status check_block_per_rank(const dimensions& at) noexcept {
     return at.blocks == at.size || at.blocks == natural_blocks
@@ -14,6 +14,6 @@ constexpr status check_block_per_rank(const dimensions& at) noexcept {
                : invalid_argument("blocks: must be as many as ranks, one each");
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct circle {
     rank_t size; // ranks, and blocks
@@ -56,6 +56,6 @@ struct circle {
     }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Calls f(reach, arc) for each port of the round that begins with `have` blocks and ends with `want`: blocks are passed on
 // over the distance `reach`, `arc` of them.
@@ -56,6 +56,6 @@ struct allgather_by_skips {
     friend constexpr bool operator==(const allgather_by_skips&, const allgather_by_skips&) = default;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

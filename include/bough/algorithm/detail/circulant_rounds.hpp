@@ -25,7 +25,7 @@
 #include <array>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Blocks of q rounds, relative to the first block of those rounds; entries [0, q) are valid.
 using circulant_blocks = std::array<std::int32_t, 33>;
@@ -165,6 +165,6 @@ private:
     std::uint32_t skipped_; // rounds of the first q that would carry no block
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

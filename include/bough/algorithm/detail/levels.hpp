@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Part i of n of a slice; parts differ by one block at most.
 constexpr slice part_of(const slice& whole, rank_t i, rank_t n) noexcept {
@@ -295,6 +295,6 @@ private:
     std::array<rank_t, level_list::capacity> roles_{}, tuples_{}, members_{};
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

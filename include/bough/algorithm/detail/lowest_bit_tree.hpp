@@ -12,7 +12,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class lowest_bit_tree {
 public:
@@ -72,6 +72,6 @@ private:
     std::uint64_t walked_ = 2; // offsets below it are walked one by one; those above in step with them
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

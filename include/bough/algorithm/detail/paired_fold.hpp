@@ -7,7 +7,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -25,6 +25,6 @@ struct paired_fold {
 
 } // namespace detail
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // What the small collective calls input, output and scratch(0).
 struct renamed_buffers {
@@ -91,6 +91,6 @@ private:
     pieces a_, b_, c_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

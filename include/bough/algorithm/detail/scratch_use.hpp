@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // A sink. Time and memory: those of sorting the steps that write scratch.
 class scratch_use {
@@ -53,6 +53,6 @@ constexpr block_t written_scratch(const A& algorithm, const dimensions& at, rank
     return use.blocks();
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

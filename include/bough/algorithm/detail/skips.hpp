@@ -14,7 +14,7 @@
 #include <array>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct circulant_skips {
     static constexpr const char* family = "circulant";
@@ -51,6 +51,6 @@ struct bruck_skips {
     constexpr rank_t operator[](std::uint32_t k) const noexcept { return skip[k]; }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

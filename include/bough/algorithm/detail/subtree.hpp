@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Interval k as blocks of scratch plane k.
 using subtree_slices = std::vector<slice>;
@@ -83,6 +83,6 @@ constexpr slice within(const subtree_slices& mine, const slice& part) {
     return part.in(mine[k].buffer);
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

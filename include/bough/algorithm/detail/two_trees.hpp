@@ -28,7 +28,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // A rank's place in the two trees.
 class two_trees {
@@ -126,6 +126,6 @@ constexpr block_t two_tree_natural_blocks(rank_t size) noexcept {
     return size <= 2 ? 2 : 2 * static_cast<block_t>(std::bit_width(size - 1));
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

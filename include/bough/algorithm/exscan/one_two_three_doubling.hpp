@@ -27,7 +27,7 @@
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct one_two_three_doubling {
     using serves = goals<goal::exscan>;
@@ -67,6 +67,6 @@ struct one_two_three_doubling {
     friend constexpr bool operator==(const one_two_three_doubling&, const one_two_three_doubling&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -29,7 +29,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -80,6 +80,6 @@ struct recursive_doubling_exscan {
     friend constexpr bool operator==(const recursive_doubling_exscan&, const recursive_doubling_exscan&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -23,7 +23,7 @@
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/core/label.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <TreeSource S>
 struct tree_gather {
@@ -55,6 +55,6 @@ constexpr plan<goal::gather, tree_gather<S>> plan_gather(const S& source, dimens
     return {tree_gather<S>{source}, at};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

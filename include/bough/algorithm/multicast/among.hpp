@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <Algorithm B>
 struct multicast_among {
@@ -59,6 +59,6 @@ struct multicast_among {
 template <class B>
 multicast_among(B, std::vector<rank_t>) -> multicast_among<B>;
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct ordered_multicasts {
     using serves = goals<goal::multicasts>;
@@ -105,6 +105,6 @@ plan_multicasts(std::vector<multicast_request> wanted, std::vector<multicast_mes
     return {ordered_multicasts{std::move(wanted), std::move(order)}, at};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

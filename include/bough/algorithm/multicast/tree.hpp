@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -131,6 +131,6 @@ constexpr plan<goal::multicast, tree_multicast<S>> plan_multicast(const S& sourc
     return {tree_multicast<S>{source, std::move(members)}, at};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

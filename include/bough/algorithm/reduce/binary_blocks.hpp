@@ -25,7 +25,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct binary_blocks_reduce {
     using serves = goals<goal::reduce>;
@@ -45,6 +45,6 @@ struct binary_blocks_reduce {
     friend constexpr bool operator==(const binary_blocks_reduce&, const binary_blocks_reduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

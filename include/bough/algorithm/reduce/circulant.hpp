@@ -21,7 +21,7 @@
 
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct circulant_reduce {
     using serves = goals<goal::reduce>;
@@ -73,6 +73,6 @@ struct circulant_reduce {
     friend constexpr bool operator==(const circulant_reduce&, const circulant_reduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

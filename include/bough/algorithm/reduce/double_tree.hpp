@@ -24,7 +24,7 @@
 #include <bough/algorithm/detail/two_trees.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -79,6 +79,6 @@ struct double_tree_reduce {
     friend constexpr bool operator==(const double_tree_reduce&, const double_tree_reduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -29,7 +29,7 @@
 
 #include <bit>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct halving_gather {
     using serves = goals<goal::reduce>;
@@ -47,6 +47,6 @@ struct halving_gather {
     friend constexpr bool operator==(const halving_gather&, const halving_gather&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -27,7 +27,7 @@
 
 #include <algorithm>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct per_level_reduce {
     using serves = goals<goal::reduce>;
@@ -63,6 +63,6 @@ struct per_level_reduce {
     friend constexpr bool operator==(const per_level_reduce&, const per_level_reduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -26,7 +26,7 @@
 #include <bough/algorithm/detail/scratch_use.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct ring_reduce {
     using serves = goals<goal::reduce>;
@@ -77,6 +77,6 @@ struct ring_reduce {
     friend constexpr bool operator==(const ring_reduce&, const ring_reduce&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

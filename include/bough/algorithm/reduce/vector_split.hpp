@@ -30,7 +30,7 @@
 #include <bough/schedule/plan.hpp>
 #include <bough/tree/fnomial.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct vector_split {
     using serves = goals<goal::reduce>;
@@ -100,6 +100,6 @@ private:
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -34,7 +34,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct circulant_reduce_scatter {
     using serves = goals<goal::reduce_scatter>;
@@ -81,6 +81,6 @@ struct circulant_reduce_scatter {
     friend constexpr bool operator==(const circulant_reduce_scatter&, const circulant_reduce_scatter&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

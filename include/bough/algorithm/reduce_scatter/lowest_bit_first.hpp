@@ -32,7 +32,7 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct lowest_bit_first_reduce_scatter {
     using serves = goals<goal::reduce_scatter>;
@@ -85,6 +85,6 @@ struct lowest_bit_first_reduce_scatter {
                                      const lowest_bit_first_reduce_scatter&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

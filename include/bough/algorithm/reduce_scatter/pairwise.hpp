@@ -28,7 +28,7 @@
 
 #include <algorithm>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct pairwise_reduce_scatter {
     using serves = goals<goal::reduce_scatter>;
@@ -72,6 +72,6 @@ struct pairwise_reduce_scatter {
     friend constexpr bool operator==(const pairwise_reduce_scatter&, const pairwise_reduce_scatter&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

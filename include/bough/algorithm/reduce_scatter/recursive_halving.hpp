@@ -40,7 +40,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // In which order a rank meets its partners.
 enum class distances : std::uint8_t { doubling, halving };
@@ -136,6 +136,6 @@ struct recursive_halving {
     friend constexpr bool operator==(const recursive_halving&, const recursive_halving&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -28,7 +28,7 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct ring_reduce_scatter {
     using serves = goals<goal::reduce_scatter>;
@@ -61,6 +61,6 @@ struct ring_reduce_scatter {
     friend constexpr bool operator==(const ring_reduce_scatter&, const ring_reduce_scatter&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

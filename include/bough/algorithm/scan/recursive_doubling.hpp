@@ -26,7 +26,7 @@
 
 #include <cstdint>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct recursive_doubling_scan {
     using serves = goals<goal::scan>;
@@ -54,6 +54,6 @@ struct recursive_doubling_scan {
     friend constexpr bool operator==(const recursive_doubling_scan&, const recursive_doubling_scan&) = default;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -24,7 +24,7 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
@@ -87,6 +87,6 @@ constexpr plan<goal::scatter, tree_scatter<S>> plan_scatter(const S& source, dim
     return {tree_scatter<S>{source}, at};
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

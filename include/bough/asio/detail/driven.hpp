@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // One handler and the operation that it waits for.
 class driven_waiter {
@@ -73,6 +73,6 @@ private:
     Session* session_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -31,7 +31,7 @@
 #include <optional>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Executor>
 class asio_driver final : public std::enable_shared_from_this<asio_driver<Executor>>, private registered_driver {
@@ -235,6 +235,6 @@ private:
     bool armed_ = false, dead_ = false;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class registered_driver {
 public:
@@ -69,6 +69,6 @@ boost::asio::execution_context& context_of(const Executor& executor) {
         return boost::asio::query(executor, boost::asio::execution::context);
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

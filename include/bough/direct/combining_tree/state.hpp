@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class M>
 class combining_state;
@@ -329,6 +329,6 @@ void combining_flight<M>::release() noexcept {
     held->keep(std::unique_ptr<combining_flight>(this));
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

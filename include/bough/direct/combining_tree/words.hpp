@@ -25,7 +25,7 @@
 #include <cstring>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class combining_words {
     struct head {
@@ -169,6 +169,6 @@ private:
     shape shape_{};
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

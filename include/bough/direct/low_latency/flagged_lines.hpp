@@ -39,7 +39,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct flagged_layout {
     rank_t ranks = 1;
@@ -481,6 +481,6 @@ private:
     status bad_{}, refusal_{};
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // A finding as it travels. The last word says that it is there: it is never 0.
 struct finding_words {
@@ -230,6 +230,6 @@ private:
     std::vector<peer> peers_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

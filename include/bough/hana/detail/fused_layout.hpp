@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // One member, and the op on it. An op without state takes no room.
 template <class Accessor, class O, bool = is_stateless_v<O>>
@@ -98,6 +98,6 @@ consteval bool explain_field() {
     return rule_of<S, Field>::exists;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

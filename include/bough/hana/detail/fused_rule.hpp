@@ -22,7 +22,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 constexpr op_traits joined(const op_traits& a, const op_traits& b) noexcept {
     return {a.commutative && b.commutative, a.exact && b.exact, a.idempotent && b.idempotent,
@@ -122,6 +122,6 @@ struct fused_rule<O, typename O::fused_struct> : O::layout {
     static constexpr void identity(const O& op, std::byte* to) { layout::identity(op.fields(), to); }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef BOUGH_HANA_DETAIL_MEMBERS_HPP
 #define BOUGH_HANA_DETAIL_MEMBERS_HPP
 
+#include <bough/core/config.hpp>
+
 #include <boost/hana/accessors.hpp>
 #include <boost/hana/second.hpp>
 #include <boost/hana/unpack.hpp>
@@ -16,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class P>
 struct member_pointer;
@@ -166,6 +168,6 @@ using hana_accessors = decltype(boost::hana::unpack(boost::hana::accessors<S>(),
     return accessor_list<std::remove_cvref_t<decltype(boost::hana::second(named))>...>{};
 }));
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

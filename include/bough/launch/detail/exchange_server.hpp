@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail::jobs {
+namespace bough::inline BOUGH_ABI::detail::jobs {
 
 class exchange_server {
 public:
@@ -191,6 +191,6 @@ private:
     status broken_{};
 };
 
-} // namespace bough::detail::jobs
+} // namespace bough::inline BOUGH_ABI::detail::jobs
 
 #endif

@@ -34,7 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail::jobs {
+namespace bough::inline BOUGH_ABI::detail::jobs {
 
 // What a rank's process has of its launcher.
 struct rank_side {
@@ -264,6 +264,6 @@ private:
     std::vector<std::pair<rank_t, int>> who_;
 };
 
-} // namespace bough::detail::jobs
+} // namespace bough::inline BOUGH_ABI::detail::jobs
 
 #endif

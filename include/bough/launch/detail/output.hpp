@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace bough::detail::jobs {
+namespace bough::inline BOUGH_ABI::detail::jobs {
 
 // Standard output or standard error of this process, which may be a pipe that is full, or be closed. Not its owner, so
 // whether its writes block is not changed.
@@ -111,6 +111,6 @@ private:
     std::string line_; // what came after the last end of a line
 };
 
-} // namespace bough::detail::jobs
+} // namespace bough::inline BOUGH_ABI::detail::jobs
 
 #endif

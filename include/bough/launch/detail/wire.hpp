@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <utility>
 
-namespace bough::detail::jobs {
+namespace bough::inline BOUGH_ABI::detail::jobs {
 
 struct launch_hello {
     static constexpr std::uint64_t expected = 0x31'62'6f'6a'68'67'75'6f; // "oughjob1"
@@ -142,6 +142,6 @@ private:
 
 static_assert(WireUp<launched_wire_up>);
 
-} // namespace bough::detail::jobs
+} // namespace bough::inline BOUGH_ABI::detail::jobs
 
 #endif

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace bough::model::detail {
+namespace bough::inline BOUGH_ABI::model::detail {
 
 // Finds x with the least sum of squares of rows * x - values; false if the columns do not determine it. An unknown whose
 // column is all zeros is not asked for, and gets 0. By the modified Gram-Schmidt process, since the normal equations
@@ -53,6 +53,6 @@ constexpr bool least_squares(std::vector<std::array<double, Unknowns>>& rows, st
     return true;
 }
 
-} // namespace bough::model::detail
+} // namespace bough::inline BOUGH_ABI::model::detail
 
 #endif

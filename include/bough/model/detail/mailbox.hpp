@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::model::detail {
+namespace bough::inline BOUGH_ABI::model::detail {
 
 template <class Letter>
 class mailbox {
@@ -92,6 +92,6 @@ private:
     std::uint32_t free_ = none;
 };
 
-} // namespace bough::model::detail
+} // namespace bough::inline BOUGH_ABI::model::detail
 
 #endif

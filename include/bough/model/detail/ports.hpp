@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::model::detail {
+namespace bough::inline BOUGH_ABI::model::detail {
 
 // The two ports of a rank, and its last send, which is handed to the out port when the next message step is known.
 struct ports {
@@ -50,6 +50,6 @@ struct tape {
     constexpr void clear() noexcept { steps.clear(), next = 0, complete = false; }
 };
 
-} // namespace bough::model::detail
+} // namespace bough::inline BOUGH_ABI::model::detail
 
 #endif

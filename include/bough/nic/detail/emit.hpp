@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::nic::detail {
+namespace bough::inline BOUGH_ABI::nic::detail {
 
 // Where blocks begin, in elements: the first (elements mod blocks) have one more.
 class element_offsets {
@@ -274,6 +274,6 @@ private:
     std::vector<std::uint32_t> condition_of_{}, bumped_by_{};
 };
 
-} // namespace bough::nic::detail
+} // namespace bough::inline BOUGH_ABI::nic::detail
 
 #endif

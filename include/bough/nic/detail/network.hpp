@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::nic::detail {
+namespace bough::inline BOUGH_ABI::nic::detail {
 
 // Sets of numbers below `width`, in rows.
 class bit_rows {
@@ -277,6 +277,6 @@ private:
     reach reach_{};
 };
 
-} // namespace bough::nic::detail
+} // namespace bough::inline BOUGH_ABI::nic::detail
 
 #endif

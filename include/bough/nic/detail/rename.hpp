@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::nic::detail {
+namespace bough::inline BOUGH_ABI::nic::detail {
 
 // Blocks [first, last) that hold something; empty: none.
 struct block_range {
@@ -261,6 +261,6 @@ constexpr renamed rename(std::span<const bough::step> steps, const dimensions& a
     return kept;
 }
 
-} // namespace bough::nic::detail
+} // namespace bough::inline BOUGH_ABI::nic::detail
 
 #endif

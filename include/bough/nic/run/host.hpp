@@ -55,7 +55,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 template <Transport X>
 class host_nic;
@@ -480,6 +480,6 @@ host_program<T, O, X> load(host_nic<X>& device, const program& p, const O& op) {
     return {device, p, op};
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 struct run_options {
     std::uint32_t instances = 1;
@@ -267,6 +267,6 @@ run_result run_simulated(std::span<const program> programs, const Op& op, const 
     return detail::simulated_nics<T, Op, M, std::remove_reference_t<Hosts>>(programs, op, model, hosts, options).run();
 }
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

@@ -30,7 +30,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::nic {
+namespace bough::inline BOUGH_ABI::nic {
 
 // Refers to both programs. One reduction at a time. One thread at a time.
 template <class Local, class Upper>
@@ -129,6 +129,6 @@ private:
     status error_{};
 };
 
-} // namespace bough::nic
+} // namespace bough::inline BOUGH_ABI::nic
 
 #endif

@@ -14,7 +14,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class T>
 concept binary_float = (std::same_as<T, float> || std::same_as<T, double>)&&std::numeric_limits<T>::is_iec559;
@@ -87,6 +87,6 @@ constexpr T round_to_nearest(std::array<std::uint64_t, N> w, std::uint64_t marks
     return std::bit_cast<T>(magnitude | (negative || minus_zero ? format::sign_bit : bits_of<T>{0}));
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

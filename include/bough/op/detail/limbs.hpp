@@ -9,7 +9,7 @@
 #include <bit>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // sum += all of `many`; it ends normalised, so that it counts as one number wherever it is added.
 // Pre: sum.addends() <= capacity, and fewer than 2^42 numbers in all.
@@ -29,6 +29,6 @@ constexpr limb_state<bits_format<T>> limbs_of(std::span<const T> many) noexcept 
     return sum;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -33,7 +33,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Somebody in this thread who is told of a signal, by its handler.
 class signal_target {
@@ -215,6 +215,6 @@ private:
     std::thread thread_; // starts when all else is there
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

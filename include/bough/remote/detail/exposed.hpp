@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class exposed_memory {
 public:
@@ -88,6 +88,6 @@ private:
     std::vector<std::uint32_t> free_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

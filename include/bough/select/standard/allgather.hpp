@@ -10,7 +10,7 @@
 #include <bough/algorithm/allgather/ring.hpp>
 #include <bough/select/standard_set.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::allgather> {
@@ -27,6 +27,6 @@ struct standard_set<goal::allgather> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -16,7 +16,7 @@
 #include <bough/select/standard_set.hpp>
 #include <bough/tree/fnomial.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::allreduce> {
@@ -44,6 +44,6 @@ struct standard_set<goal::allreduce> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

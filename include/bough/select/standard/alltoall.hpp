@@ -7,7 +7,7 @@
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/select/standard_set.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::alltoall> {
@@ -18,6 +18,6 @@ struct standard_set<goal::alltoall> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -8,7 +8,7 @@
 #include <bough/select/standard_set.hpp>
 #include <bough/tree/fnomial.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::barrier> {
@@ -21,6 +21,6 @@ struct standard_set<goal::barrier> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

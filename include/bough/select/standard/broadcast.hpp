@@ -10,7 +10,7 @@
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::broadcast> {
@@ -29,6 +29,6 @@ struct standard_set<goal::broadcast> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -7,7 +7,7 @@
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/select/standard_set.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::exscan> {
@@ -19,6 +19,6 @@ struct standard_set<goal::exscan> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

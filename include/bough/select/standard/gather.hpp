@@ -6,7 +6,7 @@
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/select/standard_set.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::gather> {
@@ -16,6 +16,6 @@ struct standard_set<goal::gather> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

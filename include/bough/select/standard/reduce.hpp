@@ -14,7 +14,7 @@
 #include <bough/tree/chain.hpp>
 #include <bough/tree/fnomial.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::reduce> {
@@ -42,6 +42,6 @@ struct standard_set<goal::reduce> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

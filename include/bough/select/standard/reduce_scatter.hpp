@@ -10,7 +10,7 @@
 #include <bough/algorithm/reduce_scatter/ring.hpp>
 #include <bough/select/standard_set.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::reduce_scatter> {
@@ -26,6 +26,6 @@ struct standard_set<goal::reduce_scatter> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

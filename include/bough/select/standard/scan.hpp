@@ -6,7 +6,7 @@
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/select/standard_set.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::scan> {
@@ -17,6 +17,6 @@ struct standard_set<goal::scan> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

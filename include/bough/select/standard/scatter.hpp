@@ -6,7 +6,7 @@
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/select/standard_set.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::scatter> {
@@ -16,6 +16,6 @@ struct standard_set<goal::scatter> {
     }
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Memory that link() uses again for each rank.
 struct link_scratch {
@@ -139,6 +139,6 @@ private:
     static constexpr bool later(std::uint32_t a, std::uint32_t b) noexcept { return a > b; }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

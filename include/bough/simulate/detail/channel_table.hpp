@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class channel_table {
 public:
@@ -60,6 +60,6 @@ private:
     unsigned shift_ = 58;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct deed {
     bough::verb verb = bough::verb::copy;
@@ -77,6 +77,6 @@ private:
     std::uint64_t parts_bytes_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -8,13 +8,15 @@
 #ifndef BOUGH_SIMULATE_DETAIL_EVENT_QUEUE_HPP
 #define BOUGH_SIMULATE_DETAIL_EVENT_QUEUE_HPP
 
+#include <bough/core/config.hpp>
+
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct sim_event {
     double at_ns = 0;
@@ -83,6 +85,6 @@ private:
     std::size_t read_ = 0;     // of bucket 0
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class flows {
 public:
@@ -153,6 +153,6 @@ private:
     bool stale_ = false;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

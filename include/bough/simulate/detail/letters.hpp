@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class letters {
 public:
@@ -125,6 +125,6 @@ private:
     std::vector<list> lists_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

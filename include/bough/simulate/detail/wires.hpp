@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct sim_message {
     enum class place : std::uint8_t {
@@ -82,6 +82,6 @@ private:
     std::uint32_t free_ = none;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

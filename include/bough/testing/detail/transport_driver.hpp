@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::testing::detail {
+namespace bough::inline BOUGH_ABI::testing::detail {
 
 template <Transport T, class Group>
 class transport_driver {
@@ -367,6 +367,6 @@ private:
     transport_fault fault_{};
 };
 
-} // namespace bough::testing::detail
+} // namespace bough::inline BOUGH_ABI::testing::detail
 
 #endif

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::testing::detail {
+namespace bough::inline BOUGH_ABI::testing::detail {
 
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
     x += 0x9e37'79b9'7f4a'7c15u;
@@ -78,6 +78,6 @@ private:
     std::vector<std::byte> noise_;
 };
 
-} // namespace bough::testing::detail
+} // namespace bough::inline BOUGH_ABI::testing::detail
 
 #endif

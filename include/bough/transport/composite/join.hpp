@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct composite_nodes {
     std::string node{};                        // where this rank is: ranks with the same name share a node
@@ -68,6 +68,6 @@ auto join_composite(W& wire, const composite_nodes& where, status& result, JoinI
     return made;
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 inline constexpr std::size_t most_node_name_bytes = 248;
 
@@ -93,6 +93,6 @@ status exchange_nodes(W& wire, std::string_view mine, std::uint64_t timeout_ns, 
     });
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -29,7 +29,7 @@
 #include <string>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct fid_close {
     template <class F>
@@ -289,6 +289,6 @@ private:
     unique_fid<fid_ep> endpoint_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

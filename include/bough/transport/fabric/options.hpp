@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct fabric_options {
     // As fi_info names it: "tcp;ofi_rxm", "udp;ofi_rxd", "shm", "verbs;ofi_rxm", "efa", "cxi". Empty: the one that libfabric
@@ -32,6 +32,6 @@ struct fabric_options {
     std::uint64_t answer_ns = 2'000'000'000;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

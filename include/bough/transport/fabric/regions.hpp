@@ -25,7 +25,7 @@
 #include <string>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct fabric_regions_options {
     std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
@@ -58,6 +58,6 @@ private:
 
 static_assert(WaitableRemoteWrites<fabric_regions>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -17,7 +17,7 @@
 #include <memory>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class alignas(64) ring {
 public:
@@ -215,6 +215,6 @@ private:
     alignas(64) std::atomic<std::uint32_t> consumed_{0};
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -11,7 +11,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // How a rank is.
 struct join_word {
@@ -85,6 +85,6 @@ inline status verdict_of(std::span<const join_word> all, rank_t me, const status
     return {.code = code, .cause = cause, .peer = accused};
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

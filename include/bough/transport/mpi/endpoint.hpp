@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct mpi_options {
     std::uint32_t window = 32;        // messages from one rank to another that are not used up; 1 to 4096
@@ -487,6 +487,6 @@ private:
 };
 
 } // namespace detail
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

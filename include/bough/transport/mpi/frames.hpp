@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Before every payload, and alone as a word between two transports.
 struct mpi_frame {
@@ -230,6 +230,6 @@ private:
     }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <RemoteWriteTransport X, class Protocol>
 class one_sided_core {
@@ -232,6 +232,6 @@ protected:
     shared_heap heap_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

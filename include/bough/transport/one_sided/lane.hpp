@@ -14,7 +14,7 @@
 #include <new>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // A counter that never is 0, which is what an unused block says.
 template <class Counter>
@@ -190,6 +190,6 @@ struct alignas(64) one_sided_lane {
     }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

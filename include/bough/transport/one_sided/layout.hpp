@@ -21,7 +21,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct one_sided_options {
     std::uint32_t blocks = 16; // for messages from one rank to another; a power of two, 1 to 64
@@ -184,6 +184,6 @@ constexpr std::uint64_t one_sided_bytes(rank_t ranks, const one_sided_options& o
     return detail::one_sided_layout(ranks, options).bytes();
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

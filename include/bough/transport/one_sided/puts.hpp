@@ -10,7 +10,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 namespace put_kind {
 inline constexpr std::uint64_t greeting = 1;
@@ -35,6 +35,6 @@ std::span<const std::byte> bytes_of(const T& value) noexcept {
     return std::as_bytes(std::span(&value, 1));
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/transport/one_sided/sending.hpp>
 
@@ -14,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <RemoteWriteTransport X, class Protocol>
 class one_sided_receiving : protected one_sided_sending<X, Protocol> {
@@ -216,6 +217,6 @@ protected:
     }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_SENDING_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_SENDING_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/transport/one_sided/core.hpp>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 #include <cstring>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <RemoteWriteTransport X, class Protocol>
 class one_sided_sending : protected one_sided_core<X, Protocol> {
@@ -159,6 +160,6 @@ protected:
     }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Equal for processes of one running system, and hardly for others; 0: not known.
 inline std::uint64_t machine_mark() noexcept {
@@ -95,6 +95,6 @@ private:
     std::uint64_t looked_ns_ = 0, probed_ns_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -4,7 +4,6 @@
 #define BOUGH_TRANSPORT_RDMA_BASIC_FABRIC_HPP
 
 #include <bough/concepts/transport.hpp>
-#include <bough/core/config.hpp>
 #include <bough/error.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/transport/rdma/endpoint.hpp>
@@ -18,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class Device>
 class basic_fabric {
@@ -85,6 +84,6 @@ private:
     std::unique_ptr<endpoint> end_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <class Device>
 class basic_fabric_regions {
@@ -125,6 +125,6 @@ private:
     std::unique_ptr<end_type> end_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Device>
 class fabric_buffers {
@@ -79,6 +79,6 @@ private:
     std::vector<std::uint32_t> spare_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

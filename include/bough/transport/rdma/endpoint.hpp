@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Device>
 class fabric_endpoint {
@@ -495,6 +495,6 @@ private:
     bool stalled_ = false, resigning_ = false, closed_ = false;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -15,7 +15,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Before every payload, and alone as a word between two transports. In the byte order of the machine: all are alike.
 struct fabric_frame {
@@ -87,6 +87,6 @@ struct fabric_card {
 };
 static_assert(sizeof(fabric_card) <= most_wire_up_bytes && std::is_trivially_copyable_v<fabric_card>);
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Calls turn() until nobody is missing() and all_sent(). missing(): the first rank that has not greeted, or could not be; the
 // group's size: none. died(late): a rank that is gone, and without which the group cannot be, while `late` is missing; no_rank:
@@ -48,6 +48,6 @@ rank_t first_dead(const Peers& peers, const Hopeless& hopeless) {
     return no_rank;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

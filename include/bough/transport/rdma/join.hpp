@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Options>
 status check_fabric_options(const Options& o) noexcept {
@@ -134,6 +134,6 @@ std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Dev
     return end;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

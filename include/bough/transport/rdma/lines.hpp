@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct fabric_group {
     rank_t rank = 0, size = 1;
@@ -347,6 +347,6 @@ private:
     std::uint64_t said_ = 0; // frames that were sent, or wait
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -28,7 +28,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // What a completion belongs to. The device keeps a pointer to `context`, which comes first.
 struct fabric_op {
@@ -73,6 +73,6 @@ struct fabric_piece {
     fabric_op* op = nullptr;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

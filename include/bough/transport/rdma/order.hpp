@@ -7,12 +7,14 @@
 #ifndef BOUGH_TRANSPORT_RDMA_ORDER_HPP
 #define BOUGH_TRANSPORT_RDMA_ORDER_HPP
 
+#include <bough/core/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class fabric_order {
 public:
@@ -45,6 +47,6 @@ private:
     std::vector<std::pair<std::uint32_t, std::uint32_t>> kept_; // sequence, buffer
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

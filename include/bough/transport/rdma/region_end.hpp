@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Device>
 class fabric_region_end {
@@ -495,6 +495,6 @@ private:
     bool meeting_ = false, joined_ = false;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Where a device writes: an address, as the device counts, in what is registered under the key.
 struct fabric_target {
@@ -47,6 +47,6 @@ private:
     std::vector<std::pair<exposure, typename Device::memory>> exposed_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

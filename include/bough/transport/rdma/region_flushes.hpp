@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Writes of one rank to another, as counted at either end.
 struct fabric_write_count {
@@ -64,6 +64,6 @@ private:
     std::vector<open> open_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

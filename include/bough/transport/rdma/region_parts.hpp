@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Where a rank's memory begins, for those who write it.
 struct fabric_region_card {
@@ -112,6 +112,6 @@ std::uint64_t first_kept_back(rank_t to, bool alone, const Transfers& transfers,
     return first;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // One, out (push) or in (pull).
 template <class Memory>
@@ -85,6 +85,6 @@ private:
     std::vector<std::unique_ptr<transfer>> list_, spare_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

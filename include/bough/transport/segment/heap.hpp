@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class shared_heap {
 public:
@@ -88,6 +88,6 @@ private:
     std::vector<range> free_; // in order
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -42,7 +42,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 using secret = std::array<std::byte, 32>;
 
@@ -315,6 +315,6 @@ private:
     std::vector<pollfd> waiting_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct segment_head {
     alignas(64) std::atomic<std::uint32_t> openings{0}; // how often a sender has begun to use its ring
@@ -83,6 +83,6 @@ struct ring_view {
     }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class shared_segment {
 public:
@@ -144,6 +144,6 @@ private:
     std::size_t bytes_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -24,7 +24,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Lets this process take part in others' barriers, and make its own. False: the kernel has none.
 inline bool register_barriers() noexcept {
@@ -118,6 +118,6 @@ BOUGH_COLD inline bool wake(std::atomic<std::uint32_t>& word) noexcept {
     return true;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

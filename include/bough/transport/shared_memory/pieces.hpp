@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Who reads a message in place.
 struct shared_reader {
@@ -124,6 +124,6 @@ private:
     std::vector<page_out> out_; // in order of page
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class shared_receiver {
 public:
@@ -159,6 +159,6 @@ private:
     std::vector<note> notes_; // a slot
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

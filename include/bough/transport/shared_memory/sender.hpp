@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Lengths above any that a payload in the area can have: where a long message lies.
 inline constexpr std::uint32_t in_segment = 0xffff'fffdu;   // payload: offset in the sender's segment, bytes
@@ -244,6 +244,6 @@ private:
     std::uint32_t full_at_ = 0;  // what had been consumed then
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -26,7 +26,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 template <Mac M, class Channel = detail::plain_channel>
 class basic_tcp {
@@ -113,6 +113,6 @@ private:
     std::unique_ptr<mesh_type> mesh_;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

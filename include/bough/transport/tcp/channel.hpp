@@ -28,7 +28,7 @@
 #include <span>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct plain_channel {
     struct settings {
@@ -59,6 +59,6 @@ struct plain_channel {
     static stream make_stream(stream::socket_type&& socket, session&&) { return stream(std::move(socket)); }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -36,7 +36,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct door_limits {
     std::uint32_t strangers = 64;
@@ -428,6 +428,6 @@ private:
     std::uint64_t shortages_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 enum class frame_kind : std::uint16_t {
     message = 1, // short: it is received whole before it is announced
@@ -131,6 +131,6 @@ constexpr frame_fault decode_frame(const frame_header& bytes, std::uint32_t next
     return frame_fault::none;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

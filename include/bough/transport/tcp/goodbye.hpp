@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Sends what was copied, as far as the peers let it, for no longer than linger_ns. What is pending is given up.
 template <class Stream>
@@ -42,6 +42,6 @@ void say_goodbye(const std::vector<std::unique_ptr<tcp_link<Stream>>>& links, st
     }
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -26,7 +26,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 inline constexpr std::size_t greeting_bytes = 40, proof_bytes = 96, answer_bytes = 48, seal_bytes = 8;
 using nonce = std::array<std::byte, 32>;
@@ -194,6 +194,6 @@ bool check_answer(const job_key& key, const introduction& who, const nonce& acce
     return true;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -29,7 +29,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct tcp_host {
     std::string address; // numeric, IPv4 or IPv6
@@ -125,6 +125,6 @@ inline status read_key_file(const std::string& path, job_key& key) {
     return read_key_descriptor(file.get(), key);
 }
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

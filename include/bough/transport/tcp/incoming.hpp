@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class tcp_incoming {
 public:
@@ -361,6 +361,6 @@ private:
     std::size_t tail_bytes_ = 0, tail_done_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 inline status read_address(const std::string& text, const char* fault, boost::asio::ip::address& address) {
     boost::system::error_code error;
@@ -291,6 +291,6 @@ std::unique_ptr<tcp_mesh<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_opt
     return mesh;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -14,7 +14,7 @@
 #include <new>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Room for one handler of Asio's.
 struct wake_room {
@@ -96,6 +96,6 @@ private:
     std::uint64_t due_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

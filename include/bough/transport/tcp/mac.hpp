@@ -9,12 +9,14 @@
 #ifndef BOUGH_TRANSPORT_TCP_MAC_HPP
 #define BOUGH_TRANSPORT_TCP_MAC_HPP
 
+#include <bough/core/config.hpp>
+
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 inline constexpr std::size_t mac_bytes = 32;
 
@@ -55,6 +57,6 @@ private:
     bytes_type bytes_{};
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct tcp_budget {
     std::uint64_t used = 0, most = 0;
@@ -140,6 +140,6 @@ private:
     std::array<std::byte, 1 << 16> trash_; // where the rest of what nobody wants is read to
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // What a rank knows of its group before it talks to it.
 struct tcp_group {
@@ -485,6 +485,6 @@ private:
     bool knocked_ = false;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

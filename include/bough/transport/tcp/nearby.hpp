@@ -24,7 +24,7 @@
 #include <sys/un.h>
 #endif
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 using near_name = std::array<std::byte, 16>; // zeros: none
 
@@ -99,6 +99,6 @@ inline unique_fd listen_nearby(const near_name&, std::uint32_t) noexcept { retur
 inline unique_fd connect_nearby(const near_name&, std::uint32_t) noexcept { return {}; }
 #endif
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

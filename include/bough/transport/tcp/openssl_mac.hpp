@@ -12,7 +12,7 @@
 #include <openssl/rand.h>
 #include <span>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct openssl_mac {
     static bool authenticate(std::span<const std::byte, mac_bytes> key, std::span<const std::byte> text,
@@ -33,6 +33,6 @@ struct openssl_mac {
 };
 static_assert(Mac<openssl_mac>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

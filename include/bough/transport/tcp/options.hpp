@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 // Of bough::tcp_tls (bough/transport/tcp/tls.hpp). Each is the path of a PEM file, or PEM text. They are read when
 // joining, and no copy is kept: to wipe the text of a key is up to its owner.
@@ -48,6 +48,6 @@ public:
     explicit tcp_error(const status& why) : error(why, "bough::tcp") {}
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -21,7 +21,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class tcp_outgoing {
 public:
@@ -334,6 +334,6 @@ private:
     bool broken_ = false;  // the connection takes nothing more
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

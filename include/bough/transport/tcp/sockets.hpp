@@ -24,7 +24,7 @@
 #include <linux/sockios.h>
 #endif
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 using tcp_address = boost::asio::ip::tcp::endpoint;
 
@@ -114,6 +114,6 @@ inline int receive_now(int descriptor, std::span<std::byte> into) noexcept {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN ? 0 : -1;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

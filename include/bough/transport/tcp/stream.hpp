@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 enum class io_result : std::uint8_t {
     some,        // at least one byte
@@ -116,6 +116,6 @@ private:
     std::uint64_t calls_ = 0;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -16,12 +16,12 @@
 #include <bough/transport/tcp.hpp>
 #include <bough/transport/tcp/tls_channel.hpp>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 using tcp_tls = basic_tcp<openssl_mac, detail::tls_channel>;
 
 static_assert(Transport<tcp_tls> && WaitableTransport<tcp_tls> && DescriptorTransport<tcp_tls>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

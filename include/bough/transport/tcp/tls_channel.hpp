@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // The layer below TLS.
 class tls_wire {
@@ -270,6 +270,6 @@ public:
     }
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -13,13 +13,15 @@
 #ifndef BOUGH_TRANSPORT_TCP_TLS_RECORDS_HPP
 #define BOUGH_TRANSPORT_TCP_TLS_RECORDS_HPP
 
+#include <bough/core/config.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class tls_records {
 public:
@@ -77,6 +79,6 @@ private:
     std::uint64_t whole_ = 0; // plaintext of the records that have come whole, and is not read yet
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

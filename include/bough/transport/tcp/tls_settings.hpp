@@ -17,7 +17,7 @@
 #include <openssl/x509v3.h>
 #include <string>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Why a rank's own certificate was not verified: by the X509_V_ code, and how far above the certificate in its chain that was.
 inline status certificate_fault(int code, int depth) {
@@ -105,6 +105,6 @@ private:
     std::unique_ptr<context_type> context_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/epoll.h>
 #endif
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class tcp_watch {
 public:
@@ -65,6 +65,6 @@ private:
 #endif
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -14,7 +14,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 struct ibv_close {
     void operator()(ibv_context* x) const noexcept { ibv_close_device(x); }
@@ -114,6 +114,6 @@ inline status open_verbs_port(const verbs_options& options, verbs_port& port) {
     return {.code = errc::unsupported, .argument = why};
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

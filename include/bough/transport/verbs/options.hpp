@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct verbs_options {
     std::string device{};  // as ibv_devices lists them: "mlx5_0", "rxe0"; empty: the first with a port that is up
@@ -32,6 +32,6 @@ struct verbs_options {
     std::uint64_t answer_ns = 2'000'000'000;
 };
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -21,7 +21,7 @@
 #include <string>
 #include <utility>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct verbs_regions_options {
     std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
@@ -54,6 +54,6 @@ private:
 
 static_assert(WaitableRemoteWrites<verbs_regions>);
 
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace bough {
+namespace bough::inline BOUGH_ABI {
 
 struct simulated_options {
     std::uint64_t seed = 1;
@@ -121,6 +121,6 @@ inline std::uint64_t simulated_digest(std::span<const std::byte> bytes) noexcept
     return h;
 }
 } // namespace detail
-} // namespace bough
+} // namespace bough::inline BOUGH_ABI
 
 #endif

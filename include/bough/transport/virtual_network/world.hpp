@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 class simulated_world {
 public:
@@ -492,6 +492,6 @@ private:
     const char* first_violation_ = nullptr;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

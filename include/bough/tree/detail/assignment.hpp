@@ -6,13 +6,15 @@
 #ifndef BOUGH_TREE_DETAIL_ASSIGNMENT_HPP
 #define BOUGH_TREE_DETAIL_ASSIGNMENT_HPP
 
+#include <bough/core/config.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // How many sends of a rank end before `end`, if it begins at `ready`? At most `most`; of floating numbers perhaps one too
 // many, as rounding must not lose one.
@@ -66,6 +68,6 @@ constexpr std::int64_t most_assigned(const std::vector<std::int64_t>& weight, st
     return total;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

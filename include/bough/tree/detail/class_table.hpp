@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Receivers of equal costs. Classes are in the order of fastest_first.
 template <class Time>
@@ -195,6 +195,6 @@ private:
     std::vector<std::vector<Time>> value_; // by class of the sender; empty with send costs alone
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

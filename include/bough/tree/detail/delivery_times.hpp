@@ -27,7 +27,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Time>
 class delivery_times {
@@ -135,6 +135,6 @@ private:
     std::vector<Time> earliest_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Senders by when their next send is done; of equal ones, who got the message first.
 template <class Time>
@@ -88,6 +88,6 @@ constexpr table delivered(const node_times<Time>& times, rank_t root, std::span<
     return table(times.size(), root, edges);
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Time>
 constexpr std::vector<rank_t> fastest_first(const node_times<Time>& times, rank_t root) {
@@ -24,6 +24,6 @@ constexpr std::vector<rank_t> fastest_first(const node_times<Time>& times, rank_
     return ranks;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 // Numbers that a class_table may store.
 inline constexpr std::uint64_t most_table_entries = std::uint64_t{1} << 25;
@@ -96,6 +96,6 @@ constexpr Time lower_bound(const node_times<Time>& times, rank_t root, std::span
     return best;
 }
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace bough::detail {
+namespace bough::inline BOUGH_ABI::detail {
 
 template <class Time>
 class order_search {
@@ -173,6 +173,6 @@ private:
     std::vector<std::int64_t> weight_;
 };
 
-} // namespace bough::detail
+} // namespace bough::inline BOUGH_ABI::detail
 
 #endif
