@@ -116,6 +116,6 @@ detail::form_result_t<detail::allgatherv_forms, A...> allgatherv(C&& comm, A&&..
     return detail::call_collective<detail::allgatherv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -134,6 +134,6 @@ detail::form_result_t<detail::alltoallv_forms, A...> alltoallv(C&& comm, A&&... 
     return detail::call_collective<detail::alltoallv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

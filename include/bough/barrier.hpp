@@ -42,6 +42,6 @@ detail::form_result_t<detail::barrier_forms, A...> barrier(C&& comm, A&&... argu
     return detail::call_collective<detail::barrier_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -139,6 +139,6 @@ status batch::run_reduce(Comm& comm, root to, const Choice& choice) const {
     });
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -143,6 +143,6 @@ private:
     std::shared_ptr<detail::communicator_core<T>> core_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -186,7 +186,7 @@ inline void throw_if(const status& s) {
 }
 
 } // namespace detail
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 template <>
 struct std::is_error_code_enum<bough::errc> : std::true_type {};

@@ -90,6 +90,6 @@ template <detail::CalledOn C, class... A>
     return detail::call_collective<detail::exscan_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

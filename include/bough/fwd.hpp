@@ -25,6 +25,6 @@ struct communicator_options;
 class operation;
 class persistent_operation;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -127,6 +127,6 @@ detail::form_result_t<detail::gatherv_forms, A...> gatherv(C&& comm, A&&... argu
     return detail::call_collective<detail::gatherv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -261,6 +261,6 @@ template <class X>
     return detail::value_or_throw(shrink(comm, s), s);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -75,6 +75,6 @@ inline job this_job() {
     return found;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

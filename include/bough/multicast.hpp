@@ -126,6 +126,6 @@ detail::form_result_t<detail::multicast_forms, A...> multicast(C&& comm, A&&... 
     return detail::call_collective<detail::multicast_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -77,6 +77,6 @@ detail::form_result_t<detail::multicasts_forms, A...> multicasts(C&& comm, A&&..
     return detail::call_collective<detail::multicasts_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -88,6 +88,6 @@ template <detail::CalledOn C, class... A>
     return detail::call_collective<detail::reduce_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -144,6 +144,6 @@ detail::form_result_t<detail::reduce_scatterv_forms, A...> reduce_scatterv(C&& c
     return detail::call_collective<detail::reduce_scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -74,6 +74,6 @@ template <detail::CalledOn C, class... A>
     return detail::call_collective<detail::scan_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

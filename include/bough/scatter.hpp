@@ -127,6 +127,6 @@ detail::form_result_t<detail::scatterv_forms, A...> scatterv(C&& comm, A&&... ar
     return detail::call_collective<detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -34,6 +34,6 @@ template <detail::CalledOn C, class... A>
                                                                                     std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -24,6 +24,6 @@ template <detail::CalledOn C, class... A>
                                                                                     std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

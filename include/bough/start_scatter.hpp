@@ -33,6 +33,6 @@ template <detail::CalledOn C, class... A>
     return detail::start_collective<persistent_operation, detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -182,6 +182,6 @@ constexpr level_list best_levels(rank_t size, const level_costs& costs, double b
     return detail::level_search(costs, forms).best(size, bytes);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

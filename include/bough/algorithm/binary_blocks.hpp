@@ -16,6 +16,6 @@ struct binary_blocks {
     friend constexpr bool operator==(const binary_blocks&, const binary_blocks&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

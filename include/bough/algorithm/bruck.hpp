@@ -21,6 +21,6 @@ struct bruck {
     friend constexpr bool operator==(const bruck&, const bruck&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

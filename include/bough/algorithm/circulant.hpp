@@ -34,6 +34,6 @@ struct circulant {
     friend constexpr bool operator==(const circulant&, const circulant&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

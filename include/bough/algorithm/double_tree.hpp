@@ -19,6 +19,6 @@ struct double_tree {
     friend constexpr bool operator==(const double_tree&, const double_tree&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -119,6 +119,6 @@ private:
 
 static_assert(Grouping<contiguous_groups> && Grouping<listed_groups>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -21,6 +21,6 @@ struct halving_doubling {
     friend constexpr bool operator==(const halving_doubling&, const halving_doubling&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -42,6 +42,6 @@ constexpr bool tree_keeps_rank_order(const interval_table& source, const dimensi
 
 static_assert(TreeSource<interval_table>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

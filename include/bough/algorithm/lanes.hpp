@@ -269,6 +269,6 @@ constexpr composed<Inner, Outer, Groups> compose(const Inner& inner, const Outer
     return {inner, outer, groups};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -157,6 +157,6 @@ constexpr composed_leaders<Inner, Outer, Groups> compose_leaders(const Inner& in
     return {inner, outer, groups};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

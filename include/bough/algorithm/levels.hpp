@@ -159,6 +159,6 @@ constexpr level_list chosen_levels(const level_list& said, level_form form, rank
 }
 
 } // namespace detail
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -29,6 +29,6 @@ struct lowest_bit_first {
     friend constexpr bool operator==(const lowest_bit_first&, const lowest_bit_first&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

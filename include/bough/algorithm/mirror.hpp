@@ -75,6 +75,6 @@ constexpr mirrored<Original> mirror(const Original& original) {
     return {original};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

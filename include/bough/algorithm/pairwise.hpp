@@ -17,6 +17,6 @@ struct pairwise {
     friend constexpr bool operator==(const pairwise&, const pairwise&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

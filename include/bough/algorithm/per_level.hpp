@@ -22,6 +22,6 @@ struct per_level {
     friend constexpr bool operator==(const per_level&, const per_level&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

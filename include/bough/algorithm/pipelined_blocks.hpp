@@ -30,6 +30,6 @@ constexpr block_t pipelined_blocks(std::uint64_t extra_rounds, double alpha_ns, 
     return first;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

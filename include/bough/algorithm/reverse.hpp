@@ -142,6 +142,6 @@ constexpr reversed<Original> reverse(const Original& original, std::uint32_t lan
     return {original, landing};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -25,6 +25,6 @@ struct ring {
     friend constexpr bool operator==(const ring&, const ring&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -90,6 +90,6 @@ concept TreeSource = requires(const S& source, const dimensions& at) {
     { check_tree(source, at) } -> std::same_as<status>;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -27,6 +27,6 @@ decltype(auto) async_allgatherv(communicator<X>& comm, A&&... arguments_and_toke
     return detail::async_collective<detail::allgatherv_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

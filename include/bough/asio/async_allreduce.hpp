@@ -22,6 +22,6 @@ decltype(auto) async_allreduce(communicator<X>& comm, A&&... arguments_and_token
     return detail::async_collective<detail::allreduce_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -21,6 +21,6 @@ decltype(auto) async_barrier(communicator<X>& comm, A&&... arguments_and_token) 
     return detail::async_collective<detail::barrier_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -21,6 +21,6 @@ decltype(auto) async_broadcast(communicator<X>& comm, A&&... arguments_and_token
     return detail::async_collective<detail::broadcast_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -27,6 +27,6 @@ decltype(auto) async_gatherv(communicator<X>& comm, A&&... arguments_and_token) 
     return detail::async_collective<detail::gatherv_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

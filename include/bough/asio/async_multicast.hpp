@@ -21,6 +21,6 @@ decltype(auto) async_multicast(communicator<X>& comm, A&&... arguments_and_token
     return detail::async_collective<detail::multicast_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -21,6 +21,6 @@ decltype(auto) async_multicasts(communicator<X>& comm, A&&... arguments_and_toke
     return detail::async_collective<detail::multicasts_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

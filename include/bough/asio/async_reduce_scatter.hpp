@@ -27,6 +27,6 @@ decltype(auto) async_reduce_scatterv(communicator<X>& comm, A&&... arguments_and
     return detail::async_collective<detail::reduce_scatterv_forms>(comm, std::forward<A>(arguments_and_token)...);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -26,6 +26,6 @@ decltype(auto) async_wait(communicator<X>& comm, Operation& started, Token&& tok
         detail::initiate_wait<X>{&comm, &started}, token);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -44,6 +44,6 @@ inline bool operator==(const boost::system::error_code& ec, errc code) noexcept 
     return ec == make_boost_error_code(code);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

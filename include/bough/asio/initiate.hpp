@@ -213,6 +213,6 @@ decltype(auto) async_collective(communicator<X>& comm, A&&... arguments_and_toke
 
 } // namespace detail
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -113,6 +113,6 @@ inline constexpr bool is_on_executor_v = false;
 template <class T, class E>
 inline constexpr bool is_on_executor_v<on_executor<T, E>> = true;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -16,6 +16,6 @@ struct executor_options {
     bool use_descriptor = true;         // if the transport has one
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -72,6 +72,6 @@ call_signature signature_of(std::size_t count, rank_t root) noexcept {
 
 } // namespace detail
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

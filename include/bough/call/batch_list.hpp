@@ -217,6 +217,6 @@ private:
     bool commutative_ = true, exact_ = true, laid_out_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

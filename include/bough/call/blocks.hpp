@@ -157,6 +157,6 @@ status run_blocks(Comm& comm, const typed_call<T>& typed, const Choice& choice) 
     }
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -43,6 +43,6 @@ constexpr decltype(auto) as_span(A&& argument) noexcept {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -64,6 +64,6 @@ status check_first_use([[maybe_unused]] Comm& comm, [[maybe_unused]] const P& pl
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

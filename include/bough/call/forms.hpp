@@ -369,6 +369,6 @@ form_result_t<Forms, A...> call_collective(C& comm, A&&... arguments) {
 }
 
 } // namespace detail
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

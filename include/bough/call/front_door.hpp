@@ -269,6 +269,6 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
 }
 
 } // namespace detail
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

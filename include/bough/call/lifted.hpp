@@ -36,6 +36,6 @@ requires LiftedOp<O, T> status run_lifted(Comm& comm, std::span<const T> in, std
     });
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -149,6 +149,6 @@ Handle start_collective(C& comm, A&&... arguments) {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -53,6 +53,6 @@ private:
     Comm& comm_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

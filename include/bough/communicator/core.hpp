@@ -208,6 +208,6 @@ private:
 };
 
 } // namespace detail
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

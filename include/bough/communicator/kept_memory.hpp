@@ -112,6 +112,6 @@ struct kept_allocator {
     kept_memory* memory;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

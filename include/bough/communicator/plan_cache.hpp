@@ -91,6 +91,6 @@ private:
     std::vector<std::unique_ptr<bound_plan>> free_; // the one most lately used stands first
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

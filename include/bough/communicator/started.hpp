@@ -262,6 +262,6 @@ private:
     bool persistent_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

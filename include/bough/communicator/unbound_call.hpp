@@ -43,6 +43,6 @@ private:
     status result_{.code = errc::no_resources};
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

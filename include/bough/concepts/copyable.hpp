@@ -31,6 +31,6 @@ concept Comparable = requires(const T& a, const T& b) {
     { a == b } -> std::same_as<bool>;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

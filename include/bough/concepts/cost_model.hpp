@@ -41,6 +41,6 @@ concept PortedCostModel = CostModel<M> &&
     { model.lands_early() } -> std::convertible_to<bool>;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

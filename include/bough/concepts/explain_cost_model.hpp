@@ -86,6 +86,6 @@ consteval bool explain_ported_cost_model() {
     return explain_cost_model<M>() && PortedCostModel<M>;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

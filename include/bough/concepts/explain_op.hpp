@@ -37,6 +37,6 @@ consteval bool explain_op() {
     return Op<O, T>;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -143,6 +143,6 @@ consteval bool explain_plan() {
     return Plan<P>;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -81,6 +81,6 @@ consteval bool explain_remote_write_transport() {
     return RemoteWriteTransport<X>;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -48,6 +48,6 @@ consteval bool explain_step_sink() {
     return StepSink<S>;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -212,6 +212,6 @@ consteval bool explain_optional_members() {
     return true;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -103,6 +103,6 @@ consteval bool explain_tree() {
     return Tree<T>;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

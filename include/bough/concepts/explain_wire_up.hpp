@@ -44,6 +44,6 @@ consteval bool explain_wire_up() {
     return WireUp<W>;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -62,6 +62,6 @@ protected:
     T inner_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -42,6 +42,6 @@ inline constexpr bool is_idempotent_v = false;
 template <class O, class T>
 inline constexpr bool is_integer_only_v = false;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

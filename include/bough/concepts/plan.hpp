@@ -96,6 +96,6 @@ concept Plan = requires(const P& plan, rank_t r, detail::null_sink& sink) {
     plan.emit(r, sink);
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

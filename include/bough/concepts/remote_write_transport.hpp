@@ -108,6 +108,6 @@ concept WaitableRemoteWrites = RemoteWriteTransport<X> &&
     t.wait(idle, deadline_ns, landed);
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -56,6 +56,6 @@ constexpr void push_step(StepSink auto& sink, const step& s) {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -212,6 +212,6 @@ concept HearsOfStarts = requires(T& t) {
     t.operation_started();
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

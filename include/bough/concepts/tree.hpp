@@ -41,6 +41,6 @@ concept Tree = requires(const T& tree, rank_t r, rank_t i) {
     { tree.child(r, i) } -> std::same_as<rank_t>;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -44,6 +44,6 @@ constexpr status check_exchange(std::span<const std::byte> mine, std::span<const
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -78,6 +78,6 @@ constexpr status as_seen_by(rank_t me, status s) noexcept {
     return s;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -19,6 +19,6 @@ constexpr const char* collective_name(std::uint8_t kind) noexcept {
     return kind < collective_kinds ? names[kind] : "";
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

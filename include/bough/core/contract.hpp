@@ -21,7 +21,7 @@ namespace bough::inline BOUGH_ABI {
 
 [[noreturn]] void contract_handler(const char* sentence, const char* file, int line) noexcept;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 #endif
 
 namespace bough::inline BOUGH_ABI::detail {
@@ -40,7 +40,7 @@ BOUGH_COLD [[noreturn]] inline void contract_broken(const char* sentence, const 
 #endif
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #define BOUGH_EXPECTS(condition, sentence)                                                                             \
     ((condition) ? void(0) : ::bough::detail::contract_broken(sentence, __FILE__, __LINE__))

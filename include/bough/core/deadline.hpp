@@ -26,6 +26,6 @@ constexpr std::uint64_t time_left(std::uint64_t now_ns, std::uint64_t deadline_n
     return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

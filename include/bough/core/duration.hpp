@@ -42,6 +42,6 @@ constexpr std::uint64_t nanoseconds_of(const D& d) noexcept {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -25,6 +25,6 @@ consteval auto freeze() {
     return frozen;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -119,6 +119,6 @@ constexpr label label_of(const T& value) {
         return detail::type_label<T>();
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

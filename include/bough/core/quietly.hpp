@@ -22,6 +22,6 @@ void quietly(const F& f) noexcept {
 #endif
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

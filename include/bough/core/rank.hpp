@@ -29,6 +29,6 @@ constexpr rank_t from_virtual(rank_t virtual_rank, rank_t root, rank_t size) noe
     return virtual_rank < size - root ? virtual_rank + root : virtual_rank - (size - root);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -51,6 +51,6 @@ BOUGH_ALWAYS_INLINE void land(std::byte* at, std::span<const std::byte> first,
     write(at + before, last);
 }
 
-} // namespace bough::inline BOUGH_ABI::remote_words
+} // namespace bough::remote_words
 
 #endif

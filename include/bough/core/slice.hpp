@@ -46,6 +46,6 @@ constexpr bool overlap(const slice& a, const slice& b) noexcept {
            b.first < a.last();
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -45,6 +45,6 @@ constexpr void stable_sort(I first, I last, const Less& less) {
     if (less(*mid, *(mid - 1))) bough::detail::merge_in_place(first, mid, last, less);
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

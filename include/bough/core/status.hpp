@@ -80,6 +80,6 @@ constexpr const char* describe(errc code) noexcept {
     return "unknown error";
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

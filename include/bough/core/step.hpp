@@ -51,6 +51,6 @@ constexpr step combine_step(slice lower, slice upper, slice out) noexcept {
 }
 constexpr step copy_step(slice from, slice to) noexcept { return {verb::copy, false, no_rank, from, {}, to}; }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -18,6 +18,6 @@ struct version {
     friend constexpr bool operator==(const version&, const version&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

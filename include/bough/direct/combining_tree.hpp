@@ -168,6 +168,6 @@ void allreduce(combining_tree<M>& tree, A&&... arguments) {
     bough::start_allreduce(tree, std::forward<A>(arguments)...).wait();
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

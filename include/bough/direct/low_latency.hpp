@@ -298,6 +298,6 @@ void barrier(low_latency<X>& group, E& result) {
                    result);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -315,6 +315,6 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
     return bound;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -59,6 +59,6 @@ struct bound_view {
     list_view<const plane_extent> planes;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -33,6 +33,6 @@ struct call {
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

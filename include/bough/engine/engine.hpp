@@ -261,6 +261,6 @@ private:
     std::uint32_t error_step_ = not_a_step;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -38,6 +38,6 @@ private:
     std::size_t count_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -248,6 +248,6 @@ private:
     bough::engine engine_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -185,6 +185,6 @@ struct detail::named_op<fused<S, F...>> {
 template <class F>
 inline constexpr type_signature type_id<fused_state<F>> = {F::layout::size, type_category::other, F::layout::hash};
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -69,6 +69,6 @@ private:
 template <class S, auto... Member>
 struct packed_wire : detail::packed_members<S, typename detail::chosen_accessors<S, Member...>::type> {};
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -58,6 +58,6 @@ void export_csv(Out& out, const P& plan, const csv_options& options = {}) {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

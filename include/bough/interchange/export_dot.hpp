@@ -77,6 +77,6 @@ void export_dot(Out& out, const P& plan) {
     out << std::string("}\n");
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

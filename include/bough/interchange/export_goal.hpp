@@ -112,6 +112,6 @@ void export_goal(Out& out, const P& plan, const M& model, const goal_options& op
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

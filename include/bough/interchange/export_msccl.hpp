@@ -281,6 +281,6 @@ std::string export_msccl(Out& out, const P& plan, const msccl_options& options =
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -33,6 +33,6 @@ private:
     std::uint64_t longer_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

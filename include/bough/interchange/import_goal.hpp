@@ -326,6 +326,6 @@ private:
 // Never throws for what a text says: file.fault has the first line that is wrong.
 inline goal_file read_goal(std::string_view text) { return detail::goal_reader(text).run(); }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -282,6 +282,6 @@ inline import_fault schedules_of(const goal_file& file, imported_schedules& made
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -372,6 +372,6 @@ inline verdict prove(const msccl_algorithm& algorithm, const imported_schedules&
     return verify_schedules(msccl_goal<false>{algorithm.kind, chunks}, made.at, made.schedules, made.scratch, how);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -261,6 +261,6 @@ inline import_fault make_graph(const msccl_algorithm& a, const msccl_import_opti
 
 } // namespace detail
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

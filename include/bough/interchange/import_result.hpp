@@ -68,6 +68,6 @@ struct imported_schedules {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

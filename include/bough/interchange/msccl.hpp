@@ -129,6 +129,6 @@ struct msccl_layout {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

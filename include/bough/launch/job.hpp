@@ -65,6 +65,6 @@ private:
 
 static_assert(WireUp<job>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

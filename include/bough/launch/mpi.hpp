@@ -115,6 +115,6 @@ private:
 
 static_assert(WireUp<mpi_wire_up>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

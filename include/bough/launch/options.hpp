@@ -15,6 +15,6 @@ struct launch_options {
     bool prefix_output = false;         // each line of a rank's output begins with "[rank] "; at most 64 KiB of it
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

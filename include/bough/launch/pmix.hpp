@@ -164,6 +164,6 @@ namespace detail::jobs {
 inline const job_source pmix_source{&pmix_wire_up::connect};
 } // namespace detail::jobs
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -144,6 +144,6 @@ inline status launch_program(rank_t ranks, std::span<const std::string> argv, co
 }
 
 } // namespace detail::jobs
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -90,6 +90,6 @@ inline std::string describe(const launch_report& report) {
     return text;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

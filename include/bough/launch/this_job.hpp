@@ -86,6 +86,6 @@ inline status find_job(job& found) {
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI::detail::jobs
+} // namespace bough::detail::jobs
 
 #endif

@@ -291,6 +291,6 @@ double broadcast_latency_ns(communicator<X>& comm, const S& tree, root from, std
     return latency;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

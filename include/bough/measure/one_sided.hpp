@@ -182,6 +182,6 @@ requires(!Protocol::one_call) one_sided_tuning
     return found;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

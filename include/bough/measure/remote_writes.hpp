@@ -258,6 +258,6 @@ remote_write_timing measure_remote_writes(X& x, const remote_write_timing_option
     return detail::remote_write_timer<X>(x, options).run();
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

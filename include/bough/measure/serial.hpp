@@ -121,6 +121,6 @@ measurement measure(communicator<X>& comm, const measure_options& options = {}) 
     return found;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

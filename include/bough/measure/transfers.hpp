@@ -225,6 +225,6 @@ transfer_measurement measure_transfers(communicator<X>& comm, const transfer_opt
     return found;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

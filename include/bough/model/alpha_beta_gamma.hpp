@@ -97,6 +97,6 @@ private:
 
 static_assert(PortedCostModel<alpha_beta_gamma>);
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -164,6 +164,6 @@ constexpr double level_allreduce_ns(const alpha_beta_gamma& m, rank_t radix, boo
     return triples ? direct + 2 * t.a + t.nb + t.ng / 2 : direct;
 }
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -34,6 +34,6 @@ private:
     std::span<const std::uint64_t> at_ns_;
 };
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

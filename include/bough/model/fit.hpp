@@ -159,6 +159,6 @@ constexpr lrc_fit fit_lrc(std::span<const reduction_sample> samples, fit_options
     return fit;
 }
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -223,6 +223,6 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
     return fit;
 }
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

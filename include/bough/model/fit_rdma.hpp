@@ -115,6 +115,6 @@ constexpr rdma_fit fit_rdma(std::span<const rdma_sample> samples) {
     return fit;
 }
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -75,6 +75,6 @@ struct heterogeneous_view {
 
 static_assert(CostModel<heterogeneous_view>);
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -64,6 +64,6 @@ constexpr loggops loggp(double latency_ns, double overhead_ns, double gap_ns, do
 
 static_assert(PortedCostModel<loggops>);
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -54,6 +54,6 @@ struct lrc {
 
 static_assert(CostModel<lrc>);
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -103,6 +103,6 @@ constexpr rank_t best_degree_full(const lrc& model, std::uint64_t bytes) {
     return price(below + 1) < price(below) ? below + 1 : below;
 }
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

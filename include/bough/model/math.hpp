@@ -44,6 +44,6 @@ constexpr double square_root(double x) {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI::model::detail
+} // namespace bough::model::detail
 
 #endif

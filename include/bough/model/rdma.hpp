@@ -79,6 +79,6 @@ private:
 
 static_assert(PortedCostModel<rdma>);
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -120,6 +120,6 @@ constexpr std::uint64_t best_block(const rdma& m, rank_t ranks, std::uint64_t by
     return found;
 }
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -413,6 +413,6 @@ constexpr rank_t best_degree_by_walk(const PlanOfDegree& plan_of, const M& model
     return best;
 }
 
-} // namespace bough::inline BOUGH_ABI::model
+} // namespace bough::model
 
 #endif

@@ -281,6 +281,6 @@ constexpr assembled assemble(const P& plan, rank_t rank, const needs& op, const 
     return {std::move(all.programs[rank]), {}};
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

@@ -111,6 +111,6 @@ constexpr fixed_program<L> fix(const program& p) {
     return f;
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

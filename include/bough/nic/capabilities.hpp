@@ -290,6 +290,6 @@ struct pspin {
 template <class Target>
 inline constexpr const capabilities& capabilities_of = Target::limits;
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

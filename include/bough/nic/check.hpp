@@ -383,6 +383,6 @@ private:
 
 constexpr program_verdict check(std::span<const program> programs) { return detail::program_checker(programs).run(); }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

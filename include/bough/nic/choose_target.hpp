@@ -296,6 +296,6 @@ inline std::string to_string(const target_choice& c) {
     return text;
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

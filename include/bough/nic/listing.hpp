@@ -122,6 +122,6 @@ inline std::string to_string(const order_proof& proof) {
     return (proof.rank == no_rank ? "" : "rank " + std::to_string(proof.rank) + ": ") + describe(proof.reason);
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

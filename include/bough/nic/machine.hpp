@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The NIC's machine: the form of a program, and what runs it. Freestanding to the last: it includes no header that declares anything.
+// The NIC's machine: the form of a program, and what runs it. Freestanding to the last: it includes macros only (core/config.hpp).
 //
 //   nic::fixed_state<limits, long> state;                    memory of one rank: no heap
 //   nic::start(program, state);
@@ -416,7 +416,7 @@ BOUGH_NIC_INLINE constexpr answer ring(const Program& p, auto& state, u32 epoch,
         op, port);
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #undef BOUGH_NIC_INLINE
 #undef BOUGH_NIC_HOT

@@ -36,6 +36,6 @@ constexpr table_fault decode(std::span<const std::uint8_t> bytes, fixed_program<
     return decode(bytes.data(), bytes.size(), p);
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

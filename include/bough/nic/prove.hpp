@@ -234,6 +234,6 @@ constexpr order_proof prove_every_order(std::span<const program> programs, const
     return detail::order_prover<T, L, Op>(programs, op).run(input);
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

@@ -120,6 +120,6 @@ constexpr triggered_set triggered_of(const program& p) {
     return set;
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

@@ -219,6 +219,6 @@ constexpr table_fault decode(const u8* bytes, index_t length, fixed_program<L>& 
 constexpr void encode(const message& m, u8* bytes) noexcept { detail::visit_message(m, detail::byte_writer{bytes}); }
 constexpr void decode(const u8* bytes, message& m) noexcept { detail::visit_message(m, detail::byte_reader{bytes}); }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

@@ -68,6 +68,6 @@ constexpr any_op make_any_op(const O& op) noexcept {
 template <WireType T, Op<T> O>
 requires(!detail::is_stateless_v<O>) constexpr any_op make_any_op(const O&&) = delete;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

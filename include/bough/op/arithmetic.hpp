@@ -110,6 +110,6 @@ inline constexpr std::uint64_t op_id<plus> = hash_name("bough.plus");
 template <>
 inline constexpr std::uint64_t op_id<multiplies> = hash_name("bough.multiplies");
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -186,6 +186,6 @@ template <std::size_t K>
 inline constexpr type_signature type_id<binned_accumulator<double, K>> = {
     sizeof(binned_accumulator<double, K>), type_category::other, hash_name("bough.binned_accumulator.double")};
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -95,6 +95,6 @@ inline constexpr std::uint64_t op_id<bit_or> = hash_name("bough.bit_or");
 template <>
 inline constexpr std::uint64_t op_id<bit_xor> = hash_name("bough.bit_xor");
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -83,6 +83,6 @@ constexpr any_op builtin_op(op_kind kind, element_type type) noexcept {
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -92,6 +92,6 @@ constexpr bool before(T a, T b) noexcept {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -154,7 +154,7 @@ void combine_bytes(const void* state, const std::byte* lower, const std::byte* u
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #undef BOUGH_UNROLL
 

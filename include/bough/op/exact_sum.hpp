@@ -154,6 +154,6 @@ template <>
 inline constexpr type_signature type_id<exact_accumulator<double>> = {
     sizeof(exact_accumulator<double>), type_category::other, hash_name("bough.exact_accumulator.double")};
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

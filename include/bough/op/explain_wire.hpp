@@ -31,6 +31,6 @@ consteval bool explain_wire() {
     return WireType<T>;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -84,6 +84,6 @@ std::uint64_t type_identity() noexcept {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

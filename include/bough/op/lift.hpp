@@ -28,6 +28,6 @@ template <class O, class T>
 requires LiftedOp<O, T>
 using state_of = typename O::template state_type<T>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -17,7 +17,7 @@
 //   exact zero                           -0 if nothing but -0 was added (or nothing at all), else +0
 // Doubles take 68 words (544 bytes), floats and bfloat16 11 (88), halves 4 (32). bough::exact_sum carries at every step
 // and travels in 280 and 56 bytes, but needs a NIC that can do that.
-// F is a float_bits: include bough/op/soft_float.hpp too. This header includes nothing: it is good for BPF and for bare
+// F is a float_bits: include bough/op/soft_float.hpp too. This header includes macros only: it is good for BPF and for bare
 // metal.
 // Source: U. Kulisch's accumulator as wide as the format; words that overlap as in R. M. Neal, arXiv:1505.05571, 2015.
 #ifndef BOUGH_OP_LIMB_STATE_HPP
@@ -200,6 +200,6 @@ private:
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -90,6 +90,6 @@ template <class F>
 inline constexpr type_signature type_id<limb_state<F>> = {sizeof(limb_state<F>), type_category::other,
                                                           hash_name("bough.limb_state") ^ detail::format_id<F>};
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -143,6 +143,6 @@ inline constexpr std::uint64_t op_id<min_location> = hash_name("bough.min_locati
 template <>
 inline constexpr std::uint64_t op_id<max_location> = hash_name("bough.max_location");
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

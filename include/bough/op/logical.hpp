@@ -82,6 +82,6 @@ inline constexpr std::uint64_t op_id<logical_or> = hash_name("bough.logical_or")
 template <>
 inline constexpr std::uint64_t op_id<logical_xor> = hash_name("bough.logical_xor");
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -180,6 +180,6 @@ inline constexpr std::uint64_t op_id<min_number> = hash_name("bough.min_number")
 template <>
 inline constexpr std::uint64_t op_id<max_number> = hash_name("bough.max_number");
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -16,6 +16,6 @@ constexpr std::uint64_t mix_hash(std::uint64_t h, std::uint64_t value) noexcept 
     return h ^ h >> 32;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -64,6 +64,6 @@ constexpr const char* name_of_op(std::uint64_t identity) noexcept {
     return nullptr;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -8,7 +8,7 @@
 // A number is its bit pattern in an unsigned word: sign, exponent, fraction. All formats are one template over the word
 // and the number of exponent bits. Results are bit for bit those of IEEE 754-2019 hardware in its default mode:
 // subnormals, signed zeros and infinities included. Which NaN comes out is the policy `Nan`, for that is where
-// machines differ. This header includes nothing: it is good for BPF and for bare metal. No division, no loop that
+// machines differ. This header includes macros only: it is good for BPF and for bare metal. No division, no loop that
 // depends on data, no table, no call; add takes about 60 instructions on rv64imac. bough/op/soft_ops.hpp makes Ops of it.
 // Source: the way by magnitude, three extra bits and one rounding is common knowledge; D. Goldberg, "What Every
 // Computer Scientist Should Know About Floating-Point Arithmetic", ACM Computing Surveys 23(1), 1991, section 2.
@@ -226,6 +226,6 @@ using f16_bits = float_bits<detail::soft_u16, 5>;   // binary16, "half"
 using bf16_bits = float_bits<detail::soft_u16, 8>;  // bfloat16: the upper half of a float
 using f8e5m2_bits = float_bits<detail::soft_u8, 5>; // the upper half of a half
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -4,7 +4,7 @@
 //   std::uint64_t least = i64_bits::minimum(a, b);       // words hold two's complement
 //
 // So one program text on a NIC, whose slots are words, serves every format: Format::add(lower, upper). Sums wrap modulo
-// 2^n. The *_number variants are the same as those without, as in bough::min_number. This header includes nothing.
+// 2^n. The *_number variants are the same as those without, as in bough::min_number. This header includes macros only.
 #ifndef BOUGH_OP_SOFT_INTEGER_HPP
 #define BOUGH_OP_SOFT_INTEGER_HPP
 
@@ -43,6 +43,6 @@ using u16_bits = integer_bits<__UINT16_TYPE__, false>;
 using u32_bits = integer_bits<__UINT32_TYPE__, false>;
 using u64_bits = integer_bits<__UINT64_TYPE__, false>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

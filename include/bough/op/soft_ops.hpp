@@ -180,6 +180,6 @@ template <class Format>
 inline constexpr std::uint64_t
     op_id<soft_max_number<Format>> = hash_name("bough.soft_max_number") ^ detail::format_id<Format>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

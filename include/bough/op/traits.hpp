@@ -143,6 +143,6 @@ constexpr type_signature signature_of() noexcept {
 template <class T>
 inline constexpr type_signature type_id = detail::signature_of<T>();
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

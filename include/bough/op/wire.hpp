@@ -77,6 +77,6 @@ inline constexpr bool travels_as_bytes_v = requires {
     requires wire<T>::as_bytes;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -81,6 +81,6 @@ private:
 #endif
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

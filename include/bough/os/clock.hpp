@@ -23,6 +23,6 @@ inline int milliseconds_until(std::uint64_t deadline_ns) noexcept {
     return ms > 1'000'000'000 ? 1'000'000'000 : static_cast<int>(ms);
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

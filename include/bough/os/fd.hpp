@@ -45,6 +45,6 @@ inline unique_fd above_standard(unique_fd fd) noexcept {
     return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

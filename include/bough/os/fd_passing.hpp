@@ -67,6 +67,6 @@ inline ssize_t receive_with_fd(int socket, std::span<std::byte> into, unique_fd&
     return came;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

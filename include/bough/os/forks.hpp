@@ -40,6 +40,6 @@ void leave_to_parent(T& x) noexcept {
     (void)left;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -108,6 +108,6 @@ private:
     std::vector<line> lines_; // by rank
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -67,6 +67,6 @@ inline status mpi_agree(MPI_Comm over, const status& mine) {
     return {.code = errc::peer_aborted, .cause = static_cast<errc>(code), .peer = static_cast<rank_t>(lowest)};
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -70,6 +70,6 @@ private:
     bool armed_ = false, in_child_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

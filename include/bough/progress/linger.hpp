@@ -55,6 +55,6 @@ private:
     std::uint64_t ns_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -122,6 +122,6 @@ private:
     volatile std::uint64_t signals_ = 0, served_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

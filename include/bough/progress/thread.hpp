@@ -298,6 +298,6 @@ private:
     std::thread thread_; // starts when all else is there
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

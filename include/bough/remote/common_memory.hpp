@@ -131,6 +131,6 @@ private:
     detail::lifelines lines_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -188,6 +188,6 @@ inline in_process_regions::endpoint in_process_regions::connect(rank_t rank) {
     return endpoint(shared_, rank);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -211,6 +211,6 @@ private:
 
 static_assert(WaitableRemoteWrites<shared_memory_regions>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

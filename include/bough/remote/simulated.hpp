@@ -422,6 +422,6 @@ private:
 static_assert(WaitableRemoteWrites<simulated_regions::endpoint> && WaitableRemoteWrites<scattered_regions::endpoint>);
 static_assert(ExposingRemoteWrites<simulated_regions::endpoint> && CountedRemoteWrites<simulated_regions::endpoint>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

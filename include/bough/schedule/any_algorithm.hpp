@@ -135,6 +135,6 @@ private:
 
 static_assert(Algorithm<any_algorithm>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

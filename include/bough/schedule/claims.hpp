@@ -112,6 +112,6 @@ constexpr claims claims_of(const A& a, const dimensions& at) {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -145,6 +145,6 @@ constexpr dependences infer_dependences(std::span<const step> steps) {
     return found;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

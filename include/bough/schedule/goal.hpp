@@ -219,6 +219,6 @@ inline constexpr bool allows_repeats_v = requires {
     requires Goal::idempotent;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

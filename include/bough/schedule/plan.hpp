@@ -148,6 +148,6 @@ constexpr auto plan_alltoall(const C& choice, dimensions at) {
     return make_plan<goal::alltoall>(choice, at);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

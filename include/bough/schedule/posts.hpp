@@ -29,6 +29,6 @@ constexpr void sort_posts(std::vector<post>& posts, rank_t post::*end, rank_t si
     posts.swap(sorted);
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -122,6 +122,6 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << to_string(t);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

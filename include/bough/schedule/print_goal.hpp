@@ -19,6 +19,6 @@ constexpr std::uint8_t goal_kind(std::string_view name) noexcept {
     return 0;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

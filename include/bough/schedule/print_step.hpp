@@ -89,6 +89,6 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << to_string(s);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -104,6 +104,6 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
     return out << to_string(v);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -58,6 +58,6 @@ struct step_counts {
 
 static_assert(StepSink<schedule> && StepSink<step_counts>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -66,6 +66,6 @@ constexpr group_traffic traffic(const P& plan, const GroupOf& group_of) {
     return sum;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -83,6 +83,6 @@ consteval bool proven() {
     return detail::holds<V.fault, V.rank, V.step, V.block, V.peer>();
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

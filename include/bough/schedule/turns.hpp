@@ -73,6 +73,6 @@ turns_of(std::span<const schedule> schedules, const std::vector<std::uint32_t>& 
     return turns;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

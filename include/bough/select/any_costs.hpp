@@ -253,6 +253,6 @@ private:
     const functions* functions_ = nullptr;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

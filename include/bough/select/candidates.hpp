@@ -87,6 +87,6 @@ constexpr requirements same_bits_as(const A& algorithm, const dimensions& at) {
 // As written in a call: required(rank_consistent | order_preserving).
 constexpr requirements required(const requirements& what) noexcept { return what; }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

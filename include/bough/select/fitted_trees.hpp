@@ -89,6 +89,6 @@ void add_fitted_trees(candidate_list& made, const dimensions& at, const problem&
         tree_reduce{fitted_table("arrival", arrival_tree(arrivals_ns, whole(latency_ns), whole(gap_ns), at.root))});
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -61,6 +61,6 @@ private:
 
 static_assert(Plan<plan_ref>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

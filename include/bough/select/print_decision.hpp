@@ -121,6 +121,6 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
     return out << to_string(d).c_str();
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -58,6 +58,6 @@ void add_segmented(candidate_list& made, const A& algorithm, const dimensions& a
 
 } // namespace detail
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -86,6 +86,6 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     return made;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -46,6 +46,6 @@ double switch_ns_of(const X& transport) noexcept {
         return problem{}.switch_ns;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -333,6 +333,6 @@ private:
     std::vector<proposal> proposals_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -178,6 +178,6 @@ private:
     status result_{};
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

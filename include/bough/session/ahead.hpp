@@ -63,6 +63,6 @@ private:
     std::vector<std::uint64_t> sent_; // by peer
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -96,6 +96,6 @@ private:
     std::uint32_t agreements_of_all_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

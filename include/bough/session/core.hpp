@@ -495,6 +495,6 @@ private:
     absence_search search_{size(), rank()};
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -72,6 +72,6 @@ struct deadline_stages {
     due next_ = due::question;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

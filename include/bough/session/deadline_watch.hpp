@@ -234,6 +234,6 @@ private:
     static_assert(sizeof(answer_head) == 8 && sizeof(proposal_message) == 40);
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -98,6 +98,6 @@ private:
     std::uint32_t leaving_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

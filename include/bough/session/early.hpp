@@ -234,6 +234,6 @@ private:
     std::uint64_t allocations_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

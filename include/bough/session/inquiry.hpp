@@ -42,6 +42,6 @@ void ask(T& transport, outbox& out, prepared& work, envelope tag, const std::vec
 
 } // namespace detail
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

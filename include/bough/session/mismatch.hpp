@@ -115,6 +115,6 @@ struct abort_notice {
 };
 static_assert(sizeof(abort_notice) == 24);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -46,6 +46,6 @@ public:
     locked& operator=(const locked&) = delete;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -89,6 +89,6 @@ private:
     std::uint32_t next_id_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -65,6 +65,6 @@ private:
     status result_{};
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -58,6 +58,6 @@ struct session_port {
     std::uint64_t id(std::uint32_t step) const noexcept { return std::uint64_t{op.ticket_} << 32 | step; }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

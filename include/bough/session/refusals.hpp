@@ -53,6 +53,6 @@ private:
     std::vector<refusal> mine_, theirs_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

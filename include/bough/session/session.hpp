@@ -296,6 +296,6 @@ private:
     [[no_unique_address]] mutable mutex mutex_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

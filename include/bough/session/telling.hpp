@@ -70,6 +70,6 @@ inline void reserve_words(std::vector<control_message>& inbox, notices& in, outb
     half.messages = 0;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -481,6 +481,6 @@ private:
     sim_result result_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -61,6 +61,6 @@ void export_chrome(Out& out, const sim_trace& run, std::string_view title) {
     out << std::string("\n]}\n");
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -233,6 +233,6 @@ void export_svg(Out& out, const sim_trace& run, const svg_options& options = {})
     detail::timeline(run, options).draw(out);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

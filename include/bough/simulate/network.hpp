@@ -233,6 +233,6 @@ private:
     std::vector<std::uint32_t> towards_; // [destination host][vertex]: the link to take
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

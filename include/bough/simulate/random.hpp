@@ -48,6 +48,6 @@ private:
     std::uint64_t state_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -106,6 +106,6 @@ struct sim_result {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

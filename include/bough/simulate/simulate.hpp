@@ -52,6 +52,6 @@ constexpr sim_result simulate(const P& plan, const M& model, const sim_options& 
     return with(detail::noise_of_ranks(options.noise, plan.size()));
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -330,6 +330,6 @@ private:
     sim_result result_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

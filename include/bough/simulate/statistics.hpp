@@ -106,6 +106,6 @@ constexpr sample simulate_many(const P& plan, const M& model, sim_options option
     return simulate_many(plan, model, std::move(options), runs, [](const sim_result& r) { return r.latency_ns(); });
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -166,6 +166,6 @@ constexpr sim_trace trace(const P& plan, const M& model, const sim_options& opti
     return run;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -75,6 +75,6 @@ public:
 
 static_assert(PortedCostModel<ported_cost_model_archetype>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

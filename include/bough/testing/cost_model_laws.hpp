@@ -79,6 +79,6 @@ constexpr cost_fault check_cost_model(const M& model, rank_t ranks, std::span<co
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

@@ -20,6 +20,6 @@ public:
 
 static_assert(DescriptorTransport<descriptor_archetype> && !WaitableTransport<descriptor_archetype>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

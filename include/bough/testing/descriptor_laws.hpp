@@ -202,6 +202,6 @@ const char* check_descriptor_transport(Make&& make, const descriptor_check& opti
     return detail::descriptor_checker<std::remove_reference_t<Make>>(make, options).run();
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

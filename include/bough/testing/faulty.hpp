@@ -84,6 +84,6 @@ private:
     bool reported_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

@@ -56,6 +56,6 @@ private:
 
 static_assert(Op<op_archetype, element_archetype> && WireType<element_archetype>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

@@ -145,6 +145,6 @@ constexpr op_fault check_op(const O& op, std::type_identity_t<std::span<const T>
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

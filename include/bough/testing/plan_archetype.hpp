@@ -74,6 +74,6 @@ private:
 
 static_assert(Algorithm<algorithm_archetype> && Plan<plan_archetype>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

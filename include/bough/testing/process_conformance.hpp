@@ -480,6 +480,6 @@ transport_fault check_transport_process(T end, const process_check& options = {}
     return detail::process_checker<T>(std::move(end), options).run();
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

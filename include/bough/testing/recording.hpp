@@ -135,6 +135,6 @@ private:
     record* log_;
 };
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

@@ -38,6 +38,6 @@ private:
 
 static_assert(RemoteWriteTransport<remote_write_archetype> && !WaitableRemoteWrites<remote_write_archetype>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

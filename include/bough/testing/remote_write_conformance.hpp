@@ -419,6 +419,6 @@ remote_write_fault check_remote_writes(Make&& make, const remote_write_check& op
     return detail::remote_write_checker<std::remove_reference_t<Make>>(make, options).run();
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

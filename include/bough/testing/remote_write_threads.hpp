@@ -143,6 +143,6 @@ remote_write_fault check_remote_write_order(Make&& make, const remote_write_orde
     return detail::remote_write_order_checker<std::remove_reference_t<Make>>(make, options).run();
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

@@ -37,6 +37,6 @@ private:
 
 static_assert(StepSink<sink_archetype> && StepSink<sink_archetype&>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

@@ -95,6 +95,6 @@ private:
 
 static_assert(WireUp<thread_wire_up::end>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

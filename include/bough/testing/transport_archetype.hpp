@@ -201,6 +201,6 @@ inline std::vector<transport_archetype> loop_group::connect_all() const {
     return all;
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

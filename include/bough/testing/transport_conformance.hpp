@@ -396,6 +396,6 @@ transport_fault check_transport(Make&& make, const transport_check& options = {}
     return detail::transport_checker<std::remove_reference_t<Make>>(make, options).run();
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

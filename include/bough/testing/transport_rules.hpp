@@ -46,6 +46,6 @@ struct transport_check {
     std::uint64_t poll_limit_ns = 20'000'000;  // a poll that finds nothing takes less, at least now and then
 };
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

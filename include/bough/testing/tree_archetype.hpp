@@ -52,6 +52,6 @@ private:
 
 static_assert(TreeShape<tree_shape_archetype> && Tree<tree_archetype>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

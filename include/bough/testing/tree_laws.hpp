@@ -113,6 +113,6 @@ constexpr tree_fault check_shape(const Shape& shape, rank_t size) {
     return bound.rank_ordered() ? check_rank_order(bound) : tree_fault{};
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

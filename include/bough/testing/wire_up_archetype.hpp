@@ -35,6 +35,6 @@ private:
 
 static_assert(WireUp<wire_up_archetype>);
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

@@ -115,6 +115,6 @@ wire_up_fault check_wire_up(W& wire, const wire_up_check& options = {}) {
     return {};
 }
 
-} // namespace bough::inline BOUGH_ABI::testing
+} // namespace bough::testing
 
 #endif

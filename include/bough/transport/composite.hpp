@@ -259,6 +259,6 @@ private:
 template <class Inside, class Between, class G>
 composite(Inside, Between, const G&) -> composite<Inside, Between>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

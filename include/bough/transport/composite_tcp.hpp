@@ -60,6 +60,6 @@ shared_memory_tcp make_composite(W& wire, const composite_options& options = {})
     return std::move(*made);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

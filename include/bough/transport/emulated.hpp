@@ -332,6 +332,6 @@ private:
 template <class T>
 emulated(T, const emulation&) -> emulated<T>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

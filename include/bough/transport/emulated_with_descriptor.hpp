@@ -79,6 +79,6 @@ private:
 template <class T>
 emulated_with_descriptor(T, const emulation&) -> emulated_with_descriptor<T>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

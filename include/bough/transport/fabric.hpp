@@ -58,6 +58,6 @@ private:
 
 static_assert(InPlaceTransport<fabric> && WaitableTransport<fabric>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

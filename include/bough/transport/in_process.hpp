@@ -331,6 +331,6 @@ void in_process::run(F&& f) {
 #endif
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -256,6 +256,6 @@ private:
     bool told_ = false; // this rank knows the verdict of its group
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

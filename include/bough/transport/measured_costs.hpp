@@ -34,6 +34,6 @@ inline constexpr measured_costs fabric_costs{
     {.message_latency_ns = 2000, .overhead = {1000, 0.1}, .gap = {0, 0.1}, .combine = {10, 0.1}, .copy = {10, 0.05}},
     5000};
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

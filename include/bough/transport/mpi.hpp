@@ -129,6 +129,6 @@ private:
 
 static_assert(InPlaceTransport<mpi> && WaitableTransport<mpi> && GatheringTransport<mpi>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

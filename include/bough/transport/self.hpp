@@ -28,6 +28,6 @@ public:
 
 static_assert(InPlaceTransport<self>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -129,6 +129,6 @@ private:
 template <class T>
 serialised(T) -> serialised<T>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -484,6 +484,6 @@ inline shared_memory::shared_memory(detail::shared_join&& made, rank_t rank, con
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

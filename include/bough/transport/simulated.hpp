@@ -121,6 +121,6 @@ private:
 static_assert(InPlaceTransport<simulated::endpoint> && WaitableTransport<simulated::endpoint>);
 static_assert(Transport<simulated_taking::endpoint> && !InPlaceTransport<simulated_taking::endpoint>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

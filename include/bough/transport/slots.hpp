@@ -80,6 +80,6 @@ inline void relax() noexcept {
 #endif
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

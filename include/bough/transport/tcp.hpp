@@ -26,6 +26,6 @@ using tcp = basic_tcp<openssl_mac>;
 
 static_assert(Transport<tcp> && WaitableTransport<tcp> && DescriptorTransport<tcp> && !InPlaceTransport<tcp>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -54,6 +54,6 @@ private:
 
 static_assert(InPlaceTransport<verbs> && WaitableTransport<verbs>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -128,6 +128,6 @@ constexpr std::uint64_t arrival_tree_time(std::span<const std::uint64_t> arrival
     return static_cast<std::uint64_t>(detail::arrival_builder(arrivals, latency, gap, root).least_time());
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -57,6 +57,6 @@ private:
     static constexpr rank_t width(rank_t v) noexcept { return static_cast<rank_t>(std::bit_width(v)); }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -22,6 +22,6 @@ struct chain {
     constexpr bool rank_ordered() const noexcept { return true; }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

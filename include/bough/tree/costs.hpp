@@ -101,6 +101,6 @@ constexpr auto broadcast_time(const T& tree, std::span<C, N> send) {
     return broadcast_time(tree, tree_costs<std::remove_const_t<C>>{.send = send});
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -41,6 +41,6 @@ private:
     constexpr fnomial shape() const noexcept { return {.degree = k == no_rank ? no_rank : k + 1}; }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -29,6 +29,6 @@ constexpr rank_t depth(const T& tree) {
     }
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -21,6 +21,6 @@ void export_tree_dot(Out& out, const T& tree) {
     out << std::string("}\n");
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

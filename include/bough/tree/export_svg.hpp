@@ -130,6 +130,6 @@ void export_tree_svg(Out& out, const T& tree, std::string_view title) {
     out << text + "</svg>\n";
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

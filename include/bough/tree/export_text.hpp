@@ -63,6 +63,6 @@ inline std::string svg_text(double x, double y, std::string_view text, std::stri
            xml_text(text) + "</text>\n";
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -23,6 +23,6 @@ struct flat {
     constexpr bool rank_ordered() const noexcept { return true; }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

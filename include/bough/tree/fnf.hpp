@@ -109,6 +109,6 @@ constexpr table fnf_search_tree(std::span<C, N> send, rank_t root = 0, const fnf
     return fnf_search_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root, limits);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -98,6 +98,6 @@ private:
     rank_t root_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

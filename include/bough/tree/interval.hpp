@@ -187,6 +187,6 @@ constexpr bool is_interval_tree(const T& tree) {
     return true;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -50,6 +50,6 @@ private:
     constexpr std::uint64_t first_child(rank_t v) const noexcept { return std::uint64_t{arity} * v + 1; }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

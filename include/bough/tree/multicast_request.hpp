@@ -17,6 +17,6 @@ struct multicast_request {
     friend constexpr bool operator==(const multicast_request&, const multicast_request&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

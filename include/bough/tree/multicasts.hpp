@@ -252,6 +252,6 @@ constexpr many_multicasts<time_of<C>> balanced_multicasts(const tree_costs<C>& c
     return apart.makespan < made.makespan ? apart : made;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -138,6 +138,6 @@ constexpr auto certify(const T& tree, std::span<C, N> send, const optimal_effort
     return certify(tree, tree_costs<std::remove_const_t<C>>{.send = send}, effort);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

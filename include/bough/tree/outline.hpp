@@ -81,6 +81,6 @@ constexpr outline_text outline(const T& tree) {
     return text;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -38,15 +38,15 @@ constexpr void grow_postal(rank_t size, double latency_ns, double gap_ns, Attach
     BOUGH_EXPECTS(size >= 1, "size: a tree needs at least one rank");
     BOUGH_EXPECTS(latency_ns >= 0 && gap_ns >= 0 && latency_ns + gap_ns > 0,
                   "latency, gap: not negative, and not both 0");
-    struct slot {
+    struct free_slot {
         double at_ns; // when the child would be reached
         rank_t parent;
         double sent_ns; // when its parent is free again
     };
-    const auto later = [](const slot& a, const slot& b) {
+    const auto later = [](const free_slot& a, const free_slot& b) {
         return a.at_ns != b.at_ns ? a.at_ns > b.at_ns : a.parent > b.parent;
     };
-    std::vector<slot> open;
+    std::vector<free_slot> open;
     const auto open_slot = [&](rank_t parent, double from_ns) {
         open.push_back({from_ns + gap_ns + latency_ns, parent, from_ns + gap_ns});
         std::push_heap(open.begin(), open.end(), later);
@@ -54,7 +54,7 @@ constexpr void grow_postal(rank_t size, double latency_ns, double gap_ns, Attach
     open_slot(0, 0);
     for (rank_t next = 1; next < size; ++next) {
         std::pop_heap(open.begin(), open.end(), later);
-        const slot s = open.back();
+        const free_slot s = open.back();
         open.pop_back();
         attach(s.parent, s.at_ns);
         open_slot(s.parent, s.sent_ns);
@@ -91,6 +91,6 @@ constexpr table postal_tree(rank_t size, double latency_ns, double gap_ns, rank_
     return table(size, root, edges);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -47,6 +47,6 @@ constexpr rank_t first_out_of_order(const T& tree, bool below_allowed) {
     return no_rank;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -68,6 +68,6 @@ constexpr time_of<C> reduction_time(const T& tree, const reduction_costs<C>& cos
     return broadcast_time(tree, mirrored_costs<C>(costs).costs());
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

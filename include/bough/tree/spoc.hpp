@@ -79,6 +79,6 @@ constexpr auto spoc_bound(std::span<C, N> send, rank_t root = 0) {
     return sum;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -170,6 +170,6 @@ private:
     std::vector<rank_t> child_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -150,6 +150,6 @@ private:
     std::size_t leaves_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

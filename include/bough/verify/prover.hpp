@@ -491,6 +491,6 @@ private:
     std::size_t completed_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -24,7 +24,7 @@ struct verify_options {
     bool same_bits = false;     // and ranks that get the same block get it from the same combines
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -99,6 +99,6 @@ constexpr void add_counts(plan_traits& traits, const schedule& steps, rank_t ran
     traits.combines_max = std::max(traits.combines_max, combined);
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -57,6 +57,6 @@ constexpr verdict verify(const P& plan, verify_options options = {}) {
     return verify_schedules(plan.goal(), {plan.size(), plan.root(), plan.blocks()}, schedules, scratch, options);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

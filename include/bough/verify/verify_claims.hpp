@@ -144,6 +144,6 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& a, const plan<Goal, B
     return found;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -31,6 +31,6 @@ namespace bough::inline BOUGH_ABI {
 // bruck_allgather{.ports = 2}; one port, if nothing else is said.
 using bruck_allgather = detail::allgather_by_skips<detail::bruck_skips>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

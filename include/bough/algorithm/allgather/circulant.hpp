@@ -31,6 +31,6 @@ namespace bough::inline BOUGH_ABI {
 // circulant_allgather{.ports = 2}; one port, if nothing else is said.
 using circulant_allgather = detail::allgather_by_skips<detail::circulant_skips>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

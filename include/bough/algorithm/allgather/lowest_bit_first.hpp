@@ -68,6 +68,6 @@ struct lowest_bit_first_allgather {
     friend constexpr bool operator==(const lowest_bit_first_allgather&, const lowest_bit_first_allgather&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

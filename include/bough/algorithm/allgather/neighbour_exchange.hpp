@@ -66,6 +66,6 @@ struct neighbour_exchange {
     friend constexpr bool operator==(const neighbour_exchange&, const neighbour_exchange&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -62,6 +62,6 @@ struct recursive_doubling_allgather {
                                      const recursive_doubling_allgather&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -50,6 +50,6 @@ struct ring_allgather {
     friend constexpr bool operator==(const ring_allgather&, const ring_allgather&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

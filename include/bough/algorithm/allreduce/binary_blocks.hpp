@@ -53,6 +53,6 @@ struct binary_blocks_allreduce {
     friend constexpr bool operator==(const binary_blocks_allreduce&, const binary_blocks_allreduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

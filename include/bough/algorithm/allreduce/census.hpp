@@ -79,6 +79,6 @@ struct census : inexact_census {
     friend constexpr bool operator==(const census&, const census&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -45,6 +45,6 @@ struct double_tree_allreduce {
     friend constexpr bool operator==(const double_tree_allreduce&, const double_tree_allreduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -46,6 +46,6 @@ struct halving_doubling_allreduce {
     friend constexpr bool operator==(const halving_doubling_allreduce&, const halving_doubling_allreduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -67,6 +67,6 @@ struct per_level_allreduce {
     friend constexpr bool operator==(const per_level_allreduce&, const per_level_allreduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -76,6 +76,6 @@ struct recursive_doubling {
     friend constexpr bool operator==(const recursive_doubling&, const recursive_doubling&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -136,6 +136,6 @@ public:
 template <class ReduceScatter, class Allgather>
 reduce_scatter_allgather(ReduceScatter, Allgather) -> reduce_scatter_allgather<ReduceScatter, Allgather>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

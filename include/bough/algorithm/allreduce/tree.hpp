@@ -68,6 +68,6 @@ constexpr plan<goal::allreduce, tree_allreduce<S>> plan_allreduce(const S& sourc
     return {tree_allreduce<S>{source}, at};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

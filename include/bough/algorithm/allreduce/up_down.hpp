@@ -53,6 +53,6 @@ struct up_down_allreduce {
 template <class U, class D>
 up_down_allreduce(U, D) -> up_down_allreduce<U, D>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

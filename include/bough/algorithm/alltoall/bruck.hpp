@@ -93,6 +93,6 @@ private:
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

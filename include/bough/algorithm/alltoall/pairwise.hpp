@@ -46,6 +46,6 @@ struct pairwise_alltoall {
     friend constexpr bool operator==(const pairwise_alltoall&, const pairwise_alltoall&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

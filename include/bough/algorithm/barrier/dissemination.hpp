@@ -47,6 +47,6 @@ struct dissemination {
     friend constexpr bool operator==(const dissemination&, const dissemination&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

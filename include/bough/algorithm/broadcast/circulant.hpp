@@ -71,6 +71,6 @@ struct circulant_broadcast {
     friend constexpr bool operator==(const circulant_broadcast&, const circulant_broadcast&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

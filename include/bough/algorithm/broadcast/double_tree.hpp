@@ -50,6 +50,6 @@ struct double_tree_broadcast {
     friend constexpr bool operator==(const double_tree_broadcast&, const double_tree_broadcast&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -108,6 +108,6 @@ struct scatter_allgather {
 template <class Scatter, class Allgather>
 scatter_allgather(Scatter, Allgather) -> scatter_allgather<Scatter, Allgather>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

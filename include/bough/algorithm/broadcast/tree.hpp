@@ -61,6 +61,6 @@ constexpr plan<goal::broadcast, tree_broadcast<S>> plan_broadcast(const S& sourc
     return {tree_broadcast<S>{source}, at};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -16,6 +16,6 @@ constexpr status check_block_per_pair(const dimensions& at) noexcept {
                : invalid_argument("blocks: must be as many as pairs of ranks, size * size");
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

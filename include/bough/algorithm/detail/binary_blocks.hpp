@@ -122,6 +122,6 @@ private:
     binary_block mine_{}, larger_{}, smaller_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

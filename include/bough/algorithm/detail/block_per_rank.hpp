@@ -14,6 +14,6 @@ constexpr status check_block_per_rank(const dimensions& at) noexcept {
                : invalid_argument("blocks: must be as many as ranks, one each");
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

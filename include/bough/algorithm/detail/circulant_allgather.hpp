@@ -56,6 +56,6 @@ struct allgather_by_skips {
     friend constexpr bool operator==(const allgather_by_skips&, const allgather_by_skips&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

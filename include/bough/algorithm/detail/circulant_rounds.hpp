@@ -165,6 +165,6 @@ private:
     std::uint32_t skipped_; // rounds of the first q that would carry no block
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

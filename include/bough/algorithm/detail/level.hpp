@@ -71,6 +71,6 @@ inline constexpr auto as_it_is = [](slice s, pieces& p) { p.add(s.buffer, s.firs
 
 } // namespace detail
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -295,6 +295,6 @@ private:
     std::array<rank_t, level_list::capacity> roles_{}, tuples_{}, members_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

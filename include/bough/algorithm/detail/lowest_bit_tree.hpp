@@ -72,6 +72,6 @@ private:
     std::uint64_t walked_ = 2; // offsets below it are walked one by one; those above in step with them
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -25,6 +25,6 @@ struct paired_fold {
 
 } // namespace detail
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

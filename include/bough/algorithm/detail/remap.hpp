@@ -91,6 +91,6 @@ private:
     pieces a_, b_, c_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

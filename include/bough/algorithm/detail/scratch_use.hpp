@@ -53,6 +53,6 @@ constexpr block_t written_scratch(const A& algorithm, const dimensions& at, rank
     return use.blocks();
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

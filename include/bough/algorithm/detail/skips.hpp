@@ -51,6 +51,6 @@ struct bruck_skips {
     constexpr rank_t operator[](std::uint32_t k) const noexcept { return skip[k]; }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

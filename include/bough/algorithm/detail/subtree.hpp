@@ -83,6 +83,6 @@ constexpr slice within(const subtree_slices& mine, const slice& part) {
     return part.in(mine[k].buffer);
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -126,6 +126,6 @@ constexpr block_t two_tree_natural_blocks(rank_t size) noexcept {
     return size <= 2 ? 2 : 2 * static_cast<block_t>(std::bit_width(size - 1));
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

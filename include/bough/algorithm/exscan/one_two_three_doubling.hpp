@@ -67,6 +67,6 @@ struct one_two_three_doubling {
     friend constexpr bool operator==(const one_two_three_doubling&, const one_two_three_doubling&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

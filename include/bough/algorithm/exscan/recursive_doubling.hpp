@@ -80,6 +80,6 @@ struct recursive_doubling_exscan {
     friend constexpr bool operator==(const recursive_doubling_exscan&, const recursive_doubling_exscan&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

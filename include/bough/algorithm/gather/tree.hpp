@@ -55,6 +55,6 @@ constexpr plan<goal::gather, tree_gather<S>> plan_gather(const S& source, dimens
     return {tree_gather<S>{source}, at};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

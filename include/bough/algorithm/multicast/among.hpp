@@ -59,6 +59,6 @@ struct multicast_among {
 template <class B>
 multicast_among(B, std::vector<rank_t>) -> multicast_among<B>;
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -105,6 +105,6 @@ plan_multicasts(std::vector<multicast_request> wanted, std::vector<multicast_mes
     return {ordered_multicasts{std::move(wanted), std::move(order)}, at};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -131,6 +131,6 @@ constexpr plan<goal::multicast, tree_multicast<S>> plan_multicast(const S& sourc
     return {tree_multicast<S>{source, std::move(members)}, at};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -45,6 +45,6 @@ struct binary_blocks_reduce {
     friend constexpr bool operator==(const binary_blocks_reduce&, const binary_blocks_reduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -73,6 +73,6 @@ struct circulant_reduce {
     friend constexpr bool operator==(const circulant_reduce&, const circulant_reduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -79,6 +79,6 @@ struct double_tree_reduce {
     friend constexpr bool operator==(const double_tree_reduce&, const double_tree_reduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

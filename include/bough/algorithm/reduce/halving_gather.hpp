@@ -47,6 +47,6 @@ struct halving_gather {
     friend constexpr bool operator==(const halving_gather&, const halving_gather&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -63,6 +63,6 @@ struct per_level_reduce {
     friend constexpr bool operator==(const per_level_reduce&, const per_level_reduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -77,6 +77,6 @@ struct ring_reduce {
     friend constexpr bool operator==(const ring_reduce&, const ring_reduce&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

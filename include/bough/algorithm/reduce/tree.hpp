@@ -111,6 +111,6 @@ constexpr plan<goal::reduce, tree_reduce<S>> plan_reduce(const S& source, dimens
     return {tree_reduce<S>{source}, at};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -81,6 +81,6 @@ struct circulant_reduce_scatter {
     friend constexpr bool operator==(const circulant_reduce_scatter&, const circulant_reduce_scatter&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -85,6 +85,6 @@ struct lowest_bit_first_reduce_scatter {
                                      const lowest_bit_first_reduce_scatter&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

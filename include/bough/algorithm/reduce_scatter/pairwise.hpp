@@ -72,6 +72,6 @@ struct pairwise_reduce_scatter {
     friend constexpr bool operator==(const pairwise_reduce_scatter&, const pairwise_reduce_scatter&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -136,6 +136,6 @@ struct recursive_halving {
     friend constexpr bool operator==(const recursive_halving&, const recursive_halving&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -61,6 +61,6 @@ struct ring_reduce_scatter {
     friend constexpr bool operator==(const ring_reduce_scatter&, const ring_reduce_scatter&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -54,6 +54,6 @@ struct recursive_doubling_scan {
     friend constexpr bool operator==(const recursive_doubling_scan&, const recursive_doubling_scan&) = default;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

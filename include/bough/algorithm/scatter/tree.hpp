@@ -87,6 +87,6 @@ constexpr plan<goal::scatter, tree_scatter<S>> plan_scatter(const S& source, dim
     return {tree_scatter<S>{source}, at};
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

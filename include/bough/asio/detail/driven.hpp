@@ -73,6 +73,6 @@ private:
     Session* session_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -235,6 +235,6 @@ private:
     bool armed_ = false, dead_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

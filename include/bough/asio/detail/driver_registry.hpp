@@ -69,6 +69,6 @@ boost::asio::execution_context& context_of(const Executor& executor) {
         return boost::asio::query(executor, boost::asio::execution::context);
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

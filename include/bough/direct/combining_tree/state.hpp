@@ -329,6 +329,6 @@ void combining_flight<M>::release() noexcept {
     held->keep(std::unique_ptr<combining_flight>(this));
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

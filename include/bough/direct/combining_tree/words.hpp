@@ -169,6 +169,6 @@ private:
     shape shape_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -481,6 +481,6 @@ private:
     status bad_{}, refusal_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -230,6 +230,6 @@ private:
     std::vector<peer> peers_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -98,6 +98,6 @@ consteval bool explain_field() {
     return rule_of<S, Field>::exists;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -122,6 +122,6 @@ struct fused_rule<O, typename O::fused_struct> : O::layout {
     static constexpr void identity(const O& op, std::byte* to) { layout::identity(op.fields(), to); }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

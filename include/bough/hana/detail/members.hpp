@@ -168,6 +168,6 @@ using hana_accessors = decltype(boost::hana::unpack(boost::hana::accessors<S>(),
     return accessor_list<std::remove_cvref_t<decltype(boost::hana::second(named))>...>{};
 }));
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

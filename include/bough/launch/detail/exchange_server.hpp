@@ -191,6 +191,6 @@ private:
     status broken_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::detail::jobs
+} // namespace bough::detail::jobs
 
 #endif

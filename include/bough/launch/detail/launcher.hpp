@@ -264,6 +264,6 @@ private:
     std::vector<std::pair<rank_t, int>> who_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail::jobs
+} // namespace bough::detail::jobs
 
 #endif

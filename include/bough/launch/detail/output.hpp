@@ -111,6 +111,6 @@ private:
     std::string line_; // what came after the last end of a line
 };
 
-} // namespace bough::inline BOUGH_ABI::detail::jobs
+} // namespace bough::detail::jobs
 
 #endif

@@ -142,6 +142,6 @@ private:
 
 static_assert(WireUp<launched_wire_up>);
 
-} // namespace bough::inline BOUGH_ABI::detail::jobs
+} // namespace bough::detail::jobs
 
 #endif

@@ -53,6 +53,6 @@ constexpr bool least_squares(std::vector<std::array<double, Unknowns>>& rows, st
     return true;
 }
 
-} // namespace bough::inline BOUGH_ABI::model::detail
+} // namespace bough::model::detail
 
 #endif

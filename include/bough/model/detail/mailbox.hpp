@@ -92,6 +92,6 @@ private:
     std::uint32_t free_ = none;
 };
 
-} // namespace bough::inline BOUGH_ABI::model::detail
+} // namespace bough::model::detail
 
 #endif

@@ -50,6 +50,6 @@ struct tape {
     constexpr void clear() noexcept { steps.clear(), next = 0, complete = false; }
 };
 
-} // namespace bough::inline BOUGH_ABI::model::detail
+} // namespace bough::model::detail
 
 #endif

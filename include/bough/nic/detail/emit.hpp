@@ -274,6 +274,6 @@ private:
     std::vector<std::uint32_t> condition_of_{}, bumped_by_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::nic::detail
+} // namespace bough::nic::detail
 
 #endif

@@ -277,6 +277,6 @@ private:
     reach reach_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::nic::detail
+} // namespace bough::nic::detail
 
 #endif

@@ -261,6 +261,6 @@ constexpr renamed rename(std::span<const bough::step> steps, const dimensions& a
     return kept;
 }
 
-} // namespace bough::inline BOUGH_ABI::nic::detail
+} // namespace bough::nic::detail
 
 #endif

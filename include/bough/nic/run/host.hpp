@@ -480,6 +480,6 @@ host_program<T, O, X> load(host_nic<X>& device, const program& p, const O& op) {
     return {device, p, op};
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

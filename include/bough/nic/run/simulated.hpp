@@ -267,6 +267,6 @@ run_result run_simulated(std::span<const program> programs, const Op& op, const 
     return detail::simulated_nics<T, Op, M, std::remove_reference_t<Hosts>>(programs, op, model, hosts, options).run();
 }
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

@@ -129,6 +129,6 @@ private:
     status error_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::nic
+} // namespace bough::nic
 
 #endif

@@ -87,6 +87,6 @@ constexpr T round_to_nearest(std::array<std::uint64_t, N> w, std::uint64_t marks
     return std::bit_cast<T>(magnitude | (negative || minus_zero ? format::sign_bit : bits_of<T>{0}));
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

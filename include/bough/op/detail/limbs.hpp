@@ -29,6 +29,6 @@ constexpr limb_state<bits_format<T>> limbs_of(std::span<const T> many) noexcept 
     return sum;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -215,6 +215,6 @@ private:
     std::thread thread_; // starts when all else is there
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

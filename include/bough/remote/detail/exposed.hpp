@@ -88,6 +88,6 @@ private:
     std::vector<std::uint32_t> free_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

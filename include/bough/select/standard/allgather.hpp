@@ -27,6 +27,6 @@ struct standard_set<goal::allgather> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -44,6 +44,6 @@ struct standard_set<goal::allreduce> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

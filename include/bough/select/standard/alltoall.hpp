@@ -18,6 +18,6 @@ struct standard_set<goal::alltoall> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

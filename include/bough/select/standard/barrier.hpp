@@ -21,6 +21,6 @@ struct standard_set<goal::barrier> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -29,6 +29,6 @@ struct standard_set<goal::broadcast> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

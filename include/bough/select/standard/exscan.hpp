@@ -19,6 +19,6 @@ struct standard_set<goal::exscan> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

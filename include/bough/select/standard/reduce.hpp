@@ -42,6 +42,6 @@ struct standard_set<goal::reduce> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -26,6 +26,6 @@ struct standard_set<goal::reduce_scatter> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -17,6 +17,6 @@ struct standard_set<goal::scan> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

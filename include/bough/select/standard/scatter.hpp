@@ -16,6 +16,6 @@ struct standard_set<goal::scatter> {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -139,6 +139,6 @@ private:
     static constexpr bool later(std::uint32_t a, std::uint32_t b) noexcept { return a > b; }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -60,6 +60,6 @@ private:
     unsigned shift_ = 58;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

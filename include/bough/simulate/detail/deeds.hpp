@@ -77,6 +77,6 @@ private:
     std::uint64_t parts_bytes_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

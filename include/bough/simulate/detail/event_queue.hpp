@@ -85,6 +85,6 @@ private:
     std::size_t read_ = 0;     // of bucket 0
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

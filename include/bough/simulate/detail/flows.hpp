@@ -153,6 +153,6 @@ private:
     bool stale_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -125,6 +125,6 @@ private:
     std::vector<list> lists_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

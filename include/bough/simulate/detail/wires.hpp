@@ -82,6 +82,6 @@ private:
     std::uint32_t free_ = none;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

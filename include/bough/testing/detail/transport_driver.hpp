@@ -367,6 +367,6 @@ private:
     transport_fault fault_{};
 };
 
-} // namespace bough::inline BOUGH_ABI::testing::detail
+} // namespace bough::testing::detail
 
 #endif

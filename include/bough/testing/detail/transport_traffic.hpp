@@ -78,6 +78,6 @@ private:
     std::vector<std::byte> noise_;
 };
 
-} // namespace bough::inline BOUGH_ABI::testing::detail
+} // namespace bough::testing::detail
 
 #endif

@@ -68,6 +68,6 @@ auto join_composite(W& wire, const composite_nodes& where, status& result, JoinI
     return made;
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

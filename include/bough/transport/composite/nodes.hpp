@@ -93,6 +93,6 @@ status exchange_nodes(W& wire, std::string_view mine, std::uint64_t timeout_ns, 
     });
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

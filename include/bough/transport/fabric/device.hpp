@@ -289,6 +289,6 @@ private:
     unique_fid<fid_ep> endpoint_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

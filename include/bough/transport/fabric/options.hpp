@@ -32,6 +32,6 @@ struct fabric_options {
     std::uint64_t answer_ns = 2'000'000'000;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

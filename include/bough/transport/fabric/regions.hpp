@@ -58,6 +58,6 @@ private:
 
 static_assert(WaitableRemoteWrites<fabric_regions>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

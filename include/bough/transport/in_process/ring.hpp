@@ -215,6 +215,6 @@ private:
     alignas(64) std::atomic<std::uint32_t> consumed_{0};
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

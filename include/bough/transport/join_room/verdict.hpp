@@ -85,6 +85,6 @@ inline status verdict_of(std::span<const join_word> all, rank_t me, const status
     return {.code = code, .cause = cause, .peer = accused};
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -232,6 +232,6 @@ protected:
     shared_heap heap_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

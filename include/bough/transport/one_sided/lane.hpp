@@ -190,6 +190,6 @@ struct alignas(64) one_sided_lane {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

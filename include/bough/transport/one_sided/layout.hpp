@@ -184,6 +184,6 @@ constexpr std::uint64_t one_sided_bytes(rank_t ranks, const one_sided_options& o
     return detail::one_sided_layout(ranks, options).bytes();
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

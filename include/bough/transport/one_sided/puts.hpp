@@ -35,6 +35,6 @@ std::span<const std::byte> bytes_of(const T& value) noexcept {
     return std::as_bytes(std::span(&value, 1));
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -217,6 +217,6 @@ protected:
     }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -160,6 +160,6 @@ protected:
     }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

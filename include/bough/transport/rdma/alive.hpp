@@ -95,6 +95,6 @@ private:
     std::uint64_t looked_ns_ = 0, probed_ns_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

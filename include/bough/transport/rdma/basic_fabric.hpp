@@ -84,6 +84,6 @@ private:
     std::unique_ptr<endpoint> end_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

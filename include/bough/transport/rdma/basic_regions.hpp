@@ -125,6 +125,6 @@ private:
     std::unique_ptr<end_type> end_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

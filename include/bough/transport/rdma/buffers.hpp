@@ -79,6 +79,6 @@ private:
     std::vector<std::uint32_t> spare_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -495,6 +495,6 @@ private:
     bool stalled_ = false, resigning_ = false, closed_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

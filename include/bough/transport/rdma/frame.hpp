@@ -87,6 +87,6 @@ struct fabric_card {
 };
 static_assert(sizeof(fabric_card) <= most_wire_up_bytes && std::is_trivially_copyable_v<fabric_card>);
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

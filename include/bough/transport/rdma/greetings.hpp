@@ -48,6 +48,6 @@ rank_t first_dead(const Peers& peers, const Hopeless& hopeless) {
     return no_rank;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -134,6 +134,6 @@ std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Dev
     return end;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

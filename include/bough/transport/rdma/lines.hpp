@@ -347,6 +347,6 @@ private:
     std::uint64_t said_ = 0; // frames that were sent, or wait
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -73,6 +73,6 @@ struct fabric_piece {
     fabric_op* op = nullptr;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

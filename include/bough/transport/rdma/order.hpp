@@ -47,6 +47,6 @@ private:
     std::vector<std::pair<std::uint32_t, std::uint32_t>> kept_; // sequence, buffer
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -495,6 +495,6 @@ private:
     bool meeting_ = false, joined_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -47,6 +47,6 @@ private:
     std::vector<std::pair<exposure, typename Device::memory>> exposed_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

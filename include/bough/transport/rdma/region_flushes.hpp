@@ -64,6 +64,6 @@ private:
     std::vector<open> open_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -112,6 +112,6 @@ std::uint64_t first_kept_back(rank_t to, bool alone, const Transfers& transfers,
     return first;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

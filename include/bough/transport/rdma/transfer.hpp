@@ -85,6 +85,6 @@ private:
     std::vector<std::unique_ptr<transfer>> list_, spare_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

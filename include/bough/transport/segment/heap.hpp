@@ -88,6 +88,6 @@ private:
     std::vector<range> free_; // in order
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

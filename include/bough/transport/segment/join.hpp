@@ -315,6 +315,6 @@ private:
     std::vector<pollfd> waiting_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

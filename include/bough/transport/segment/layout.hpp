@@ -83,6 +83,6 @@ struct ring_view {
     }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -144,6 +144,6 @@ private:
     std::size_t bytes_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -118,6 +118,6 @@ BOUGH_COLD inline bool wake(std::atomic<std::uint32_t>& word) noexcept {
     return true;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

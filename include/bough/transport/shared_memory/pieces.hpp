@@ -124,6 +124,6 @@ private:
     std::vector<page_out> out_; // in order of page
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -159,6 +159,6 @@ private:
     std::vector<note> notes_; // a slot
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -244,6 +244,6 @@ private:
     std::uint32_t full_at_ = 0;  // what had been consumed then
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

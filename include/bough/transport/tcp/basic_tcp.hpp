@@ -113,6 +113,6 @@ private:
     std::unique_ptr<mesh_type> mesh_;
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -59,6 +59,6 @@ struct plain_channel {
     static stream make_stream(stream::socket_type&& socket, session&&) { return stream(std::move(socket)); }
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -428,6 +428,6 @@ private:
     std::uint64_t shortages_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

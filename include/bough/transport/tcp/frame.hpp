@@ -131,6 +131,6 @@ constexpr frame_fault decode_frame(const frame_header& bytes, std::uint32_t next
     return frame_fault::none;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -42,6 +42,6 @@ void say_goodbye(const std::vector<std::unique_ptr<tcp_link<Stream>>>& links, st
     }
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -194,6 +194,6 @@ bool check_answer(const job_key& key, const introduction& who, const nonce& acce
     return true;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

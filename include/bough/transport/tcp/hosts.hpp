@@ -125,6 +125,6 @@ inline status read_key_file(const std::string& path, job_key& key) {
     return read_key_descriptor(file.get(), key);
 }
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -361,6 +361,6 @@ private:
     std::size_t tail_bytes_ = 0, tail_done_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -96,6 +96,6 @@ private:
     std::uint64_t due_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -57,6 +57,6 @@ private:
     bytes_type bytes_{};
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -140,6 +140,6 @@ private:
     std::array<std::byte, 1 << 16> trash_; // where the rest of what nobody wants is read to
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -485,6 +485,6 @@ private:
     bool knocked_ = false;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -99,6 +99,6 @@ inline unique_fd listen_nearby(const near_name&, std::uint32_t) noexcept { retur
 inline unique_fd connect_nearby(const near_name&, std::uint32_t) noexcept { return {}; }
 #endif
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -33,6 +33,6 @@ struct openssl_mac {
 };
 static_assert(Mac<openssl_mac>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

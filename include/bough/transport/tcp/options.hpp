@@ -48,6 +48,6 @@ public:
     explicit tcp_error(const status& why) : error(why, "bough::tcp") {}
 };
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

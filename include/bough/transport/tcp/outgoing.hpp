@@ -334,6 +334,6 @@ private:
     bool broken_ = false;  // the connection takes nothing more
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

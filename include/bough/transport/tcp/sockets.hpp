@@ -114,6 +114,6 @@ inline int receive_now(int descriptor, std::span<std::byte> into) noexcept {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOTCONN ? 0 : -1;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

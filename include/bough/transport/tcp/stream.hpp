@@ -116,6 +116,6 @@ private:
     std::uint64_t calls_ = 0;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

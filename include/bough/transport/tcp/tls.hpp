@@ -22,6 +22,6 @@ using tcp_tls = basic_tcp<openssl_mac, detail::tls_channel>;
 
 static_assert(Transport<tcp_tls> && WaitableTransport<tcp_tls> && DescriptorTransport<tcp_tls>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -79,6 +79,6 @@ private:
     std::uint64_t whole_ = 0; // plaintext of the records that have come whole, and is not read yet
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -105,6 +105,6 @@ private:
     std::unique_ptr<context_type> context_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -65,6 +65,6 @@ private:
 #endif
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

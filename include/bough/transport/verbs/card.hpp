@@ -114,6 +114,6 @@ inline status open_verbs_port(const verbs_options& options, verbs_port& port) {
     return {.code = errc::unsupported, .argument = why};
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -321,6 +321,6 @@ private:
     numbers numbers_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -54,6 +54,6 @@ private:
 
 static_assert(WaitableRemoteWrites<verbs_regions>);
 
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

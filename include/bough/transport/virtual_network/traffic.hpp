@@ -121,6 +121,6 @@ inline std::uint64_t simulated_digest(std::span<const std::byte> bytes) noexcept
     return h;
 }
 } // namespace detail
-} // namespace bough::inline BOUGH_ABI
+} // namespace bough
 
 #endif

@@ -492,6 +492,6 @@ private:
     const char* first_violation_ = nullptr;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -68,6 +68,6 @@ constexpr std::int64_t most_assigned(const std::vector<std::int64_t>& weight, st
     return total;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -195,6 +195,6 @@ private:
     std::vector<std::vector<Time>> value_; // by class of the sender; empty with send costs alone
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

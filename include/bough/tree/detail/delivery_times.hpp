@@ -135,6 +135,6 @@ private:
     std::vector<Time> earliest_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

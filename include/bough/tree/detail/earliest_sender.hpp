@@ -88,6 +88,6 @@ constexpr table delivered(const node_times<Time>& times, rank_t root, std::span<
     return table(times.size(), root, edges);
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -24,6 +24,6 @@ constexpr std::vector<rank_t> fastest_first(const node_times<Time>& times, rank_
     return ranks;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -96,6 +96,6 @@ constexpr Time lower_bound(const node_times<Time>& times, rank_t root, std::span
     return best;
 }
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif

@@ -173,6 +173,6 @@ private:
     std::vector<std::int64_t> weight_;
 };
 
-} // namespace bough::inline BOUGH_ABI::detail
+} // namespace bough::detail
 
 #endif
