@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Runs under mpirun, with any MPI: every rank checks bough::mpi from its end. Prints one line per fault; status 1 if any.
 #include "support/child_of_fork.hpp"
+#include "support/counted_new.hpp"
 #include "support/process_collectives.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
@@ -24,7 +25,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -32,8 +35,9 @@ using namespace bough;
 
 // Between bough and MPI, by MPI's profiling interface.
 namespace {
-std::atomic<bool> isends_fail{false};
+std::atomic<bool> isends_fail{false}, tests_fail{false};
 std::atomic<int> payloads{0}; // that have been begun
+int mpi_calls = 0;            // of those that end something
 bool duplicates_fail = false; // the next one of this rank
 bool duplicates_fail_always = false;
 std::atomic<int> held{0}; // duplicates that are not given back
@@ -51,9 +55,18 @@ extern "C" int MPI_Comm_split_type(MPI_Comm of, int type, int key, MPI_Info info
     held += 1;
     return PMPI_Comm_split_type(of, type, key, info, made);
 }
+extern "C" int MPI_Finalized(int* over) {
+    ++mpi_calls;
+    return PMPI_Finalized(over);
+}
 extern "C" int MPI_Comm_free(MPI_Comm* of) {
+    ++mpi_calls;
     held -= 1;
     return PMPI_Comm_free(of);
+}
+extern "C" int MPI_Test(MPI_Request* request, int* over, MPI_Status* about) {
+    if (tests_fail && *request != MPI_REQUEST_NULL) return MPI_ERR_OTHER;
+    return PMPI_Test(request, over, about);
 }
 extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request* request) {
@@ -208,6 +221,72 @@ void failing_calls(MPI_Comm world) {
     }
 }
 
+// MPI says only later that a frame has failed, on either side: the peer is lost then, too, and nothing waits for the frame.
+void failing_tests(MPI_Comm world) {
+    constexpr int go = 3;
+    mpi end{world, {.window = 4, .eager_bytes = 1u << 20}};
+    const rank_t me = end.rank();
+    if (end.size() == 1 || me > 1) return;
+    const std::vector<std::byte> bytes(me == 0 ? 8 : 1u << 20);
+    std::array<event, 4> events;
+    const std::uint64_t last = end.now_ns() + 10'000'000'000;
+    int lost = 0, arrived = 0;
+    const auto look = [&] {
+        for (std::size_t n = end.poll(events), i = 0; i != n; ++i) {
+            lost += events[i].what == event::kind::lost && events[i].peer == 1 - me;
+            arrived += events[i].what == event::kind::arrived && events[i].peer == 1 - me;
+        }
+    };
+    if (me == 1) {
+        check(end.post_send(0, {}, bytes, 1) == posted::complete, "a frame is taken", me);
+        check(end.unsent(), "a long frame waits for its receiver", me);
+        tests_fail = true;
+        end.flush();
+        tests_fail = false;
+        check(!end.unsent() && end.handed_over(0) == end.accepted(0), "nobody waits for a frame that has failed", me);
+        look();
+        check(lost == 1, "its receiver is lost", me);
+        MPI_Send(nullptr, 0, MPI_BYTE, 0, go, world);
+    } else {
+        MPI_Recv(nullptr, 0, MPI_BYTE, 1, go, world, MPI_STATUS_IGNORE);
+        tests_fail = true;
+        while (lost == 0 && end.now_ns() < last) look();
+        tests_fail = false;
+        check(lost == 1 && arrived == 0, "the sender of a frame that cannot be received is lost", me);
+    }
+}
+
+// No memory to say goodbye with: the program goes on.
+void poor_ends(MPI_Comm world) {
+    for (long few = 0; few != 4; ++few) {
+        std::optional<mpi> end(std::in_place, world);
+        if (end->rank() == 0) bough_test::until_failure = few;
+        end.reset();
+        bough_test::until_failure = -1;
+    }
+}
+
+// The child of a fork leaves MPI to its parent.
+void forked_wire_up(MPI_Comm world) {
+    mpi_wire_up wire{world};
+    const rank_t me = wire.rank();
+    if (me != 0) return;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        status s;
+        mpi_calls = 0;
+        {
+            mpi_wire_up copy(std::move(wire));
+            std::vector<std::byte> all(copy.size());
+            s = copy.exchange(std::span(all).first(1), all, 1'000'000);
+        }
+        ::_exit(s.code == errc::forked_child && mpi_calls == 0 ? 0 : 1);
+    }
+    int how = 0;
+    check(::waitpid(child, &how, 0) == child && WIFEXITED(how) && WEXITSTATUS(how) == 0,
+          "the child of a fork does not call MPI for a wire-up", me);
+}
+
 // A rank is silent when its broadcast has returned, and calls neither bough nor MPI until the others have their data. Frames
 // are so long that MPI sends them only when their receiver has come, and the sender calls MPI after that.
 void silent_sender(MPI_Comm world, std::uint64_t turn) {
@@ -351,6 +430,8 @@ int main(int argc, char** argv) {
         given_up_takes(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);
+        failing_tests(MPI_COMM_WORLD);
+        forked_wire_up(MPI_COMM_WORLD);
         silent_sender(MPI_COMM_WORLD, turn);
         different_calls(MPI_COMM_WORLD);
         refused(MPI_COMM_WORLD);
@@ -360,6 +441,7 @@ int main(int argc, char** argv) {
         mpi_wire_up wire{MPI_COMM_WORLD};
         const auto fault = testing::check_wire_up(wire, {.break_it = false});
         check(!fault, fault.sentence, static_cast<rank_t>(me));
+        poor_ends(MPI_COMM_WORLD);
     }
     int all = 0;
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -17,6 +17,7 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/os/mpi_comm.hpp>
 
 #include <algorithm>
@@ -49,11 +50,13 @@ public:
     }
     mpi_wire_up(mpi_wire_up&&) = default;
     mpi_wire_up& operator=(mpi_wire_up&&) = delete;
-    // Waits for nobody: all messages of a communicator whose exchanges have all ended well have come.
+    // Waits for nobody: all messages of a communicator whose exchanges have all ended well have come. In the child of a fork
+    // MPI is not called: what is of it is the parent's.
     ~mpi_wire_up() {
+        if (!s_ || forked()) return;
         int over = 0;
         MPI_Finalized(&over);
-        if (!s_ || over != 0) return;
+        if (over != 0) return;
         if (broken_)
             (void)s_.release(); // MPI still has its memory
         else
@@ -66,6 +69,7 @@ public:
     // Each rank sends to each other one, so that a rank that has not called is known.
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
         if (const status bad = check_exchange(mine, all, size())) return bad;
+        if (forked()) return {.code = errc::forked_child};
         if (broken_) return broken_;
         s_->mine.assign(mine.begin(), mine.end());
         s_->all.assign(all.size(), std::byte{});
@@ -103,6 +107,7 @@ private:
         std::vector<std::byte> mine{}, all{};
         std::vector<MPI_Request> receives{}, sends{};
     };
+    bool forked() const noexcept { return detail::forks() != forks_; }
     int duplicate(MPI_Comm of) {
         const detail::mpi_comm_errors returned(of);
         return MPI_Comm_dup(of, &s_->comm);
@@ -110,6 +115,7 @@ private:
 
     std::unique_ptr<state> s_;
     int rank_ = 0, size_ = 1;
+    std::uint32_t forks_ = detail::forks();
     status broken_{};
 };
 

@@ -26,6 +26,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
@@ -64,7 +65,9 @@ public:
     mpi(mpi&&) = default;
     mpi& operator=(mpi&&) = delete;
     ~mpi() {
-        if (s_) s_->leave();
+        bool has_left = !s_;
+        detail::quietly([&] { has_left = has_left || (s_->leave(), true); });
+        if (!has_left) (void)s_.release(); // there was no memory for that, and MPI may still use what it has
     }
 
     rank_t rank() const noexcept { return s_->rank; }

@@ -49,7 +49,7 @@ class mpi_endpoint {
     struct arrival {
         frame head{};
         rank_t from = no_rank;
-        std::unique_ptr<std::byte[]> memory{}; // the frame as it came
+        mpi_buffer data{}; // the frame as it came
     };
     struct long_send {
         std::uint64_t id = 0;
@@ -73,8 +73,7 @@ class mpi_endpoint {
         rank_t from = no_rank;
         std::uint32_t number = 0;
         std::size_t bytes = 0;
-        MPI_Request request = MPI_REQUEST_NULL;
-        std::unique_ptr<std::byte[]> memory{};
+        mpi_buffer data{};
         bool over = false;
     };
 
@@ -153,7 +152,7 @@ public:
         arrival& a = *arrivals[handle];
         if (into.size() != a.head.bytes) return posted::failed;
         if (a.head.kind == frame::message) {
-            if (!into.empty()) std::memcpy(into.data(), a.memory.get() + sizeof(frame), into.size());
+            if (!into.empty()) std::memcpy(into.data(), a.data.memory.get() + sizeof(frame), into.size());
             give_room(use_up(handle));
             return posted::complete;
         }
@@ -198,7 +197,7 @@ public:
 
     // What MPI has not sent may wait for this rank to call it.
     void flush() {
-        if (!outgoing.all_sent()) outgoing.reclaim();
+        if (!outgoing.all_sent()) outgoing.reclaim([this](int to) { lose(static_cast<rank_t>(to)); });
     }
     bool unsent() const {
         return !outgoing.all_sent() &&
@@ -234,7 +233,7 @@ public:
         for (rank_t r = 0; r != peers.size(); ++r) {
             if (r == rank) continue;
             expected += !peers[r].left;
-            is_clean = outgoing.send(comm, static_cast<int>(r), {.kind = frame::bye}, {}) && is_clean &&
+            is_clean = outgoing.send(comm, static_cast<int>(r), {.kind = frame::bye}, {}, [](int) {}) && is_clean &&
                        (!peers[r].left || peers[r].parted);
         }
         mpi_parting::add({comm, std::move(outgoing), sizeof(frame) + options.eager_bytes, expected, is_clean});
@@ -277,7 +276,8 @@ private:
     bool say(rank_t to, frame head, std::span<const std::byte> payload) {
         peer& p = peers[to];
         head.used = p.told = p.used;
-        if (outgoing.send(comm, static_cast<int>(to), head, payload)) return true;
+        const auto failed = [this](int other) { lose(static_cast<rank_t>(other)); };
+        if (outgoing.send(comm, static_cast<int>(to), head, payload, failed)) return true;
         lose(to);
         return false;
     }
@@ -297,19 +297,25 @@ private:
             const std::uint64_t handle = room_for_arrival();
             arrival& a = *arrivals[handle];
             a.from = static_cast<rank_t>(about.MPI_SOURCE);
-            MPI_Imrecv(a.memory.get(), static_cast<int>(sizeof(frame) + options.eager_bytes), MPI_BYTE, &message,
-                       &coming_request);
             coming = handle;
+            if (MPI_Imrecv(a.data.memory.get(), static_cast<int>(sizeof(frame) + options.eager_bytes), MPI_BYTE,
+                           &message, &a.data.request) != MPI_SUCCESS)
+                return frame_lost();
         }
         int came = 0; // frames longer than MPI sends at once come in pieces
-        MPI_Test(&coming_request, &came, MPI_STATUS_IGNORE);
-        return came != 0;
+        return MPI_Test(&arrivals[coming]->data.request, &came, MPI_STATUS_IGNORE) == MPI_SUCCESS ? came != 0
+                                                                                                  : frame_lost();
+    }
+    // The one that is coming.
+    BOUGH_COLD bool frame_lost() {
+        lose(arrivals[std::exchange(coming, nothing)]->from);
+        return false;
     }
     std::uint64_t room_for_arrival() {
         if (spare.empty()) {
             arrivals.push_back(std::make_unique<arrival>());
             spare.reserve(arrivals.size());
-            arrivals.back()->memory = std::make_unique<std::byte[]>(sizeof(frame) + options.eager_bytes);
+            arrivals.back()->data = mpi_buffer(sizeof(frame) + options.eager_bytes);
             return arrivals.size() - 1;
         }
         const std::uint64_t handle = spare.back();
@@ -320,13 +326,13 @@ private:
     // Does what a frame says. True: it is a message, and `e` tells of it.
     bool hear(std::uint64_t handle, event& e) {
         arrival& a = *arrivals[handle];
-        std::memcpy(&a.head, a.memory.get(), sizeof(frame));
+        std::memcpy(&a.head, a.data.memory.get(), sizeof(frame));
         const frame& head = a.head;
         const rank_t from = a.from;
         peers[from].freed = head.used;
         if (head.kind == frame::message || head.kind == frame::announcement) {
             e = {.what = event::kind::arrived, .peer = from, .id = handle, .bytes = head.bytes, .envelope = head.tag};
-            if (head.kind == frame::message && head.bytes != 0) e.data = a.memory.get() + sizeof(frame);
+            if (head.kind == frame::message && head.bytes != 0) e.data = a.data.memory.get() + sizeof(frame);
             return true;
         }
         spare.push_back(handle);
@@ -394,8 +400,10 @@ private:
                 continue;
             }
             if (good) MPI_Test_cancelled(&about, &cancelled);
-            end(!good ? errc::peer_dead : cancelled != 0 ? s.given_up : errc::ok, s.id, s.to);
+            const rank_t to = s.to;
+            end(!good ? errc::peer_dead : cancelled != 0 ? s.given_up : errc::ok, s.id, to);
             sends.erase(sends.begin() + static_cast<std::ptrdiff_t>(i));
+            if (!good) lose(to), i = 0;
         }
         for (std::size_t i = 0; i < takes.size();)
             if (!test_take(i)) ++i;
@@ -412,6 +420,7 @@ private:
         if (good) MPI_Test_cancelled(&about, &cancelled);
         end(!good ? errc::peer_dead : cancelled != 0 ? t.given_up : errc::ok, t.id, t.from);
         takes.erase(takes.begin() + static_cast<std::ptrdiff_t>(i));
+        if (!good) lose(t.from);
         if (cancelled == 0 || t.given_up != errc::cancelled || peers[t.from].left) return true;
         orphans.push_back({.from = t.from, .number = t.number, .bytes = t.bytes}); // it was asked for, so it comes
         return true;
@@ -425,18 +434,17 @@ private:
     // Receives a payload that nobody wants, so that its sender can go on.
     void drain(orphan& o) {
         int over = 0;
-        if (o.request == MPI_REQUEST_NULL) {
+        if (o.data.request == MPI_REQUEST_NULL) {
             MPI_Message message;
             MPI_Status about;
-            if (MPI_Improbe(static_cast<int>(o.from), mpi_payload_tag(o.number), comm, &over, &message, &about) !=
-                    MPI_SUCCESS ||
-                over == 0)
-                return;
-            o.memory = std::make_unique<std::byte[]>(o.bytes);
+            o.over = MPI_Improbe(static_cast<int>(o.from), mpi_payload_tag(o.number), comm, &over, &message, &about) !=
+                     MPI_SUCCESS;
+            if (o.over || over == 0) return;
+            o.data = mpi_buffer(o.bytes);
             const mpi_bytes n(o.bytes);
-            MPI_Imrecv(o.memory.get(), n.count, n.type, &message, &o.request);
+            MPI_Imrecv(o.data.memory.get(), n.count, n.type, &message, &o.data.request);
         }
-        if (MPI_Test(&o.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0) o.over = true;
+        if (MPI_Test(&o.data.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0) o.over = true;
     }
 
     rank_t use_up(std::uint64_t handle) {
@@ -467,7 +475,7 @@ private:
         std::erase_if(sends, [r](const long_send& s) { return s.to == r && s.request == MPI_REQUEST_NULL; });
         for (std::size_t i = takes.size(); i-- != 0;)
             if (takes[i].from == r) give_up(i, errc::peer_dead);
-        std::erase_if(orphans, [r](const orphan& o) { return o.from == r && o.request == MPI_REQUEST_NULL; });
+        std::erase_if(orphans, [r](const orphan& o) { return o.from == r && o.data.request == MPI_REQUEST_NULL; });
         ready.push_back({.what = event::kind::lost, .peer = r});
     }
 
@@ -479,7 +487,6 @@ private:
     std::vector<std::unique_ptr<arrival>> arrivals; // by handle
     std::vector<std::uint64_t> spare;               // handles
     std::uint64_t coming = nothing;                 // the arrival that is being received
-    MPI_Request coming_request = MPI_REQUEST_NULL;
     std::vector<long_send> sends;
     std::vector<long_take> takes;
     std::vector<orphan> orphans;

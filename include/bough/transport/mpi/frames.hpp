@@ -6,6 +6,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/os/clock.hpp>
 
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <mpi.h>
 #include <mutex>
@@ -79,46 +81,68 @@ private:
     bool made_ = false;
 };
 
+// Memory that MPI reads or writes. It is never freed before MPI is done with it.
+struct mpi_buffer {
+    mpi_buffer() = default;
+    explicit mpi_buffer(std::size_t bytes) : memory(std::make_unique<std::byte[]>(bytes)) {}
+    mpi_buffer(mpi_buffer&& from) noexcept
+        : memory(std::move(from.memory)), request(std::exchange(from.request, MPI_REQUEST_NULL)) {}
+    mpi_buffer& operator=(mpi_buffer&& from) noexcept {
+        std::swap(memory, from.memory);
+        std::swap(request, from.request);
+        return *this;
+    }
+    ~mpi_buffer() {
+        if (request != MPI_REQUEST_NULL) (void)memory.release();
+    }
+    std::unique_ptr<std::byte[]> memory{};
+    MPI_Request request = MPI_REQUEST_NULL;
+};
+
 // Memory that frames are sent from, reused once MPI has sent them.
 class mpi_outgoing {
 public:
     explicit mpi_outgoing(std::size_t longest) : longest_(longest) {}
 
-    // False: MPI says no.
-    bool send(MPI_Comm comm, int to, const mpi_frame& frame, std::span<const std::byte> payload) {
-        if (free_.empty()) reclaim();
-        std::unique_ptr<std::byte[]> memory;
+    // False: MPI says no. failed(rank): to an earlier frame.
+    template <class F>
+    bool send(MPI_Comm comm, int to, const mpi_frame& frame, std::span<const std::byte> payload, const F& failed) {
+        if (free_.empty()) reclaim(failed);
+        flight f{{}, to, sent_ + 1};
         if (free_.empty()) {
-            memory = std::make_unique<std::byte[]>(sizeof(mpi_frame) + longest_);
+            f.data = mpi_buffer(sizeof(mpi_frame) + longest_);
             free_.reserve(made_ + 1); // before MPI has the memory
             flying_.reserve(made_ + 1);
             ++made_;
         } else {
-            memory = std::move(free_.back());
+            f.data = std::move(free_.back());
             free_.pop_back();
         }
-        std::memcpy(memory.get(), &frame, sizeof frame);
-        if (!payload.empty()) std::memcpy(memory.get() + sizeof frame, payload.data(), payload.size());
-        MPI_Request request = MPI_REQUEST_NULL;
-        int sent = 0;
-        const bool good = MPI_Isend(memory.get(), static_cast<int>(sizeof frame + payload.size()), MPI_BYTE, to,
-                                    mpi_frame_tag, comm, &request) == MPI_SUCCESS &&
-                          MPI_Test(&request, &sent, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        std::byte* const bytes = f.data.memory.get();
+        std::memcpy(bytes, &frame, sizeof frame);
+        if (!payload.empty()) std::memcpy(bytes + sizeof frame, payload.data(), payload.size());
         ++sent_;
-        if (sent != 0 || !good)
-            free_.push_back(std::move(memory));
-        else
-            flying_.push_back({request, std::move(memory), to, sent_});
-        return good;
+        if (MPI_Isend(bytes, static_cast<int>(sizeof frame + payload.size()), MPI_BYTE, to, mpi_frame_tag, comm,
+                      &f.data.request) != MPI_SUCCESS)
+            return end(f), false;
+        const progress how = test(f);
+        if (how == progress::flies) flying_.push_back(std::move(f));
+        return how != progress::failed;
     }
     // Of those that MPI has sent by now the memory is free; asking moves the others on.
-    void reclaim() {
-        std::erase_if(flying_, [this](flight& f) {
-            int sent = 0;
-            if (MPI_Test(&f.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS || sent == 0) return false;
-            free_.push_back(std::move(f.memory));
-            return true;
-        });
+    template <class F>
+    void reclaim(const F& failed) {
+        for (std::size_t i = 0; i < flying_.size();) {
+            flight& f = flying_[i];
+            const int to = f.to;
+            const progress how = test(f);
+            if (how == progress::flies) {
+                ++i;
+                continue;
+            }
+            flying_.erase(flying_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (how == progress::failed) failed(to);
+        }
     }
     bool all_sent() const noexcept { return flying_.empty(); }
     // Frames so far, and how many of them, from the first on, need nothing more to reach this rank.
@@ -134,14 +158,26 @@ public:
     }
 
 private:
-    std::size_t longest_, made_ = 0;
-    std::vector<std::unique_ptr<std::byte[]>> free_;
     struct flight {
-        MPI_Request request;
-        std::unique_ptr<std::byte[]> memory;
+        mpi_buffer data;
         int to;
         std::uint64_t number; // of the frame
     };
+    enum class progress { flies, sent, failed };
+
+    progress test(flight& f) {
+        int sent = 0;
+        const bool good = MPI_Test(&f.data.request, &sent, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        if (good && sent == 0) return progress::flies;
+        end(f);
+        return good ? progress::sent : progress::failed;
+    }
+    void end(flight& f) noexcept {
+        if (f.data.request == MPI_REQUEST_NULL) free_.push_back(std::move(f.data)); // there is room
+    }
+
+    std::size_t longest_, made_ = 0;
+    std::vector<mpi_buffer> free_;
     std::vector<flight> flying_;
     std::uint64_t sent_ = 0;
 };
@@ -163,23 +199,30 @@ public:
     static void add(remains what) {
         static const bool hooked = hook();
         (void)hooked;
+        std::list<remains> one;
+        one.push_back(std::move(what));
         {
             const std::lock_guard held(list().lock);
-            list().all.push_back(std::move(what));
+            list().all.splice(list().all.end(), one);
         }
         give_back();
     }
     // Gives back what can be, for at most `patience_ns`. `at_end`: also where something else may still come.
+    // If memory runs out, another time.
     static void give_back(std::uint64_t patience_ns = 0, bool at_end = false) {
         const std::uint64_t last_ns = deadline_after(steady_now_ns(), patience_ns);
-        std::vector<remains> mine; // other threads look at other ones
+        std::list<remains> mine; // other threads look at other ones
         {
             const std::lock_guard held(list().lock);
             mine.swap(list().all);
         }
+        std::vector<std::byte> frame;
+        std::size_t longest = 0;
+        for (const remains& r : mine) longest = std::max(longest, r.longest);
+        quietly([&] { frame.resize(longest); });
         for (;;) {
-            std::erase_if(mine, [at_end](remains& r) {
-                hear(r);
+            std::erase_if(mine, [at_end, &frame](remains& r) {
+                if (frame.size() >= r.longest) hear(r, frame);
                 if (r.expected != 0 || !r.outgoing.all_sent() || !(r.is_clean || at_end)) return false;
                 MPI_Comm_free(&r.comm);
                 return true;
@@ -189,13 +232,13 @@ public:
             std::this_thread::yield();
         }
         const std::lock_guard held(list().lock);
-        for (remains& r : mine) list().all.push_back(std::move(r));
+        list().all.splice(list().all.end(), mine);
     }
 
 private:
     struct shared_list {
         std::mutex lock;
-        std::vector<remains> all;
+        std::list<remains> all;
     };
     static shared_list& list() {
         static shared_list& one = *new shared_list; // MPI may be finalised after static objects are gone
@@ -212,17 +255,15 @@ private:
         return MPI_SUCCESS;
     }
     // All frames that have come.
-    static void hear(remains& r) {
-        r.outgoing.reclaim();
-        std::vector<std::byte> frame;
+    static void hear(remains& r, std::vector<std::byte>& frame) {
+        r.outgoing.reclaim([](int) {});
         for (;;) {
             MPI_Message message;
             int found = 0;
             if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, r.comm, &found, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
                 r.is_clean = false, r.expected = 0;
             if (found == 0) return;
-            frame.resize(r.longest);
-            MPI_Mrecv(frame.data(), static_cast<int>(frame.size()), MPI_BYTE, &message, MPI_STATUS_IGNORE);
+            MPI_Mrecv(frame.data(), static_cast<int>(r.longest), MPI_BYTE, &message, MPI_STATUS_IGNORE);
             mpi_frame head;
             std::memcpy(&head, frame.data(), sizeof head);
             r.expected -= head.kind == mpi_frame::bye;
