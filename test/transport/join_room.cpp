@@ -8,6 +8,7 @@
 #include <array>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -203,6 +204,14 @@ TEST_CASE("join_room: when the time is over the rank that the others wait for is
         });
     });
     for (const rank_t r : {0u, 2u}) CHECK((told[r].code == errc::deadline && told[r].peer == 1));
+}
+TEST_CASE("join_room: of what is attempted only want of resources becomes no_resources") {
+    const auto code_of = [](auto thrown) { return detail::attempted([&]() -> status { throw thrown; }).code; };
+    CHECK(code_of(std::bad_alloc()) == errc::no_resources);
+    CHECK(code_of(std::system_error(std::make_error_code(std::errc::too_many_files_open))) == errc::no_resources);
+    CHECK(code_of(error({.code = errc::protocol_error, .peer = 2})) == errc::protocol_error);
+    CHECK_THROWS_AS(code_of(std::logic_error("the caller's own")), std::logic_error);
+    CHECK(detail::attempted([] { return status{.code = errc::deadline}; }).code == errc::deadline);
 }
 TEST_CASE("join_room: an exception is told; those of this library and want of memory become the status") {
     for (int what = 0; what != 3; ++what) {

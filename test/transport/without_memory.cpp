@@ -2,6 +2,10 @@
 // A rank that runs out of memory in the middle of something leaves nothing half done.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
+#include "support/joined_ends.hpp"
+#include "support/poor_rank.hpp"
+#include <bough/algorithm/groups.hpp>
+#include <bough/transport/join_room.hpp>
 #include <bough/transport/tcp/outgoing.hpp>
 
 #include <algorithm>
@@ -9,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -63,6 +68,63 @@ std::uint32_t whole_frames(std::span<const std::byte> bytes) {
 }
 
 } // namespace
+
+namespace {
+
+// One rank in a room, with so many allocations until one fails. `bytes`: to be said.
+template <class W>
+status enter(W& wire, const listed_groups& groups, long few, std::size_t bytes) {
+    bough_test::poor_wire<W> poor{wire, few, true};
+    bough_test::until_failure = few;
+    status result;
+    try {
+        join_room room(poor, groups, 60'000'000'000);
+        result = room.run([&]() -> status {
+            const std::vector<std::byte> mine(bytes);
+            std::vector<std::byte> all(bytes * room.size());
+            for (int i = 0; i != 3; ++i)
+                if (const status bad = room.exchange(mine, all, room.left_ns())) return bad;
+            return {};
+        });
+    } catch (const std::bad_alloc&) {
+        result = {.code = errc::op_threw};
+    }
+    bough_test::until_failure = -1;
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("memory: a rank that has none for joining says so, and the others end at once") {
+    for (const listed_groups& groups : {listed_groups(), listed_groups({0, 0, 1, 1, 1})})
+        for (const std::size_t bytes : {1u, 900u}) {
+            long few = 0;
+            for (bool joined = false; !joined; ++few) {
+                REQUIRE(few != 100);
+                const testing::thread_wire_up world{5};
+                std::vector<status> told(5);
+                std::vector<std::thread> threads;
+                for (rank_t r = 0; r != 5; ++r)
+                    threads.emplace_back([&, r] {
+                        auto wire = world.of(r);
+                        told[r] = enter(wire, groups, r == 1 ? few : -1,
+                                        r < 2 ? bytes : bytes + 4 * (groups != listed_groups()));
+                    });
+                for (std::thread& t : threads) t.join();
+                CAPTURE(few, bytes, groups == listed_groups());
+                joined = !told[1];
+                for (rank_t r = 0; r != 5; ++r) {
+                    if (joined) CHECK_FALSE(told[r]);
+                    if (joined) continue;
+                    if (r == 1) CHECK(told[r].code == errc::no_resources);
+                    if (r != 1)
+                        CHECK((told[r].code == errc::peer_aborted && told[r].cause == errc::no_resources &&
+                               told[r].peer == 1));
+                }
+            }
+            CHECK(few > 4);
+        }
+}
 
 TEST_CASE("memory: a message over tcp is sent whole or not at all, whichever allocation fails") {
     const std::array<std::size_t, 8> sizes{8, 3'000, 0, most_short_bytes, most_short_bytes + 1, 300, 16'000, 9};

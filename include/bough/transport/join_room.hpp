@@ -11,6 +11,7 @@
 // A room is a WireUp. Each of its exchanges is two of `wire`: in the first one all ranks say how they are, in the second
 // one they say what they have to say. A rank that fails goes on to say so until all know. So it does not matter where it
 // failed, nor what the others exchange. A rank that dies is named by `wire`, to which all ranks come back every 100 ms.
+// A rank that has no memory for the room comes in to say so (in a group of more than 64 ranks it may need some for that).
 //
 // Groups. The ranks of a room can be one group of those of `wire`. Each group exchanges as often as it likes. run()
 // returns when all groups have finished, and fails everywhere if one rank of any group has.
@@ -28,19 +29,20 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/quietly.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/join_room/verdict.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <span>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -49,12 +51,23 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// What f() says; no_resources if it throws: for code in which nothing but want of resources does.
+// What f() says. Want of memory, threads or descriptors becomes no_resources, a bough::error its own status. Other exceptions
+// are thrown on: they are not the library's.
 template <class F>
-status attempted(const F& f) noexcept {
-    status result{.code = errc::no_resources};
-    quietly([&] { result = f(); });
-    return result;
+status attempted(const F& f) {
+#if BOUGH_HAS_EXCEPTIONS
+    try {
+        return f();
+    } catch (const error& e) {
+        return e.details();
+    } catch (const std::bad_alloc&) {
+        return {.code = errc::no_resources};
+    } catch (const std::system_error&) {
+        return {.code = errc::no_resources};
+    }
+#else
+    return f();
+#endif
 }
 
 } // namespace detail
@@ -66,19 +79,20 @@ public:
     join_room(W& wire, std::uint64_t timeout_ns) : join_room(wire, listed_groups(), timeout_ns) {}
     // Those of this rank's group. Pre: groups are those of the ranks of `wire`, the same on all.
     join_room(W& wire, const listed_groups& groups, std::uint64_t timeout_ns)
-        : wire_(std::addressof(wire)), place_(wire.rank()), heard_(wire.size()),
+        : wire_(std::addressof(wire)), place_(wire.rank()),
           last_ns_(deadline_after(detail::steady_now_ns(), timeout_ns)) {
         const rank_t all = wire.size();
-        if (groups == listed_groups()) {
-            for (rank_t r = 0; r != all; ++r) members_.push_back(r);
-        } else {
-            BOUGH_EXPECTS(!groups.check(all), "groups: not those of the ranks of the wire-up");
-            const rank_t group = groups.group_of(all, wire.rank());
-            for (rank_t i = 0; i != groups.members(all, group); ++i) members_.push_back(groups.member(all, group, i));
-            place_ = groups.place_of(all, wire.rank());
-            padded_.resize(most_wire_up_bytes * (std::size_t{1} + all));
+        if (all > few_.size()) heard_memory_.resize(all);
+        heard_ = std::span(all > few_.size() ? heard_memory_.data() : few_.data(), all);
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            settle_in(groups);
+        } catch (const std::bad_alloc&) {
+            is_short_ = true;
         }
-        group_.resize(members_.size()); // now: later there may be no memory to say so
+#else
+        settle_in(groups);
+#endif
     }
     join_room(const join_room&) = delete;
     join_room& operator=(const join_room&) = delete;
@@ -92,12 +106,14 @@ public:
     // As WireUp says. Errors: what a rank of the group has failed with; call_mismatch: a rank makes another call;
     // peer_aborted by `cancelled`: it has finished, and well; what `wire` says.
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        if (is_short_) return {.code = errc::no_resources};
         if (const status bad = check_exchange(mine, all, size())) return bad;
         const std::uint64_t until_ns = std::min(last_ns_, deadline_after(detail::steady_now_ns(), timeout_ns));
         const detail::join_word said{.state = detail::join_word::saying,
                                      .bytes = static_cast<std::uint32_t>(mine.size())};
         if (const status bad = round(said, mine, all, until_ns)) return bad;
-        return hear_group(said);
+        if (const status bad = hear_group(said)) return bad;
+        return failed_elsewhere_;
     }
 
     // What only works when several ranks do it at once, such as connecting. turn(until_ns) -> status does some of it, and
@@ -105,6 +121,7 @@ public:
     // for; else: it cannot go on. Returns when all ranks of the group are ready; or deadline, with the rank that is missing.
     template <class Turn>
     status meet(const Turn& turn) {
+        if (is_short_) return {.code = errc::no_resources};
         detail::join_word said{.state = detail::join_word::meeting};
         constexpr std::uint64_t longest_ns = 100'000'000; // so late a rank learns of another one's failure
         for (std::uint64_t slice_ns = 20'000'000;; slice_ns = std::min(2 * slice_ns, longest_ns)) {
@@ -126,9 +143,11 @@ public:
     // How it went here, with ranks of the room. Pre: called once. Returns when all ranks of `wire` have finished: ok if all
     // are well; else why not. `timeout_ns`: for other groups; not given: what is left.
     status finish(const status& mine) { return finish(mine, left_ns()); }
-    status finish(const status& mine, std::uint64_t timeout_ns) {
+    status finish(status mine, std::uint64_t timeout_ns) {
+        if (is_short_) mine = {.code = errc::no_resources};
         detail::join_word said{.state = detail::join_word::finished};
         said.set(in_wire(mine));
+        said.is_short = is_short_;
         status result = in_wire(mine);
         const std::uint64_t until_ns = patient(deadline_after(detail::steady_now_ns(), timeout_ns));
         const auto over = [](const detail::join_word& w) { return w.state == detail::join_word::finished; };
@@ -154,7 +173,7 @@ public:
 #if BOUGH_HAS_EXCEPTIONS
         try {
 #endif
-            mine = f();
+            if (!is_short_) mine = f();
 #if BOUGH_HAS_EXCEPTIONS
         } catch (const error& e) {
             mine = e.details();
@@ -169,6 +188,20 @@ public:
     }
 
 private:
+    // Who is in this room, and memory for all that is heard there: later there may be none to say so.
+    void settle_in(const listed_groups& groups) {
+        const rank_t all = wire_->size();
+        if (groups == listed_groups()) {
+            for (rank_t r = 0; r != all; ++r) members_.push_back(r);
+        } else {
+            BOUGH_EXPECTS(!groups.check(all), "groups: not those of the ranks of the wire-up");
+            const rank_t group = groups.group_of(all, wire_->rank());
+            for (rank_t i = 0; i != groups.members(all, group); ++i) members_.push_back(groups.member(all, group, i));
+            place_ = groups.place_of(all, wire_->rank());
+            padded_.resize(most_wire_up_bytes * (std::size_t{1} + all));
+        }
+        group_.resize(members_.size());
+    }
     // The others come to the last round as late as this rank would.
     static std::uint64_t patient(std::uint64_t until_ns) noexcept {
         return std::max(until_ns, detail::steady_now_ns() + 1'000'000'000);
@@ -190,6 +223,13 @@ private:
             least = std::min<std::size_t>(least, w.bytes);
         }
         if (most == 0) return {};
+        // Where one has no memory for what others say, nobody says it. All end with an error anyway.
+        for (const detail::join_word& w : heard_) {
+            const bool is_over = members_.size() == heard_.size() && w.state == w.finished;
+            if (w.is_short == 0 && !is_over) continue;
+            if (!mine.empty()) failed_elsewhere_ = {.code = errc::peer_aborted, .cause = w.failed()};
+            return {};
+        }
         if (members_.size() == heard_.size() && most == least && most == mine.size())
             return say(mine, all) ? status{} : in_room(broken_);
         padded_.resize(most_wire_up_bytes * (1 + heard_.size()));
@@ -246,14 +286,19 @@ private:
     }
 
     W* wire_;
-    std::vector<rank_t> members_;          // of the group: ranks of `wire`, ascending
-    rank_t place_;                         // among them
-    std::vector<detail::join_word> heard_; // in the last round, by rank of `wire`
+    std::vector<rank_t> members_;        // of the group: ranks of `wire`, ascending
+    rank_t place_;                       // among them
+    std::span<detail::join_word> heard_; // in the last round, by rank of `wire`
+    // It lies in the first of these if that is long enough, so that a rank can hear without memory.
+    std::array<detail::join_word, 64> few_{};
+    std::vector<detail::join_word> heard_memory_;
     std::vector<detail::join_word> group_; // the same, by rank of the room
     std::vector<std::byte> padded_;
     std::uint64_t last_ns_;
-    status broken_{};   // what `wire` said last; ranks are its own
-    bool told_ = false; // this rank knows the verdict of its group
+    status broken_{};           // what `wire` said last; ranks are its own
+    status failed_elsewhere_{}; // a rank of another group, for want of memory
+    bool told_ = false;         // this rank knows the verdict of its group
+    bool is_short_ = false;     // it had no memory for the rest, and only says so
 };
 
 } // namespace bough

@@ -72,9 +72,9 @@ inline listed_groups groups_of_names(std::span<const std::string_view> names) {
 template <WireUp W>
 status exchange_nodes(W& wire, std::string_view mine, std::uint64_t timeout_ns, listed_groups& groups) {
     constexpr std::size_t bytes = most_node_name_bytes + 1; // its length before it
-    std::vector<std::byte> all(bytes * wire.size());
     join_room room(wire, timeout_ns);
     return room.run([&]() -> status {
+        std::vector<std::byte> all(bytes * wire.size());
         if (mine.empty() || mine.size() > most_node_name_bytes)
             return invalid_argument("node: a name has 1 to 248 bytes");
         std::array<std::byte, bytes> card{};

@@ -23,7 +23,7 @@ struct join_word {
     };
     std::uint8_t state = saying;
     std::uint8_t code = 0, cause = 0; // of a status
-    std::uint8_t unused = 0;
+    std::uint8_t is_short = 0;        // of memory, so that it can hear nothing but such words
     std::uint32_t bytes = 0;
     rank_t peer = no_rank;
 

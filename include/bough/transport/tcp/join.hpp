@@ -16,6 +16,7 @@
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/system/error_code.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -163,6 +164,18 @@ inline status read_cards(std::span<const std::byte> all, const tcp_card& mine, c
     return {};
 }
 
+// As attempted(): Asio has an exception of its own for want of descriptors.
+template <class F>
+status attempted_with_sockets(const F& f) {
+    return attempted([&f]() -> status {
+        try {
+            return f();
+        } catch (const boost::system::system_error&) {
+            return {.code = errc::no_resources};
+        }
+    });
+}
+
 template <Mac M, class C, WireUp W>
 std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options, status& result) {
     tcp_group group;
@@ -173,9 +186,10 @@ std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options
     typename C::settings settings;
     tcp_card mine;
     std::array<std::byte, tcp_card::length> card{};
-    std::vector<std::byte> all(card.size() * room.size());
+    std::vector<std::byte> all;
     job_key key;
     const auto prepare = [&]() -> status {
+        all.resize(card.size() * room.size());
         mine.cores = std::max(1u, std::thread::hardware_concurrency());
         mine.kind = std::is_same_v<C, plain_channel> ? tcp_card::plain : tcp_card::encrypted;
         mine.eager = room.size() <= options.eager_mesh;
@@ -221,7 +235,7 @@ std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options
             return bad;
         return room.meet(meet);
     };
-    result = room.run([&] { return attempted(join); });
+    result = room.run([&] { return attempted_with_sockets(join); });
     M::wipe(card);
     M::wipe(all);
     if (result) mesh.reset();
@@ -278,7 +292,7 @@ std::unique_ptr<tcp_mesh<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_opt
                       : sum_of_cores(group.addresses, std::vector<std::uint32_t>(group.addresses.size(), mine));
     group.last_ns = group.patience_ns = deadline_after(steady_now_ns(), options.timeout_ns);
     std::unique_ptr<tcp_mesh<M, C>> mesh;
-    result = attempted([&] {
+    result = attempted_with_sockets([&] {
         const status bad =
             open_mesh(group, hosts.key, options, std::move(settings), std::move(listener), std::move(near), mesh);
         return bad ? bad : mesh->meet(group.last_ns);
