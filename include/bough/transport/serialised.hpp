@@ -101,8 +101,10 @@ public:
         return this->inner_.cancel(id);
     }
     void flush() requires GatheringTransport<T> {
-        if (this->inner_.unsent()) wake_sleeper(); // what ends here makes no descriptor readable
+        if (!asleep_ || !this->inner_.unsent()) return this->inner_.flush();
+        const std::uint64_t before = handed_over_to_all();
         this->inner_.flush();
+        if (handed_over_to_all() != before) wake_sleeper(); // what ends here makes no descriptor readable
     }
 
     // For a progress_thread. These four within with_lock of the session.
@@ -118,6 +120,12 @@ public:
     T& inner() noexcept { return this->inner_; } // lock the session, or have no operation in flight
 
 private:
+    std::uint64_t handed_over_to_all() requires GatheringTransport<T> {
+        std::uint64_t all = 0;
+        for (rank_t r = 0; r != this->size(); ++r)
+            if (r != this->rank()) all += this->inner_.handed_over(r);
+        return all;
+    }
     void wake_sleeper() {
         if (std::exchange(asleep_, false) && bell_) bell_->ring();
     }
