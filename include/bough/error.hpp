@@ -20,8 +20,12 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// "allreduce #17", "barrier #2 of communicator 3"; the first communicator of a group has no number in it.
+// "allreduce #17", "barrier #2 of communicator 3", "instance 4 of program 1"; the first communicator of a group has no number in it.
 inline std::string call_text(std::uint8_t collective, std::uint32_t operation, std::uint16_t context) {
+    if (collective == program_kind && operation != 0) {
+        const program_instance its = program_instance::unpacked(operation);
+        return "instance " + std::to_string(its.instance) + " of program " + std::to_string(its.stream);
+    }
     const std::string name = collective_name(collective);
     return (name.empty() ? "operation" : name) + " #" + std::to_string(operation) +
            (context == 0 ? "" : " of communicator " + std::to_string(context));

@@ -19,6 +19,19 @@ constexpr const char* collective_name(std::uint8_t kind) noexcept {
     return kind < collective_kinds ? names[kind] : "";
 }
 
+// In the place of a collective: an instance of a NIC program. The number of the operation names both.
+inline constexpr std::uint8_t program_kind = 255;
+struct program_instance {
+    std::uint32_t stream = 0, instance = 0; // their low 11 and 20 bits
+
+    constexpr std::uint32_t packed() const noexcept {
+        return 0x8000'0000u | (stream & 0x7ffu) << 20 | (instance & 0xf'ffffu);
+    }
+    static constexpr program_instance unpacked(std::uint32_t operation) noexcept {
+        return {operation >> 20 & 0x7ffu, operation & 0xf'ffffu};
+    }
+};
+
 } // namespace bough
 
 #endif

@@ -23,7 +23,8 @@
 // does so, too. What is owed is under the instance's deadline.
 //
 // *Errors* are for good, and poison the group as those of operations do, so that every rank's programs and operations end with
-//   the first cause: deadline; peer_dead, where an instance needs a rank that is gone; peer_aborted, with the cause;
+//   the first cause: deadline, which names the ranks that did not come (doc/design/013-who-is-missing.md);
+//   peer_dead, where an instance needs a rank that is gone; peer_aborted, with the cause;
 //   protocol_error, where a frame comes that no program of this set sends; op_threw; cancelled, where a program is unloaded
 //   with instances that this host was not told of; no_resources, also where more comes for programs that are not loaded than
 //   communicator_options::early.bytes; group_poisoned. start() says would_block while all banks are in use: that is none.
@@ -35,20 +36,21 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/core/deadline.hpp>
+#include <bough/core/quietly.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/nic/assembled.hpp>
 #include <bough/nic/machine.hpp>
 #include <bough/nic/program.hpp>
+#include <bough/nic/run/device.hpp>
+#include <bough/nic/run/program_search.hpp>
+#include <bough/session/mismatch.hpp>
 #include <bough/session/session.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -56,141 +58,6 @@
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::nic {
-
-template <Transport X>
-class host_nic;
-template <class T, class O, Transport X>
-class host_program;
-
-namespace detail {
-
-// What a device knows of a program.
-class loaded {
-public:
-    virtual void take(const message& m, std::span<const std::byte> payload) = 0;
-    virtual std::uint32_t stream() const noexcept = 0;
-
-protected:
-    ~loaded() = default;
-};
-
-} // namespace detail
-
-// Collective: every rank of the communicator makes its devices in the same order. Programs refer to it: it does not move,
-// and lives longer than they.
-template <Transport X>
-class host_nic {
-public:
-    template <class Communicator>
-    explicit host_nic(Communicator& comm)
-        : session_(comm.shared_session()), rank_(comm.rank()), timeout_ns_(comm.options().timeout_ns),
-          most_waiting_(comm.options().early.bytes) {
-        for (rank_t r = 0; r != comm.size(); ++r) ranks_.push_back(comm.world_rank(r));
-        tag_.context = comm.context();
-        // Of the agreements of a communicator, which take small numbers, none is ever of this half.
-        tag_.operation = 0x8000'0000u | session_->next_agreement(tag_.context);
-    }
-    host_nic(const host_nic&) = delete;
-    host_nic& operator=(const host_nic&) = delete;
-
-    rank_t rank() const noexcept { return rank_; }
-    rank_t size() const noexcept { return static_cast<rank_t>(ranks_.size()); }
-    std::uint64_t timeout_ns() const noexcept { return timeout_ns_; }
-
-    // Polls the transport once, and runs what has come. True if something had.
-    bool progress() {
-        const bool moved = session_->progress();
-        return run_arrived() || moved;
-    }
-
-    // Calls f for each message that a program of this rank sends, once for a multicast.
-    void on_send(std::function<void(const message&, std::span<const std::byte> payload)> f) { sees_ = std::move(f); }
-
-private:
-    template <class T, class O, Transport Y>
-    friend class host_program;
-
-    void send(rank_t to, std::span<const std::byte> frame) { session_->send_control(ranks_[to], tag_, frame); }
-    bool is_lost(rank_t r) const noexcept { return session_->is_lost(ranks_[r]); }
-
-    // Gives programs what has come for them.
-    bool run_arrived() {
-        bool any = false;
-        if (std::exchange(has_new_, false)) {
-            waiting_bytes_ = 0;
-            for (control_message& one : std::exchange(waiting_, {})) use(std::move(one));
-        }
-        for (control_message one; session_->with_lock([&] { return take_arrived(one); }); any = true)
-            use(std::move(one));
-        return any;
-    }
-    bool take_arrived(control_message& taken) {
-        std::vector<control_message>& inbox = session_->inbox();
-        const auto mine = std::ranges::find_if(inbox, [this](const control_message& there) {
-            return there.tag.context == tag_.context && there.tag.operation == tag_.operation;
-        });
-        if (mine == inbox.end()) return false;
-        taken = std::move(*mine);
-        inbox.erase(mine);
-        return true;
-    }
-    void use(control_message&& one) {
-        message m;
-        const bool whole = one.bytes.size() >= sizeof m;
-        if (whole) std::memcpy(&m, one.bytes.data(), sizeof m);
-        if (whole && m.from < ranks_.size() && ranks_[m.from] == one.peer) {
-            const auto to = std::ranges::find(programs_, m.stream, &detail::loaded::stream);
-            if (to != programs_.end())
-                (*to)->take(m, std::span(one.bytes).subspan(sizeof m));
-            else if (m.count != 0 || !was_owed(m.stream))
-                return keep(std::move(one));
-        }
-        session_->with_lock([&] { session_->recycle(std::move(one.bytes)); });
-    }
-    // Is it a credit for a program that has ended here?
-    bool was_owed(std::uint32_t stream) {
-        const auto at = std::ranges::find(owed_, stream, &owed::stream);
-        if (at == owed_.end()) return false;
-        if (--at->credits == 0) owed_.erase(at);
-        return true;
-    }
-    // Until its program is loaded.
-    void keep(control_message&& one) {
-        const std::uint64_t bytes = sizeof one + one.bytes.size();
-        bool kept = waiting_bytes_ + bytes <= most_waiting_;
-        const rank_t from = one.peer;
-#if BOUGH_HAS_EXCEPTIONS
-        try {
-            if (kept) waiting_.push_back(std::move(one));
-        } catch (...) {
-            kept = false;
-        }
-#else
-        if (kept) waiting_.push_back(std::move(one));
-#endif
-        if (!kept) return session_->give_up({.code = errc::no_resources, .peer = from});
-        waiting_bytes_ += bytes;
-    }
-
-    struct owed {
-        std::uint32_t stream;
-        std::uint64_t credits; // that are still to come
-    };
-
-    std::shared_ptr<session<X>> session_;
-    rank_t rank_;
-    std::uint64_t timeout_ns_;
-    envelope tag_{};
-    std::vector<rank_t> ranks_{}; // of the transport
-    std::vector<detail::loaded*> programs_{};
-    std::function<void(const message&, std::span<const std::byte>)> sees_{};
-    std::vector<owed> owed_{};               // to programs that have ended
-    std::vector<control_message> waiting_{}; // for programs that are not loaded
-    std::uint64_t waiting_bytes_ = 0, most_waiting_;
-    bool has_new_ = false; // a program was loaded
-};
-template <class Communicator>
-host_nic(Communicator&) -> host_nic<std::remove_cvref_t<decltype(std::declval<Communicator&>().transport())>>;
 
 // A program of this rank, loaded. Made by nic::load. When it ends, what its host was not told of is given up, and the others are
 // told; what it owes them is sent first, if there is room for it before the deadline; else the group fails with `deadline`.
@@ -258,11 +125,13 @@ public:
     // Pre: input.size() == input_count(). The input is copied.
     status start(std::span<const T> input) {
         BOUGH_EXPECTS(input.size() == input_count(), "input: not as long as the program takes");
-        if (!error_) hear_poison(errc::group_poisoned);
+        if (!error_) hear_poison(unfinished() ? errc::ok : errc::group_poisoned);
         if (error_) return error_;
         place& at = places_[rung_ & (banks() - 1)];
         if (state_.banks[rung_ & (banks() - 1)].epoch != rung_) return {.code = errc::would_block};
-        at = {rung_, deadline_after(device_.session_->now_ns(), device_.timeout_ns_), nullptr, false};
+        at = {rung_, {.call = device_.call_of(program_.head.stream, rung_)}, nullptr, false};
+        at.waiting.when.set_timeout(device_.session_->now_ns(), device_.timeout_ns_);
+        attend_ns_ = std::min(attend_ns_, at.waiting.when.attend_ns_);
         port out{*this};
         const u32 epoch = rung_++;
         guarded([&] { ring(program_, state_, epoch, input.data(), op_, out); });
@@ -294,7 +163,7 @@ public:
     // Until the instance has ended for this host; no longer than the communicator's timeout.
     const status& wait(std::uint32_t instance) {
         BOUGH_EXPECTS(is_before(instance, rung_), "wait: this instance was not started");
-        wait_until([&] { return done(instance); }, places_[instance & (banks() - 1)].deadline_ns);
+        wait_until([&] { return done(instance); });
         return error_;
     }
     // Enters an instance, as soon as there is a bank, and waits for its end for this host. Never would_block. Pre: as start,
@@ -304,8 +173,7 @@ public:
         const std::uint32_t instance = rung_;
         status entered = start(input);
         if (entered.code == errc::would_block) {
-            wait_until([&] { return (entered = start(input)).code != errc::would_block; },
-                       places_[instance & (banks() - 1)].deadline_ns); // of who has the bank
+            wait_until([&] { return (entered = start(input)).code != errc::would_block; });
             if (error_) return error_;
         }
         if (entered) return entered;
@@ -317,7 +185,7 @@ public:
 private:
     struct place {
         std::uint32_t instance = 0;
-        std::uint64_t deadline_ns = 0;
+        detail::waiting_instance waiting{};
         const T* result = nullptr;
         bool ended = false;
     };
@@ -369,10 +237,7 @@ private:
     bool unfinished(std::uint32_t k) const noexcept { return is_before(state_.banks[k].epoch, rung_); }
     // Until nothing is owed, or it is too late.
     void drain() {
-        std::uint64_t last = ~std::uint64_t{0};
-        for (std::uint32_t k = 0; k != banks(); ++k)
-            if (unfinished(k)) last = std::min(last, places_[k].deadline_ns);
-        wait_until([&] { return !unfinished(); }, last);
+        wait_until([&] { return !unfinished(); });
     }
     // Pre: nothing is unfinished. For the next instance of every bank, from each who has not sent it.
     std::uint64_t credits_to_come() const noexcept {
@@ -387,6 +252,38 @@ private:
     std::uint32_t count_of(u16 slot) const noexcept { return slot == no_index ? 0 : program_.slots[slot].count; }
 
     std::uint32_t stream() const noexcept override { return program_.head.stream; }
+    detail::whereabouts where(std::uint32_t low_bits) const override {
+        const std::uint32_t ahead = (low_bits - rung_) << 12; // of a number of 20 bits
+        const std::uint32_t instance = rung_ + static_cast<std::uint32_t>(static_cast<std::int32_t>(ahead) >> 12);
+        const place& at = places_[instance & (banks() - 1)];
+        const bool started = is_before(instance, rung_);
+        if (started && at.instance == instance && unfinished(instance & (banks() - 1)))
+            return {detail::whereabouts::place::in_it, at.waiting.call, waits_of(instance & (banks() - 1))};
+        return started ? detail::whereabouts{.at = detail::whereabouts::place::done, .call = at.waiting.call} : where();
+    }
+    // The oldest instance that is at work, or the latest.
+    detail::whereabouts where() const override {
+        for (std::uint32_t e = rung_ - banks(); e != rung_; ++e)
+            if (const u32 k = e & (banks() - 1); places_[k].instance == e && rung_ != 0 && unfinished(k))
+                return {detail::whereabouts::place::elsewhere, places_[k].waiting.call, waits_of(k)};
+        detail::whereabouts said{.at = detail::whereabouts::place::nowhere};
+        if (rung_ != 0) said.call = device_.call_of(program_.head.stream, rung_ - 1);
+        return said;
+    }
+    // The ranks whose messages a bank's instance lacks.
+    detail::rank_set waits_of(std::uint32_t k) const {
+        detail::rank_set who(device_.session_->size());
+        for_each_missing(k, [&](rank_t r) { who.add(device_.ranks_[r]); });
+        return who;
+    }
+    template <class F>
+    void for_each_missing(std::uint32_t k, F&& f) const {
+        for (std::size_t i = 0; i != program_.inlets.size(); ++i) {
+            const inlet& in = program_.inlets[i];
+            if (in.from != no_index && i != bell_inlet && !is_before(places_[k].instance, state_.banks[k].expected[i]))
+                f(rank_t{in.from});
+        }
+    }
     void take(const message& m, std::span<const std::byte> payload) override {
         if (error_) return;
         if (payload.size() != std::size_t{m.count} * sizeof(T) || m.count > payload_.capacity() ||
@@ -416,7 +313,7 @@ private:
     }
 
     template <class F>
-    void wait_until(F&& ready, std::uint64_t deadline_ns) {
+    void wait_until(F&& ready) {
         std::uint32_t turn = 0;
         const bool over = device_.session_->wait_until(
             [&] {
@@ -424,33 +321,40 @@ private:
                 if ((++turn & 15u) == 0) look_around();
                 return error_ || ready();
             },
-            deadline_ns);
+            attend_ns_);
         if (!over) look_around();
     }
     // Is there a reason to give up?
     void look_around() {
         if (error_) return;
+        attend_ns_ = ~std::uint64_t{0};
         if (hear_poison(errc::ok) || !unfinished()) return;
         const std::uint64_t now = device_.session_->transport().now_ns();
-        for (std::uint32_t k = 0; k != banks(); ++k) {
-            const bank<T>& b = state_.banks[k];
-            const std::uint32_t e = places_[k].instance;
+        for (std::uint32_t k = 0; k != banks() && !error_; ++k) {
             if (!unfinished(k)) continue;
-            for (std::size_t i = 0; i != program_.inlets.size(); ++i) {
-                const inlet& in = program_.inlets[i];
-                if (in.from != no_index && i != bell_inlet && !is_before(e, b.expected[i]) && device_.is_lost(in.from))
-                    return fail({.code = errc::peer_dead, .peer = in.from});
-            }
-            if (now >= places_[k].deadline_ns) return fail({.code = errc::deadline});
+            for_each_missing(k, [&](rank_t r) {
+                if (device_.is_lost(r)) fail({.code = errc::peer_dead, .peer = r});
+            });
+            if (!error_ && now >= places_[k].waiting.when.attend_ns_) attend(places_[k].waiting, k, now);
+            attend_ns_ = std::min(attend_ns_, places_[k].waiting.when.attend_ns_);
         }
+    }
+    // Its deadline comes near: who holds it up?
+    BOUGH_COLD void attend(detail::waiting_instance& one, std::uint32_t k, std::uint64_t now) {
+        const auto where = [this](const envelope& call) { return device_.where(call); };
+        status why = device_.search_->deadline_of(one);
+        bool is_late = now >= one.when.deadline_ns_; // if there is no memory to look for them
+        bough::detail::quietly([&] {
+            is_late = device_.search_->attend(one, waits_of(k), now, where);
+            if (is_late) why = device_.search_->report_of(one, waits_of(k), now, where);
+        });
+        if (is_late) fail(why);
     }
     // Has the group failed? Then so has this program: with the same, or as `code`, for what begins later.
     bool hear_poison(errc code) {
         status poison = device_.session_->poison();
         if (!poison) return false;
-        if (code != errc::ok && poison.code != errc::forked_child)
-            poison = {
-                .code = code, .cause = poison.cause != errc::ok ? poison.cause : poison.code, .peer = poison.peer};
+        if (code != errc::ok && poison.code != errc::forked_child) poison = poisoned(poison);
         error_ = poison;
         return true;
     }
@@ -470,6 +374,7 @@ private:
     std::vector<std::byte> frame_{};
     std::uint32_t rung_ = 0, told_ = 0; // instances
     std::uint32_t turns_ = 0;
+    std::uint64_t attend_ns_ = ~std::uint64_t{0}; // when an instance's time is to be looked at again
     status error_{};
     message_room room_{};
 };
