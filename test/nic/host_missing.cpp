@@ -30,9 +30,9 @@ namespace {
 using endpoint = simulated::endpoint;
 const std::string end = ": the operation did not end by its deadline";
 
-// What becomes of a rank: it enters so many instances, and is polled so often.
+// What becomes of a rank: it enters so many instances, not before that turn, and is polled so often.
 struct fate {
-    std::uint32_t enters = ~std::uint32_t{0}, polls = ~std::uint32_t{0};
+    std::uint32_t enters = ~std::uint32_t{0}, polls = ~std::uint32_t{0}, from_turn = 0;
 };
 
 // All ranks in one thread and in virtual time.
@@ -57,7 +57,7 @@ struct hosts {
                 auto& mine = programs[r];
                 const std::vector<double> one(mine.input_count(), 1);
                 for (int i = 0; i != 64 && polls[r] != fates[r].polls; ++i, ++polls[r]) {
-                    if (mine.started() < fates[r].enters) (void)mine.start(one);
+                    if (mine.started() < fates[r].enters && turn >= fates[r].from_turn) (void)mine.start(one);
                     mine.poll();
                 }
                 ended &= mine.error() || polls[r] == fates[r].polls;
@@ -139,4 +139,15 @@ TEST_CASE("nic: two ranks that do not come are named together", "[nic]") {
             CHECK(message_of(said[r]) ==
                   "ranks 2 and 5 are missing in instance 0 of program 7 (rank 2 does not answer)" + end);
     }
+}
+
+TEST_CASE("nic: the first whose time is up asks those that have waited for less, one after the other", "[nic]") {
+    const auto plan = plan_allreduce(chain{}, {.size = 6});
+    std::vector<fate> fates(6, {.from_turn = 100}); // 400 ms of 1 s
+    fates[0].from_turn = 0;
+    fates[5].polls = 0;
+    const std::vector<status> said = hosts(plan, 1, 1).run(fates);
+    CHECK(said[0].code == errc::deadline);
+    for (rank_t r = 0; r != 5; ++r)
+        CHECK(message_of(said[r]) == "rank 5 is missing in instance 0 of program 7 (it does not answer)" + end);
 }
