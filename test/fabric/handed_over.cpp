@@ -61,7 +61,7 @@ TEST_CASE("fabric: a rank ends when its last call has returned, and its data arr
 // join(job): a rank's end.
 template <class Join>
 void check_farewells(const char* name, const Join& join) {
-    for (int run = 0; run != (bough_test::all() ? 40 : 8); ++run)
+    for (int run = 0; run != (bough_test::all() ? 40 : 3); ++run)
         for (const rank_t ranks : {2u, 3u}) {
             const launch_report report = launch(ranks, [&](job world) {
                 communicator comm{join(world)};

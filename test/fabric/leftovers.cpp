@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Removes what libfabric's shm leaves in /dev/shm when tests kill its processes: some megabytes each.
+// Removes what libfabric's shm leaves in /dev/shm when tests kill its processes: some megabytes each, of which a machine
+// may have few. So it is removed after each test.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include "support/catch.hpp"
 
@@ -34,13 +35,16 @@ bool is_left(const files::path& file) {
 struct leftovers : listener_base {
     using listener_base::listener_base;
 
-    void testRunEnded(const Catch::TestRunStats&) override {
+    void testCaseEnded(const Catch::TestCaseStats&) override { remove_all(); }
+    void testRunEnded(const Catch::TestRunStats&) override { remove_all(); }
+
+private:
+    void remove_all() const {
         std::error_code ignored;
         for (const auto& entry : files::directory_iterator("/dev/shm", ignored))
             if (is_left(entry.path()) && entry.last_write_time(ignored) > begin_) files::remove(entry.path(), ignored);
     }
 
-private:
     files::file_time_type begin_ = files::file_time_type::clock::now();
 };
 

@@ -42,7 +42,7 @@ TEST_CASE("fabric: a long message that there is no memory for is not announced, 
             const auto sent = persist([&] { return ends[1].post_send(0, {.operation = 4}, bytes, round); });
             REQUIRE(sent == posted::pending);
         }
-        const auto arrived = poll_all(ends, 0);
+        const auto arrived = await_all(ends, 0, 20);
         CHECK(arrived.size() == 20); // none of those that failed
         for (const event& e : arrived) CHECK(persist([&] { return ends[0].take(e.id, into, 9); }) == posted::pending);
         std::size_t taken = 0;

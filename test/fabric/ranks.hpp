@@ -12,6 +12,7 @@
 #include <bough/transport/fabric/regions.hpp>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -67,18 +69,31 @@ inline std::vector<bough::fabric_regions> regions_of(const std::vector<bough::fa
         why);
 }
 
-// What has come to an end within some polls of all.
+// What has come to an end within some polls of all. On a busy machine a socket's bytes come when the kernel's own thread
+// for them has had its turn, so the last polls leave it some.
 template <class End>
 std::vector<bough::event> poll_all(std::vector<End>& ends, rank_t at) {
     std::vector<bough::event> seen;
-    for (int idle = 0; idle != 200; ++idle)
+    for (int idle = 0; idle != 220; ++idle) {
+        if (idle > 200) std::this_thread::sleep_for(std::chrono::microseconds(100));
         for (rank_t r = 0; r != ends.size(); ++r) {
             std::array<bough::event, 8> events;
             const std::size_t found = ends[r].poll(events);
             if (found != 0) idle = 0;
             for (std::size_t i = 0; i != found && r == at; ++i) seen.push_back(events[i]);
         }
+    }
     return seen;
+}
+// The same, until there are so many, or 20 s have passed; and what comes right behind them.
+template <class End>
+std::vector<bough::event> await_all(std::vector<End>& ends, rank_t at, std::size_t count) {
+    std::vector<bough::event> seen;
+    for (const std::uint64_t last = ends[at].now_ns() + 20'000'000'000;;) {
+        const bool over = seen.size() >= count || ends[at].now_ns() >= last;
+        for (const bough::event& e : poll_all(ends, at)) seen.push_back(e);
+        if (over) return seen;
+    }
 }
 
 // A device whose rank, if it joins in this thread, has a fault before the others greet it.
