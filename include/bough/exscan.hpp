@@ -58,12 +58,26 @@ requires LiftedOp<O, T> status run_exscan(Comm& comm, std::span<const T> in, std
                       });
 }
 
+template <class O, class V>
+consteval bool lifted_has_identity() {
+    if constexpr (LiftedOp<O, V>)
+        return has_identity_v<O, state_of<O, V>>;
+    else
+        return false;
+}
+
 struct exscan_forms : takes<goal::exscan, parameters{.op = true, .values = true}> {
     // Nobody is below rank 0: its value becomes the op's identity.
     template <class X, class V, class... A>
     static void finish_value(const communicator<X>& comm, V& value, const A&... rest) {
         const auto become_identity = [&]<class O>(const O& op, const auto&...) {
-            static_assert(has_identity_v<O, V>,
+            if constexpr (LiftedOp<O, V>) { // exact_sum has that of its states
+                if constexpr (lifted_has_identity<O, V>()) {
+                    if (comm.rank() == 0) value = op.lower(op.template identity<state_of<O, V>>());
+                    return;
+                }
+            }
+            static_assert(has_identity_v<O, V> || lifted_has_identity<O, V>(),
                           "bough: exscan of one value gives rank 0 the op's identity, and this op "
                           "has none: write `template <class T> static T identity()`, or give a "
                           "span, which rank 0 keeps as it is");

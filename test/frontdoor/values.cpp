@@ -93,6 +93,7 @@ TEST_CASE("values: each collective returns one", "[frontdoor]") {
             right &= broadcast(comm, mine, root{last}) == n;
             right &= scan(comm, mine, plus{}) == mine * (mine + 1) / 2;
             right &= exscan(comm, mine, plus{}) == me * mine / 2;
+            right &= exscan(comm, 0.25 * mine, exact_sum{}) == 0.125 * me * mine; // and 0 at rank 0
             right &= exscan(comm, mine, multiplies{}) == [&] {
                 int product = 1;
                 for (int k = 1; k <= me; ++k) product *= k;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // expect: bough: an Op needs a call with two elements of this type
-// lines: 15
+// lines: 16
 #include <bough/allreduce.hpp>
 #include <bough/transport/self.hpp>
 

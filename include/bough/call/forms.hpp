@@ -31,6 +31,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -59,10 +60,11 @@ struct takes {
 template <class A>
 concept NotData = !is_span_v<A>;
 
+// Also a class of yours that is derived from one.
 template <class C>
-inline constexpr bool is_communicator_v = false;
-template <class X>
-inline constexpr bool is_communicator_v<communicator<X>> = true;
+inline constexpr bool is_communicator_v = requires(const C& c) {
+    []<class X>(const communicator<X>&) {}(c);
+};
 
 // What a front door feels responsible for: a communicator, or what was taken for one.
 template <class C>
@@ -100,6 +102,12 @@ concept StandsForOthers = requires {
        requires(const A& a) {
            { a.get() } -> std::same_as<typename A::type&>;
        });
+
+// Bits, of which there is no address.
+template <class A>
+inline constexpr bool is_bits_v = false;
+template <class Allocator>
+inline constexpr bool is_bits_v<std::vector<bool, Allocator>> = true;
 
 // One value, where data may stand.
 template <class A>
@@ -163,6 +171,9 @@ consteval bool explain_data() {
         static_assert(no_form<First>,
                       "bough: a pointer does not say how many elements follow: write std::span(pointer, "
                       "count)");
+    else if constexpr (is_bits_v<std::remove_cvref_t<First>>)
+        static_assert(no_form<First>, "bough: a std::vector<bool> holds bits, which do not travel one by one: give a "
+                                      "std::vector<unsigned char>, or an array of bool");
     else if constexpr (ScatteredRange<First>)
         static_assert(no_form<First>,
                       "bough: data lie one behind the other in memory: give a std::span, std::vector or "
@@ -282,10 +293,25 @@ consteval bool explain_call() {
     static_assert(has_form<Forms, On>(), "bough: this collective needs data: give a span, a vector or a value");
     return has_form<Forms, On>();
 }
+// An input and an output that are one value each.
+template <class Forms, class T, class... A>
+inline constexpr bool is_two_values_v = false;
+template <class Forms, class T, class Second, class Third, class... A>
+inline constexpr bool is_two_values_v<Forms, T, Second, Third, A...> =
+    Forms::wanted.values && !std::is_void_v<T> && OneValue<Second> &&
+    !Op<std::remove_cvref_t<Second>, std::remove_const_t<T>> &&
+    (std::same_as<std::remove_cvref_t<Second>, std::remove_const_t<T>> ||
+     std::is_arithmetic_v<std::remove_cvref_t<Second>>);
+
 template <class Forms, class On, class First, class... A>
 consteval bool explain_call() {
     using data = decltype(as_data<Forms>(std::declval<First>()));
-    if constexpr (!has_form<Forms, On, First, A...>())
+    constexpr bool two = is_two_values_v<Forms, data_element<data>, A...>;
+    static_assert(!two, "bough: the result for one value is returned: write out = allreduce(comm, in, op), or give "
+                        "std::span(&in, 1) and std::span(&out, 1)");
+    if constexpr (two)
+        return false;
+    else if constexpr (!has_form<Forms, On, First, A...>())
         return explain_misfit<Forms, data, A...>();
     else if constexpr (explain_elements<Forms, data_element<data>, A...>())
         return explain_last<Forms, data, A...>();

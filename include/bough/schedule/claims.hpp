@@ -4,6 +4,7 @@
 // An algorithm claims by members, all of them optional (bough/concepts/plan.hpp):
 //   a.keeps_rank_order(at)    results combine in rank order                                     absent: no
 //   a.rank_consistent(at)     every rank that gets a result gets the same bits                  absent: yes
+//                             (those of a scan do not: there it is absent: no)
 //   a.bracket(at)             a bracket_class: of equal ones come equal bits, at equal sizes    absent: none
 //   A::needs_exact            ranks get different bits unless the op is exact on the type: refused if not   absent: no
 //   a.level_needs_exact()     the same, of one that is made of others
