@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Split phase: start sums, compute something else, and look later. Started in one order, waited for in another; one is bound
 // once and started many times.
+#include <bough/allreduce.hpp>
 #include <bough/progress/thread.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_reduce.hpp>
+#include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <array>

@@ -5,7 +5,6 @@
 #include <bough/broadcast.hpp>
 #include <bough/remote/in_process.hpp>
 #include <bough/remote/simulated.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/one_sided.hpp>
 #include <bough/tree/degree_k.hpp>
 

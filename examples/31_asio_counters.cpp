@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A service that serves requests and, beside them, sums its counters with those of its peers: one thread, one io_context.
 // A timer starts a round now and then. No request waits for a round, and no round for a rank that is busy.
-#include <bough/asio/async_allreduce.hpp>
+#include <bough/asio/async.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
 

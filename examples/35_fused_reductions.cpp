@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Fusion: small reductions that belong together travel in one message. A batch takes what is at hand, whatever its types and
 // ops; a fused op combines a struct member by member.
+#include <bough/allreduce.hpp>
 #include <bough/batch.hpp>
 #include <bough/hana/fuse.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <array>

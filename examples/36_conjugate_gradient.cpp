@@ -4,9 +4,9 @@
 // Source: P. Ghysels, W. Vanroose, "Hiding global synchronization latency in the preconditioned Conjugate Gradient algorithm",
 // Parallel Computing 40(7), 2014, algorithm 3.
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/alltoall.hpp>
 #include <bough/batch.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_alltoall.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A collective with a callback: a service that averages with its peers, round after round, in its io_context.
-#include <bough/asio/async_allreduce.hpp>
+#include <bough/asio/async.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
 

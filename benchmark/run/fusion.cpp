@@ -13,7 +13,6 @@
 #include <bough/launch.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/shared_memory.hpp>
 

@@ -11,13 +11,12 @@
 // descriptor, as that of a card with interrupts has: it wakes its rank when a message comes and when it is due.
 #include "../arguments.hpp"
 #include <bough/allreduce.hpp>
-#include <bough/asio/async_wait.hpp>
+#include <bough/asio/async.hpp>
 #include <bough/barrier.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/progress/events.hpp>
 #include <bough/progress/signals.hpp>
 #include <bough/progress/thread.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/emulated_with_descriptor.hpp>
 #include <bough/transport/in_process.hpp>
 

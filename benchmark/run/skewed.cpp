@@ -15,8 +15,8 @@
 #if defined(__linux__)
 #include <bough/progress/signals.hpp>
 #endif
+#include <bough/reduce.hpp>
 #include <bough/remote/common_memory.hpp>
-#include <bough/start_reduce.hpp>
 #include <bough/transport/shared_memory.hpp>
 #ifdef BOUGH_SKEWED_TCP
 #include <bough/transport/tcp.hpp>

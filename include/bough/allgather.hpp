@@ -2,18 +2,32 @@
 // allgather: every rank gets the blocks of all ranks, one behind the other in the order of ranks.
 //
 //   allgather(comm, in, out [, choice])            out: size() times as long as in
-//   allgather(comm, data [, choice])               in place: data is the whole vector, this rank's own block in its place
-//   allgatherv(comm, in, out, counts [, choice])   blocks that differ in length: rank r's has counts[r] elements
+//   allgather(comm, data [, choice])               in place: data is the whole vector, this rank's own block in
+//                                                  its place
+//   allgatherv(comm, in, out, counts [, choice])   blocks that differ in length: rank r's has counts[r]
 //   allgatherv(comm, data, counts [, choice])      the same in place
-//   (..., ec)                                      never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (circulant_allgather{}), a family that serves allgather, or automatic{}.
-// Every rank gives the same counts (all of them; a count may be 0), type and choice. An allgather and an allgatherv do not
-// match. On error `out` is unspecified, and so are the blocks of other ranks in `data`; `in` is unchanged.
+//   (..., ec)                                      never throws; ec: a std::error_code or a bough::status
+//   start_allgather(...), start_allgatherv(...)    return a bough::operation at once; no ec
+//   bind_allgather(...), bind_allgatherv(...)      a persistent_operation, to be started many times; no ec
+//
+// Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
+// Choice      a plan of one block a rank, an algorithm (circulant_allgather{}), a family that serves
+//             allgather, or automatic{}
+// Agreement   every rank gives the same counts (all of them), type and choice. An allgather and an
+//             allgatherv do not match
+// Time        that of the plan. All standard candidates send as little as there can be, p - 1 blocks a
+//             rank; they differ in rounds and in distance (bough/select/standard/allgather.hpp)
+// Determinism nothing is combined
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. `out` is unspecified then, and so are the blocks of other
+//             ranks in `data`; `in` is unchanged
+// Source      MPI_Allgather, MPI_Allgatherv; each algorithm names its own
 #ifndef BOUGH_ALLGATHER_HPP
 #define BOUGH_ALLGATHER_HPP
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
+#include <bough/call/names.hpp>
 #include <bough/select/standard/allgather.hpp>
 
 #include <concepts>
@@ -106,15 +120,13 @@ struct allgatherv_forms : takes<goal::allgather, parameters{.lists = true}> {
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::allgather_forms, A...> allgather(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::allgather_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::allgather_forms> allgather{};
+inline constexpr detail::starting<detail::allgather_forms> start_allgather{};
+inline constexpr detail::binding<detail::allgather_forms> bind_allgather{};
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::allgatherv_forms, A...> allgatherv(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::allgatherv_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::allgatherv_forms> allgatherv{};
+inline constexpr detail::starting<detail::allgatherv_forms> start_allgatherv{};
+inline constexpr detail::binding<detail::allgatherv_forms> bind_allgatherv{};
 
 } // namespace bough
 

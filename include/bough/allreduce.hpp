@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
-// allreduce: every rank gets op over the vectors of all ranks, element by element; the lower rank's value stands left.
+// allreduce: every rank gets op over the vectors of all ranks, element by element.
 //
-//   allreduce(comm, data, op [, choice])              in place; throws bough::error
-//   allreduce(comm, in, out, op [, choice])           in.size() == out.size(), no partial overlap
-//   allreduce(comm, value, op [, choice])             returns the result, for one value
-//   allreduce(..., ec)                                never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm or family (recursive_doubling{}, ring{}), a tree source (fnomial{.degree = 4}) or automatic{},
-// which may require properties: automatic{.required = rank_consistent | order_preserving}.
-// Every rank gives the same count, type, op and choice. On error the output is unspecified, `in` is unchanged.
-// Data are a span or what one can be made of: a std::vector, a std::array, a C array. One value is anything else that has a wire
-// form (bough/op/wire.hpp): a number, a struct.
+//   allreduce(comm, data, op [, choice])       in place; throws bough::error
+//   allreduce(comm, in, out, op [, choice])    in.size() == out.size(), no partial overlap
+//   allreduce(comm, value, op [, choice])      returns the result, for one value
+//   allreduce(comm, batch [, choice])          many at once: bough/batch.hpp
+//   allreduce(..., ec)                         never throws; ec: a std::error_code or a bough::status
+//   start_allreduce(...)                       returns a bough::operation at once; no ec
+//   bind_allreduce(...)                        a persistent_operation, to be started many times; no ec
+// What is started writes its result into data of yours, also into a single variable.
+//
+// Data        a span or what one can be made of: a std::vector, a std::array, a C array. One value is
+//             anything else that has a wire form (bough/op/wire.hpp): a number, a struct. Counts are
+//             elements; none is fine
+// Choice      a plan, an algorithm or family (recursive_doubling{}, ring{}), a tree source
+//             (fnomial{.degree = 4}) or automatic{}, which may require properties:
+//             automatic{.required = rank_consistent | order_preserving}
+// Agreement   every rank gives the same count, type, op and choice
+// Time        that of the plan. automatic{} takes the candidate that its costs expect to be the fastest:
+//             whole vectors in about log2 p rounds for short ones, parts of them, so that each rank
+//             sends about two vectors in all, for long ones (bough/select/standard/allreduce.hpp)
+// Determinism the lower rank's value stands left, in a bracket that depends on the plan alone: a plan
+//             gives the same bits in every run. All ranks get the same bits, unless inexact_census is
+//             asked for. An op that is not known to commute gets a plan that keeps rank order
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. The output is unspecified then, `in` is unchanged
+// Source      MPI_Allreduce; each algorithm names its own
 #ifndef BOUGH_ALLREDUCE_HPP
 #define BOUGH_ALLREDUCE_HPP
 
@@ -17,6 +33,7 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/call/lifted.hpp>
+#include <bough/call/names.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/allreduce.hpp>
@@ -83,10 +100,9 @@ struct allreduce_forms : takes<goal::allreduce, parameters{.op = true, .trees = 
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-[[nodiscard]] detail::form_result_t<detail::allreduce_forms, A...> allreduce(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::allreduce_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::allreduce_forms> allreduce{};
+inline constexpr detail::starting<detail::allreduce_forms> start_allreduce{};
+inline constexpr detail::binding<detail::allreduce_forms> bind_allreduce{};
 
 } // namespace bough
 

@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
 // alltoall: every rank has a block for every rank; block j of rank i's input becomes block i of rank j's output.
 //
-//   alltoall(comm, in, out [, choice])    both are size() blocks of one length
+//   alltoall(comm, in, out [, choice])           both are size() blocks of one length
 //   alltoallv(comm, in, send_counts, out, receive_counts [, choice])
-//                                         blocks that differ in length, one behind the other: send_counts[j] elements go to
-//                                         rank j, receive_counts[i] come from rank i; a count may be 0
-//   (..., ec)                             never throws; ec is a std::error_code or a bough::status
-// There is no in-place form: `out` must not overlap `in`.
-// `choice` is a plan, an algorithm (pairwise_alltoall{}), a family that serves alltoall, or automatic{}. alltoallv takes
-// plans that send every block straight to its rank: others (bruck_alltoall) pass on blocks whose lengths only their two
-// ends know, and are refused.
-// Every rank gives the same type and choice. alltoall: every block has the same length on all ranks. alltoallv: what rank i
-// sends to rank j is as long as what j receives from i; if it is not, that is an error (call_mismatch) at j, at the others
-// from this call or their next one, and nothing is cut off. An alltoall and an alltoallv do not match. On error
-// `out` is unspecified, `in` is unchanged.
+//                                                blocks that differ in length, one behind the other:
+//                                                send_counts[j] elements go to rank j, receive_counts[i] come
+//                                                from rank i
+//   (..., ec)                                    never throws; ec: a std::error_code or a bough::status
+//   start_alltoall(...), start_alltoallv(...)    return a bough::operation at once; no ec
+//   bind_alltoall(...), bind_alltoallv(...)      a persistent_operation, to be started many times; no ec
+//
+// Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0. There is
+//             no in-place form: `out` must not overlap `in`
+// Choice      a plan, an algorithm (pairwise_alltoall{}), a family that serves alltoall, or automatic{}.
+//             alltoallv takes plans that send every block straight to its rank: others (bruck_alltoall)
+//             pass on blocks whose lengths only their two ends know, and are refused
+// Agreement   every rank gives the same type and choice. alltoall: every block has the same length on all
+//             ranks. alltoallv: what rank i sends to rank j is as long as what j receives from i; if it is
+//             not, that is an error (call_mismatch) at j, at the others from this call or their next one,
+//             and nothing is cut off. An alltoall and an alltoallv do not match
+// Time        that of the plan. automatic{}: few messages for short blocks, every block straight to its rank
+//             for long ones (bough/select/standard/alltoall.hpp)
+// Determinism nothing is combined
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. `out` is unspecified then, `in` is unchanged
+// Source      MPI_Alltoall, MPI_Alltoallv; each algorithm names its own
 #ifndef BOUGH_ALLTOALL_HPP
 #define BOUGH_ALLTOALL_HPP
 
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
+#include <bough/call/names.hpp>
 #include <bough/select/standard/alltoall.hpp>
 
 #include <concepts>
@@ -124,15 +136,13 @@ struct alltoallv_forms : takes<goal::alltoall, parameters{.lists = true}> {
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::alltoall_forms, A...> alltoall(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::alltoall_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::alltoall_forms> alltoall{};
+inline constexpr detail::starting<detail::alltoall_forms> start_alltoall{};
+inline constexpr detail::binding<detail::alltoall_forms> bind_alltoall{};
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::alltoallv_forms, A...> alltoallv(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::alltoallv_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::alltoallv_forms> alltoallv{};
+inline constexpr detail::starting<detail::alltoallv_forms> start_alltoallv{};
+inline constexpr detail::binding<detail::alltoallv_forms> bind_alltoallv{};
 
 } // namespace bough
 

@@ -2,14 +2,23 @@
 // barrier: no rank leaves before every rank has entered.
 //
 //   barrier(comm [, choice])       throws bough::error
-//   barrier(comm [, choice], ec)   never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (dissemination{}, tree_allreduce{fnomial{4}}) or automatic{}. Every rank gives the same.
+//   barrier(comm [, choice], ec)   never throws; ec: a std::error_code or a bough::status
+//   start_barrier(comm [, choice]) returns a bough::operation at once: it ends when every rank has started it
+//   bind_barrier(comm [, choice])  a persistent_operation, to be started many times
+//
+// Choice      a plan, an algorithm (dissemination{}, tree_allreduce{fnomial{4}}) or automatic{}
+// Agreement   every rank gives the same choice
+// Time        that of the plan. automatic{}: ceil(log2 p) rounds, or the fewest messages where ranks share
+//             cores (bough/select/standard/barrier.hpp)
+// Errors      call_mismatch where ranks do not agree; those of doc/design/005
+// Source      MPI_Barrier; each algorithm names its own
 #ifndef BOUGH_BARRIER_HPP
 #define BOUGH_BARRIER_HPP
 
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/names.hpp>
 #include <bough/select/standard/barrier.hpp>
 
 namespace bough::inline BOUGH_ABI {
@@ -37,10 +46,9 @@ struct barrier_forms : takes<goal::barrier, parameters{.data = false}> {
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::barrier_forms, A...> barrier(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::barrier_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::barrier_forms> barrier{};
+inline constexpr detail::starting<detail::barrier_forms> start_barrier{};
+inline constexpr detail::binding<detail::barrier_forms> bind_barrier{};
 
 } // namespace bough
 

@@ -5,7 +5,7 @@
 //   all.add(energy, bough::plus{}).add(low, bough::min{});    // a double, a std::array<float, 3>: in place
 //   all.add(in, out, op);                                    // in.size() == out.size(), no partial overlap
 //   allreduce(comm, all [, choice]);                         // also reduce(comm, all, root{r} [, choice]), and with an ec
-//   operation done = start_allreduce(comm, all);             // and bind_, start_reduce, bind_reduce: include their headers
+//   operation done = start_allreduce(comm, all);             // and bind_, start_reduce, bind_reduce
 // What the results are: those of the calls one by one, in the same bits if the plan is one that does not cut vectors (trees,
 // recursive_doubling), or the ops are exact: a batch is one element, so a plan with blocks has it all in the first.
 // A batch refers to data, and keeps copies of ops. It may be used again: add once, call often; nothing is allocated then. Until

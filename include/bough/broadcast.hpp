@@ -3,15 +3,29 @@
 //
 //   broadcast(comm, data, root{r} [, choice])   the root's data is only read; throws bough::error
 //   broadcast(comm, value, root{r} [, choice])  returns the root's value
-//   broadcast(..., ec)                          never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm or family (circulant{}), a tree source (fnomial{.degree = 4}) or automatic{}.
-// Every rank gives the same count, type, root and choice. On error the data of other ranks than the root is unspecified.
+//   broadcast(..., ec)                          never throws; ec: a std::error_code or a bough::status
+//   start_broadcast(...)                        returns a bough::operation at once; no ec
+//   bind_broadcast(...)                         a persistent_operation, to be started many times; no ec
+// What is started writes its result into data of yours, also into a single variable.
+//
+// Data        a span or what one can be made of; one value is anything else that has a wire form.
+//             Counts are elements; none is fine
+// Choice      a plan, an algorithm or family (circulant{}), a tree source (fnomial{.degree = 4}) or
+//             automatic{}
+// Agreement   every rank gives the same count, type, root and choice
+// Time        that of the plan. automatic{}: trees for short vectors, blocks or parts of them for long
+//             ones (bough/select/standard/broadcast.hpp)
+// Determinism nothing is combined: every rank gets the root's bytes
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. The data of other ranks than the root is unspecified then
+// Source      MPI_Bcast; each algorithm names its own
 #ifndef BOUGH_BROADCAST_HPP
 #define BOUGH_BROADCAST_HPP
 
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/names.hpp>
 #include <bough/select/standard/broadcast.hpp>
 
 namespace bough::inline BOUGH_ABI {
@@ -52,10 +66,9 @@ struct broadcast_forms : takes<goal::broadcast, parameters{.root = true, .trees 
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-[[nodiscard]] detail::form_result_t<detail::broadcast_forms, A...> broadcast(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::broadcast_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::broadcast_forms> broadcast{};
+inline constexpr detail::starting<detail::broadcast_forms> start_broadcast{};
+inline constexpr detail::binding<detail::broadcast_forms> bind_broadcast{};
 
 } // namespace bough
 

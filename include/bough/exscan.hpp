@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: BSL-1.0
-// exscan: rank r gets op over the vectors of the ranks below r, element by element; the lower rank's value stands left.
+// exscan: rank r gets op over the vectors of the ranks below r, element by element.
 //
 //   exscan(comm, data, op [, choice])      in place; throws bough::error
 //   exscan(comm, in, out, op [, choice])   in.size() == out.size(), no partial overlap
-//   exscan(comm, value, op [, choice])     returns the result, for one value; at rank 0 the op's identity, which it must have
-//   (..., ec)                              never throws; ec is a std::error_code or a bough::status
-// Nobody is below rank 0: its `out`, or `data`, stays as it is. Fill it with the op's identity before, if there is one.
-// `choice` is a plan, an algorithm (one_two_three_doubling{}), a family that serves exscan, or automatic{}.
-// Every rank gives the same count, type, op and choice. On error the output is unspecified, `in` is unchanged.
+//   exscan(comm, value, op [, choice])     returns the result, for one value; at rank 0 the op's identity,
+//                                          which it must have
+//   exscan(..., ec)                        never throws; ec: a std::error_code or a bough::status
+//   start_exscan(...)                      returns a bough::operation at once; no ec
+//   bind_exscan(...)                       a persistent_operation, to be started many times; no ec
+// Nobody is below rank 0: its `out`, or `data`, stays as it is. Fill it with the op's identity before, if
+// there is one. What is started writes its result into data of yours, also into a single variable.
+//
+// Data        a span or what one can be made of; one value is anything else that has a wire form. Counts
+//             are elements; none is fine
+// Choice      a plan, an algorithm (one_two_three_doubling{}), a family that serves exscan, or automatic{}
+// Agreement   every rank gives the same count, type, op and choice
+// Time        that of the plan. automatic{}: about log2 p rounds of whole vectors
+//             (bough/select/standard/exscan.hpp)
+// Determinism the lower rank's value stands left, in a bracket that depends on the plan and the
+//             rank alone
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. The output is unspecified then, `in` is unchanged
+// Source      MPI_Exscan; each algorithm names its own
 #ifndef BOUGH_EXSCAN_HPP
 #define BOUGH_EXSCAN_HPP
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/lifted.hpp>
+#include <bough/call/names.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/exscan.hpp>
@@ -99,10 +114,9 @@ struct exscan_forms : takes<goal::exscan, parameters{.op = true, .values = true}
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-[[nodiscard]] detail::form_result_t<detail::exscan_forms, A...> exscan(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::exscan_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::exscan_forms> exscan{};
+inline constexpr detail::starting<detail::exscan_forms> start_exscan{};
+inline constexpr detail::binding<detail::exscan_forms> bind_exscan{};
 
 } // namespace bough
 

@@ -2,21 +2,33 @@
 // gather: the root gets the blocks of all ranks, one behind the other in the order of ranks.
 //
 //   gather(comm, in, out, root{r} [, choice])            out is used at the root only: size() times as long as in
-//   gather(comm, data, root{r} [, choice])               in place: at the root, data is the whole vector, its own block
-//                                                        already in its place; at other ranks, data is the block
-//   gatherv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has counts[r] elements
+//   gather(comm, data, root{r} [, choice])               in place: at the root, data is the whole vector, its own
+//                                                        block in its place; at other ranks, data is the block
+//   gatherv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has counts[r]
 //   gatherv(comm, data, counts, root{r} [, choice])      the same in place
-//   (..., ec)                                            never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (tree_gather{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
-// Every rank gives the same type, root and choice. gather: every block has the same length. gatherv: every rank gives the
-// same counts, all of them, since inner ranks of the tree pass on the blocks of others; a count may be 0. A gather and a
-// gatherv do not match. On error the root's `out` is unspecified; the memory of other ranks is only read.
+//   (..., ec)                                            never throws; ec: a std::error_code or a bough::status
+//   start_gather(...), start_gatherv(...)                return a bough::operation at once; no ec
+//   bind_gather(...), bind_gatherv(...)                  a persistent_operation, to be started many times; no ec
+//
+// Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
+// Choice      a plan of one block a rank, an algorithm (tree_gather{...}), a tree source
+//             (fnomial{.degree = 4}) or automatic{}
+// Agreement   every rank gives the same type, root and choice. gather: every block has the same length.
+//             gatherv: every rank gives the same counts, all of them, since inner ranks of the tree pass
+//             on the blocks of others. A gather and a gatherv do not match
+// Time        that of the plan: trees (bough/select/standard/gather.hpp)
+// Determinism nothing is combined
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. The root's `out` is unspecified then; the memory of other
+//             ranks is only read
+// Source      MPI_Gather, MPI_Gatherv; each algorithm names its own
 #ifndef BOUGH_GATHER_HPP
 #define BOUGH_GATHER_HPP
 
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
+#include <bough/call/names.hpp>
 #include <bough/select/standard/gather.hpp>
 
 #include <concepts>
@@ -117,15 +129,13 @@ struct gatherv_forms : takes<goal::gather, parameters{.root = true, .lists = tru
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::gather_forms, A...> gather(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::gather_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::gather_forms> gather{};
+inline constexpr detail::starting<detail::gather_forms> start_gather{};
+inline constexpr detail::binding<detail::gather_forms> bind_gather{};
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::gatherv_forms, A...> gatherv(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::gatherv_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::gatherv_forms> gatherv{};
+inline constexpr detail::starting<detail::gatherv_forms> start_gatherv{};
+inline constexpr detail::binding<detail::gatherv_forms> bind_gatherv{};
 
 } // namespace bough
 

@@ -2,13 +2,23 @@
 // multicast: the members get the root's vector; the other ranks return at once.
 //
 //   multicast(comm, data, members, root{r} [, choice])   the root's data is only read; throws bough::error
-//   multicast(..., ec)                                   never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (tree_multicast{...}, multicast_among{...}), a tree source (fnomial{.degree = 4}) or
-// automatic{}, which takes a broadcast among the participants by its price; a tree has as many ranks as participate, see
-// bough/algorithm/multicast/tree.hpp. The root may be listed as a member or not.
-// Every rank of the communicator calls it, so that operations stay in step, with the same members in the same order, and
-// the same root and choice; the root and the members with the same count and type too. The data of other ranks is not
-// looked at. On error the data of members other than the root is unspecified.
+//   multicast(..., ec)                                   never throws; ec: a std::error_code or a bough::status
+//   start_multicast(...)                                 returns a bough::operation at once; no ec
+//   bind_multicast(...)                                  a persistent_operation, to be started many times; no ec
+//
+// Data        a span or what one can be made of; that of ranks which do not take part is not looked at.
+//             members are bough::rank_t; the root may be listed as one or not
+// Choice      a plan, an algorithm (tree_multicast{...}, multicast_among{...}), a tree source
+//             (fnomial{.degree = 4}) or automatic{}, which takes a broadcast among the participants by its
+//             price; a tree has as many ranks as participate, see bough/algorithm/multicast/tree.hpp
+// Agreement   every rank of the communicator calls it, so that operations stay in step, with the same
+//             members in the same order, and the same root and choice; the root and the members with the
+//             same count and type too
+// Time        that of a broadcast among the participants
+// Determinism nothing is combined: every member gets the root's bytes
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. The data of members other than the root is unspecified then
+// Source      each algorithm names its own
 #ifndef BOUGH_MULTICAST_HPP
 #define BOUGH_MULTICAST_HPP
 
@@ -16,6 +26,7 @@
 #include <bough/algorithm/multicast/tree.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/names.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/tree/fnomial.hpp>
 
@@ -121,10 +132,9 @@ struct multicast_forms : takes<goal::multicast, parameters{.root = true, .lists 
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::multicast_forms, A...> multicast(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::multicast_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::multicast_forms> multicast{};
+inline constexpr detail::starting<detail::multicast_forms> start_multicast{};
+inline constexpr detail::binding<detail::multicast_forms> bind_multicast{};
 
 } // namespace bough
 

@@ -3,20 +3,28 @@
 //
 //   const std::vector<multicast_request> wanted{{.root = 0, .members = {1, 2, 5}}, {.root = 3, .members = {1, 4, 5}}};
 //   multicasts(comm, data, wanted [, choice])     in place; throws bough::error
-//   multicasts(..., ec)                           never throws; ec is a std::error_code or a bough::status
-// `data` is the whole vector on every rank, cut into as many parts as there are multicasts (block_begin): part k is read on
-// the root of multicast k and written on its members; other parts stay as they are.
-// `choice` is a plan or an algorithm (ordered_multicasts{wanted, order}) or automatic{}: balanced_multicasts among ranks of
-// equal costs. That list is made anew in each call, in time messages * members. For ranks that differ in speed, and for many
-// calls with the same wishes, make a plan once: plan_multicasts(wanted, balanced_multicasts(costs, wanted).order, ...).
-// Every rank calls it with the same wishes in the same order, the same count and choice. On error the parts that a rank
-// was to receive are unspecified.
+//   multicasts(..., ec)                           never throws; ec: a std::error_code or a bough::status
+//   start_multicasts(...)                         returns a bough::operation at once; no ec
+//   bind_multicasts(...)                          a persistent_operation, to be started many times; no ec
+//
+// Data        the whole vector on every rank, cut into as many parts as there are multicasts (block_begin):
+//             part k is read on the root of multicast k and written on its members; others stay as they are
+// Choice      a plan or an algorithm (ordered_multicasts{wanted, order}) or automatic{}: balanced_multicasts
+//             among ranks of equal costs. For ranks that differ in speed, and for many calls with the same
+//             wishes, make a plan once: plan_multicasts(wanted, balanced_multicasts(costs, wanted).order, ...)
+// Agreement   every rank calls it with the same wishes in the same order, the same count and choice
+// Time        that of the plan. automatic{} makes its list anew in each call, in time messages * members
+// Determinism nothing is combined: every member gets the root's bytes
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. The parts that a rank was to receive are unspecified then
+// Source      bough/algorithm/multicast/many.hpp
 #ifndef BOUGH_MULTICASTS_HPP
 #define BOUGH_MULTICASTS_HPP
 
 #include <bough/algorithm/multicast/many.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/names.hpp>
 #include <bough/tree/multicasts.hpp>
 
 #include <concepts>
@@ -72,10 +80,9 @@ struct multicasts_forms : takes<goal::multicasts, parameters{.lists = true}> {
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::multicasts_forms, A...> multicasts(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::multicasts_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::multicasts_forms> multicasts{};
+inline constexpr detail::starting<detail::multicasts_forms> start_multicasts{};
+inline constexpr detail::binding<detail::multicasts_forms> bind_multicasts{};
 
 } // namespace bough
 

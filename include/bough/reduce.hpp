@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
-// reduce: the root gets op over the vectors of all ranks, element by element; the lower rank's value stands left.
+// reduce: the root gets op over the vectors of all ranks, element by element.
 //
-//   reduce(comm, data, op, root{r} [, choice])        in place at the root; the data of other ranks stay as they are
-//   reduce(comm, in, out, op, root{r} [, choice])     out is used at the root only, where it is as long as in
-//   reduce(comm, value, op, root{r} [, choice])       returns the result at the root, for one value; elsewhere the value itself
-//   reduce(..., ec)                                   never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm or family (ring_reduce{}, circulant{}), a tree source (fnomial{.degree = 4}) or automatic{}.
-// An op that is not known to commute gets a plan that keeps rank order for any root.
-// Every rank gives the same count, type, op, root and choice. On error the output is unspecified, `in` is unchanged.
+//   reduce(comm, data, op, root{r} [, choice])       in place at the root; other ranks' data stay as they are
+//   reduce(comm, in, out, op, root{r} [, choice])    out is used at the root only, where it is as long as in
+//   reduce(comm, value, op, root{r} [, choice])      returns the result at the root; elsewhere the value itself
+//   reduce(comm, batch, root{r} [, choice])          many at once: bough/batch.hpp
+//   reduce(..., ec)                                  never throws; ec: a std::error_code or a bough::status
+//   start_reduce(...)                                returns a bough::operation at once; no ec
+//   bind_reduce(...)                                 a persistent_operation, to be started many times; no ec
+// What is started writes its result into data of yours, also into a single variable.
+//
+// Data        a span or what one can be made of; one value is anything else that has a wire form.
+//             Counts are elements; none is fine
+// Choice      a plan, an algorithm or family (ring_reduce{}, circulant{}), a tree source
+//             (fnomial{.degree = 4}) or automatic{}
+// Agreement   every rank gives the same count, type, op, root and choice
+// Time        that of the plan. automatic{}: trees for short vectors, blocks or parts of them for long
+//             ones (bough/select/standard/reduce.hpp)
+// Determinism the lower rank's value stands left, in a bracket that depends on the plan alone. An op
+//             that is not known to commute gets a plan that keeps rank order for any root
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. The output is unspecified then, `in` is unchanged
+// Source      MPI_Reduce; each algorithm names its own
 #ifndef BOUGH_REDUCE_HPP
 #define BOUGH_REDUCE_HPP
 
@@ -15,6 +29,7 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/call/lifted.hpp>
+#include <bough/call/names.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/reduce.hpp>
@@ -83,10 +98,9 @@ struct reduce_forms : takes<goal::reduce, parameters{.op = true, .root = true, .
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-[[nodiscard]] detail::form_result_t<detail::reduce_forms, A...> reduce(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::reduce_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::reduce_forms> reduce{};
+inline constexpr detail::starting<detail::reduce_forms> start_reduce{};
+inline constexpr detail::binding<detail::reduce_forms> bind_reduce{};
 
 } // namespace bough
 

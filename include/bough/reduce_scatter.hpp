@@ -1,23 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
-// reduce_scatter: the vectors of all ranks are combined element by element and cut into one block a rank; rank b gets block b.
+// reduce_scatter: the vectors of all ranks are combined element by element and cut into one block a rank;
+// rank b gets block b.
 //
 //   reduce_scatter(comm, in, out, op [, choice])            in: size() times as long as out
-//   reduce_scatter(comm, data, op [, choice])               in place: data is the whole vector; afterwards this rank's block
-//                                                           of it, data[rank() * n] to data[(rank() + 1) * n - 1], is its
-//                                                           result, and the other blocks are unspecified
-//   reduce_scatterv(comm, in, out, counts, op [, choice])   blocks that differ in length: rank r's has counts[r] elements
-//   reduce_scatterv(comm, data, counts, op [, choice])      the same in place: the result is where the block lies in data
-//   (..., ec)                                               never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (circulant_reduce_scatter{}), a family that serves reduce_scatter, or automatic{}.
-// Every rank gives the same counts (all of them; a count may be 0), type, op and choice. The lower rank's value stands left;
-// an op that is not known to be commutative needs a plan that keeps rank order. A reduce_scatter and a reduce_scatterv do
-// not match. On error `out`, or `data`, is unspecified; `in` is unchanged.
+//   reduce_scatter(comm, data, op [, choice])               in place: data is the whole vector; afterwards this
+//                                                           rank's block of it, data[rank() * n] to
+//                                                           data[(rank() + 1) * n - 1], is its result, and the
+//                                                           other blocks are unspecified
+//   reduce_scatterv(comm, in, out, counts, op [, choice])   blocks that differ in length: rank r's has counts[r]
+//   reduce_scatterv(comm, data, counts, op [, choice])      the same in place: the result is where the block lies
+//   (..., ec)                                               never throws; ec: a std::error_code or a bough::status
+//   start_reduce_scatter(...), start_reduce_scatterv(...)   return a bough::operation at once; no ec
+//   bind_reduce_scatter(...), bind_reduce_scatterv(...)     a persistent_operation, to be started many times; no ec
+//
+// Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
+// Choice      a plan of one block a rank, an algorithm (circulant_reduce_scatter{}), a family that serves
+//             reduce_scatter, or automatic{}
+// Agreement   every rank gives the same counts (all of them), type, op and choice. A reduce_scatter and a
+//             reduce_scatterv do not match
+// Time        that of the plan. All standard candidates send as little as there can be, (p - 1) / p of the
+//             vector a rank; they differ in rounds (bough/select/standard/reduce_scatter.hpp)
+// Determinism the lower rank's value stands left, in a bracket that depends on the plan alone. An op that
+//             is not known to commute needs a plan that keeps rank order
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. `out`, or `data`, is unspecified then; `in` is unchanged
+// Source      MPI_Reduce_scatter_block, MPI_Reduce_scatter; each algorithm names its own
 #ifndef BOUGH_REDUCE_SCATTER_HPP
 #define BOUGH_REDUCE_SCATTER_HPP
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/lifted.hpp>
+#include <bough/call/names.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>
@@ -134,15 +148,13 @@ struct reduce_scatterv_forms : takes<goal::reduce_scatter, parameters{.op = true
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::reduce_scatter_forms, A...> reduce_scatter(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::reduce_scatter_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::reduce_scatter_forms> reduce_scatter{};
+inline constexpr detail::starting<detail::reduce_scatter_forms> start_reduce_scatter{};
+inline constexpr detail::binding<detail::reduce_scatter_forms> bind_reduce_scatter{};
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::reduce_scatterv_forms, A...> reduce_scatterv(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::reduce_scatterv_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::reduce_scatterv_forms> reduce_scatterv{};
+inline constexpr detail::starting<detail::reduce_scatterv_forms> start_reduce_scatterv{};
+inline constexpr detail::binding<detail::reduce_scatterv_forms> bind_reduce_scatterv{};
 
 } // namespace bough
 

@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
-// scan: rank r gets op over the vectors of the ranks 0 to r, element by element; the lower rank's value stands left.
+// scan: rank r gets op over the vectors of the ranks 0 to r, element by element.
 //
 //   scan(comm, data, op [, choice])        in place; throws bough::error
 //   scan(comm, in, out, op [, choice])     in.size() == out.size(), no partial overlap
 //   scan(comm, value, op [, choice])       returns the result, for one value
-//   (..., ec)                              never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (recursive_doubling_scan{}), a family that serves scan, or automatic{}.
-// Every rank gives the same count, type, op and choice. On error the output is unspecified, `in` is unchanged.
+//   scan(..., ec)                          never throws; ec: a std::error_code or a bough::status
+//   start_scan(...)                        returns a bough::operation at once; no ec
+//   bind_scan(...)                         a persistent_operation, to be started many times; no ec
+// What is started writes its result into data of yours, also into a single variable.
+//
+// Data        a span or what one can be made of; one value is anything else that has a wire form. Counts
+//             are elements; none is fine
+// Choice      a plan, an algorithm (recursive_doubling_scan{}), a family that serves scan, or automatic{}
+// Agreement   every rank gives the same count, type, op and choice
+// Time        that of the plan. automatic{}: ceil(log2 p) rounds of whole vectors
+// Determinism the lower rank's value stands left, in a bracket that depends on the plan and the
+//             rank alone
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. The output is unspecified then, `in` is unchanged
+// Source      MPI_Scan; the algorithm names its own
 #ifndef BOUGH_SCAN_HPP
 #define BOUGH_SCAN_HPP
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/lifted.hpp>
+#include <bough/call/names.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/scan.hpp>
@@ -69,10 +82,9 @@ struct scan_forms : takes<goal::scan, parameters{.op = true, .values = true}> {
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-[[nodiscard]] detail::form_result_t<detail::scan_forms, A...> scan(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::scan_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::scan_forms> scan{};
+inline constexpr detail::starting<detail::scan_forms> start_scan{};
+inline constexpr detail::binding<detail::scan_forms> bind_scan{};
 
 } // namespace bough
 

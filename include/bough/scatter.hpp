@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
-// scatter: the root's vector is cut into one block a rank, in the order of ranks, and every rank gets its own.
+// scatter: the root's vector is cut into one block a rank, in the order of ranks; every rank gets its own.
 //
 //   scatter(comm, in, out, root{r} [, choice])            in is used at the root only: size() times as long as out
-//   scatter(comm, data, root{r} [, choice])               in place: at the root, data is the whole vector and stays as it
-//                                                         is, its own block in its place; at other ranks, data is the block
-//   scatterv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has counts[r] elements
+//   scatter(comm, data, root{r} [, choice])               in place: at the root, data is the whole vector and stays
+//                                                         as it is; at other ranks, data is the block
+//   scatterv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has counts[r]
 //   scatterv(comm, data, counts, root{r} [, choice])      the same in place
-//   (..., ec)                                             never throws; ec is a std::error_code or a bough::status
-// `choice` is a plan, an algorithm (tree_scatter{...}), a tree source (fnomial{.degree = 4}) or automatic{}.
-// Every rank gives the same type, root and choice. scatter: every block has the same length. scatterv: every rank gives
-// the same counts, all of them, since inner ranks of the tree pass on the blocks of others; a count may be 0. A scatter
-// and a scatterv do not match. On error `out` is unspecified, `in` is unchanged.
+//   (..., ec)                                             never throws; ec: a std::error_code or a bough::status
+//   start_scatter(...), start_scatterv(...)               return a bough::operation at once; no ec
+//   bind_scatter(...), bind_scatterv(...)                 a persistent_operation, to be started many times; no ec
+//
+// Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
+// Choice      a plan of one block a rank, an algorithm (tree_scatter{...}), a tree source
+//             (fnomial{.degree = 4}) or automatic{}
+// Agreement   every rank gives the same type, root and choice. scatter: every block has the same length.
+//             scatterv: every rank gives the same counts, all of them, since inner ranks of the tree pass
+//             on the blocks of others. A scatter and a scatterv do not match
+// Time        that of the plan: trees (bough/select/standard/scatter.hpp)
+// Determinism nothing is combined
+// Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
+//             agree; those of doc/design/005. `out` is unspecified then, `in` is unchanged
+// Source      MPI_Scatter, MPI_Scatterv; each algorithm names its own
 #ifndef BOUGH_SCATTER_HPP
 #define BOUGH_SCATTER_HPP
 
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
+#include <bough/call/names.hpp>
 #include <bough/select/standard/scatter.hpp>
 
 #include <concepts>
@@ -117,15 +128,13 @@ struct scatterv_forms : takes<goal::scatter, parameters{.root = true, .lists = t
 
 } // namespace detail
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::scatter_forms, A...> scatter(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::scatter_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::scatter_forms> scatter{};
+inline constexpr detail::starting<detail::scatter_forms> start_scatter{};
+inline constexpr detail::binding<detail::scatter_forms> bind_scatter{};
 
-template <detail::CalledOn C, class... A>
-detail::form_result_t<detail::scatterv_forms, A...> scatterv(C&& comm, A&&... arguments) {
-    return detail::call_collective<detail::scatterv_forms>(comm, std::forward<A>(arguments)...);
-}
+inline constexpr detail::blocking<detail::scatterv_forms> scatterv{};
+inline constexpr detail::starting<detail::scatterv_forms> start_scatterv{};
+inline constexpr detail::binding<detail::scatterv_forms> bind_scatterv{};
 
 } // namespace bough
 

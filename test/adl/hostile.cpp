@@ -20,19 +20,6 @@
 #include <bough/remote/in_process.hpp>
 #include <bough/scan.hpp>
 #include <bough/scatter.hpp>
-#include <bough/start_allgather.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_alltoall.hpp>
-#include <bough/start_barrier.hpp>
-#include <bough/start_broadcast.hpp>
-#include <bough/start_exscan.hpp>
-#include <bough/start_gather.hpp>
-#include <bough/start_multicast.hpp>
-#include <bough/start_multicasts.hpp>
-#include <bough/start_reduce.hpp>
-#include <bough/start_reduce_scatter.hpp>
-#include <bough/start_scan.hpp>
-#include <bough/start_scatter.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/one_sided.hpp>
 
@@ -169,6 +156,14 @@ namespace hostile {
 namespace {
 
 using namespace hostile;
+
+// The names of collectives are objects: without a qualifier, too, they are not looked for among functions of the user's.
+[[maybe_unused]] void unqualified(bough::communicator<my_end>& comm, my_row<my_datum>& data, my_join_op op) {
+    using bough::allreduce, bough::reduce, bough::start_reduce;
+    allreduce(comm, data, op);
+    reduce(comm, data, op, bough::root{0});
+    start_reduce(comm, data, op, bough::root{0}).wait();
+}
 
 template <class T, class O, class Comm>
 void doors(Comm& comm, const O& op) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A batch with a completion token: a lazy one keeps it until it is wanted.
 #include "support/catch.hpp"
-#include <bough/asio/async_allreduce.hpp>
-#include <bough/asio/async_reduce.hpp>
+#include <bough/asio/async.hpp>
 #include <bough/batch.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>

@@ -5,7 +5,7 @@
 #include "asio/flights.hpp"
 #include "support/catch.hpp"
 #include "support/endings.hpp"
-#include <bough/asio/async_wait.hpp>
+#include <bough/asio/async.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/simulated.hpp>
 

@@ -4,7 +4,7 @@
 #include "asio/flights.hpp"
 #include "support/catch.hpp"
 #include "support/child_of_fork.hpp"
-#include <bough/asio/async_wait.hpp>
+#include <bough/asio/async.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
 

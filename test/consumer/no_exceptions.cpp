@@ -3,7 +3,6 @@
 #include <bough/allreduce.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/simulated.hpp>
 
 #include <cstdint>

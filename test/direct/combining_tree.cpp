@@ -289,6 +289,26 @@ TEST_CASE("combining_tree: another call, a throwing op, a call too long and a mi
     for (const status& s : said) CHECK((s.peer == 2 && names_missing(s) && s.missing == 1));
     for (const status& s : said) CHECK(is(s, errc::deadline));
 }
+TEST_CASE("combining_tree: a blocking call leaves its error where it is told to, or throws it") {
+    std::atomic<int> right{0};
+    threads(2, {}, [&](tree_type& tree) {
+        std::vector<std::uint64_t> x(2, tree.rank() + 1u);
+        status s{.code = errc::deadline};
+        allreduce(tree, x, plus{}, s);
+        std::error_code ec = make_error_code(errc::deadline);
+        reduce(tree, x, plus{}, root{0}, ec);
+        right += !s && !ec && x[1] == (tree.rank() == 0 ? 6u : 3u);
+        reduce(tree, x, plus{}, root{2}, s);
+        right += s.code == errc::invalid_argument || s.cause == errc::invalid_argument;
+        try {
+            allreduce(tree, x, plus{});
+        } catch (const error&) {
+            ++right;
+        }
+    });
+    CHECK(right == 6);
+}
+
 TEST_CASE("combining_tree: an operation that is cancelled or destroyed in flight ends the group, each once") {
     for (const bool destroy : {false, true}) {
         std::atomic<int> wrong{0}, started{0};

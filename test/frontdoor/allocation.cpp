@@ -21,8 +21,6 @@
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/scan.hpp>
-#include <bough/start_allgather.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/transport/simulated.hpp>

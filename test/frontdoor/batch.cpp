@@ -5,13 +5,13 @@
 #include "support/sample.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/ring.hpp>
+#include <bough/allreduce.hpp>
 #include <bough/batch.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/bitwise.hpp>
 #include <bough/op/exact_sum.hpp>
 #include <bough/op/min_max.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_reduce.hpp>
+#include <bough/reduce.hpp>
 #include <bough/testing/recording.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/fnomial.hpp>

@@ -9,7 +9,6 @@
 #include <bough/multicast.hpp>
 #include <bough/reduce.hpp>
 #include <bough/scatter.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/testing/op_archetype.hpp>
 #include <bough/testing/plan_archetype.hpp>
 #include <bough/testing/tree_archetype.hpp>

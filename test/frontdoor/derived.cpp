@@ -6,7 +6,6 @@
 #include <bough/broadcast.hpp>
 #include <bough/exscan.hpp>
 #include <bough/group.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <atomic>

@@ -3,10 +3,10 @@
 // peer, a refusal, its handle; and what comes after a failure, an agreement and a new epoch.
 #include "support/catch.hpp"
 #include <bough/algorithm/ring.hpp>
+#include <bough/allreduce.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/thread.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/serialised.hpp>
 

@@ -6,8 +6,6 @@
 #include <bough/communicator.hpp>
 #include <bough/concepts/forwarding_transport.hpp>
 #include <bough/reduce.hpp>
-#include <bough/start_broadcast.hpp>
-#include <bough/start_reduce.hpp>
 #include <bough/testing/transport_archetype.hpp>
 
 #include <new>

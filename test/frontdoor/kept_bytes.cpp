@@ -4,9 +4,8 @@
 #include "support/catch.hpp"
 #include "support/last_words.hpp"
 #include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_barrier.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 //   unexpected (the root has not started): in its slot as long as few are; then one copy, into the session's memory
 // The op sees where its operands lie. A long message lies in the memory of its sender.
 #include "support/catch.hpp"
-#include <bough/start_reduce.hpp>
+#include <bough/reduce.hpp>
 #include <bough/transport/simulated.hpp>
 #include <bough/tree/flat.hpp>
 

@@ -4,19 +4,19 @@
 #define BOUGH_TEST_FRONTDOOR_START_FLIGHTS_HPP
 
 #include "support/sample.hpp"
-#include <bough/start_allgather.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_alltoall.hpp>
-#include <bough/start_barrier.hpp>
-#include <bough/start_broadcast.hpp>
-#include <bough/start_exscan.hpp>
-#include <bough/start_gather.hpp>
-#include <bough/start_multicast.hpp>
-#include <bough/start_multicasts.hpp>
-#include <bough/start_reduce.hpp>
-#include <bough/start_reduce_scatter.hpp>
-#include <bough/start_scan.hpp>
-#include <bough/start_scatter.hpp>
+#include <bough/allgather.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/alltoall.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/exscan.hpp>
+#include <bough/gather.hpp>
+#include <bough/multicast.hpp>
+#include <bough/multicasts.hpp>
+#include <bough/reduce.hpp>
+#include <bough/reduce_scatter.hpp>
+#include <bough/scan.hpp>
+#include <bough/scatter.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <cstddef>

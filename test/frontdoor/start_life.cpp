@@ -4,14 +4,12 @@
 #include <bough/algorithm/ring.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/exact_sum.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_barrier.hpp>
-#include <bough/start_broadcast.hpp>
-#include <bough/start_reduce.hpp>
-#include <bough/start_reduce_scatter.hpp>
+#include <bough/reduce.hpp>
+#include <bough/reduce_scatter.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/transport/simulated.hpp>

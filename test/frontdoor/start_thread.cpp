@@ -2,10 +2,10 @@
 // A helper thread: operations go on while nobody calls the library, and when none is in flight it uses no processor time.
 #include "support/catch.hpp"
 #include "support/until.hpp"
+#include <bough/allreduce.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/thread.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_reduce.hpp>
+#include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/serialised.hpp>
 #include <bough/tree/chain.hpp>

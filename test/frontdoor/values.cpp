@@ -7,9 +7,6 @@
 #include <bough/op/exact_sum.hpp>
 #include <bough/reduce.hpp>
 #include <bough/scan.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_broadcast.hpp>
-#include <bough/start_exscan.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <array>

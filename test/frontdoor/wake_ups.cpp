@@ -3,10 +3,10 @@
 // what other threads start and leave to be done.
 #include "support/catch.hpp"
 #include "transport/shared_memory_world.hpp"
+#include <bough/allreduce.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/events.hpp>
 #include <bough/progress/thread.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/serialised.hpp>
 #include <bough/transport/shared_memory.hpp>

@@ -14,7 +14,6 @@
 #include <bough/op/logical.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/reduce.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <boost/hana/adapt_struct.hpp>

@@ -12,7 +12,6 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/reduce.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/tree/flat.hpp>
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #if defined(__linux__)
 #include <bough/progress/signals.hpp>
 #endif
-#include <bough/start_allreduce.hpp>
+#include <bough/allreduce.hpp>
 #include <bough/testing/descriptor_archetype.hpp>
 #include <bough/transport/in_process.hpp>
 

@@ -2,10 +2,10 @@
 // A loop of one's own that sleeps in poll(): operations go on in it, and it sleeps when there is nothing for them.
 #include "support/catch.hpp"
 #include "transport/shared_memory_world.hpp"
+#include <bough/allreduce.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/events.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_reduce.hpp>
+#include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/shared_memory.hpp>
 #include <bough/tree/chain.hpp>

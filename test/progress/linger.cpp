@@ -2,7 +2,7 @@
 #include "support/catch.hpp"
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/linger.hpp>
-#include <bough/start_reduce.hpp>
+#include <bough/reduce.hpp>
 #include <bough/transport/simulated.hpp>
 
 #include <cstddef>

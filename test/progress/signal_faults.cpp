@@ -8,7 +8,7 @@
 #include <bough/concepts/forwarding_transport.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/signals.hpp>
-#include <bough/start_reduce.hpp>
+#include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/chain.hpp>
 

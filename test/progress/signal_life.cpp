@@ -3,13 +3,13 @@
 #if defined(__linux__)
 #include "support/catch.hpp"
 #include "support/child_of_fork.hpp"
+#include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
 #include <bough/error.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/events.hpp>
 #include <bough/progress/signals.hpp>
 #include <bough/progress/thread.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 
 #include <algorithm>

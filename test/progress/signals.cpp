@@ -4,12 +4,12 @@
 #include "support/catch.hpp"
 #include "support/computing.hpp"
 #include "transport/shared_memory_world.hpp"
+#include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/signals.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_reduce.hpp>
+#include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/shared_memory.hpp>
 #include <bough/tree/chain.hpp>

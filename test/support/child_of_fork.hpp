@@ -12,7 +12,6 @@
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
-#include <bough/start_allreduce.hpp>
 
 #include <algorithm>
 #include <csignal>

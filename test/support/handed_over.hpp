@@ -19,11 +19,6 @@
 #include <bough/reduce.hpp>
 #include <bough/scan.hpp>
 #include <bough/scatter.hpp>
-#include <bough/start_broadcast.hpp>
-#include <bough/start_gather.hpp>
-#include <bough/start_reduce.hpp>
-#include <bough/start_scan.hpp>
-#include <bough/start_scatter.hpp>
 
 #include <algorithm>
 #include <array>

@@ -9,9 +9,6 @@
 #include <bough/communicator.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_broadcast.hpp>
-#include <bough/start_reduce.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/table.hpp>

@@ -6,7 +6,6 @@
 #include <bough/communicator.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/events.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/testing/descriptor_laws.hpp>
 #include <bough/transport/emulated_with_descriptor.hpp>
 #include <bough/transport/in_process.hpp>

@@ -5,11 +5,11 @@
 #include "support/sample.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/broadcast.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/reduce.hpp>
 #include <bough/remote/simulated.hpp>
-#include <bough/start_allreduce.hpp>
-#include <bough/start_broadcast.hpp>
-#include <bough/start_reduce.hpp>
 #include <bough/transport/one_sided.hpp>
 #include <bough/tree/degree_k.hpp>
 

@@ -4,7 +4,6 @@
 #include <bough/broadcast.hpp>
 #include <bough/launch.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/start_allreduce.hpp>
 #include <bough/transport/shared_memory.hpp>
 #include <bough/transport/tcp.hpp>
 

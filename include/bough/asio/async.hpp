@@ -1,22 +1,70 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every collective with a completion token, and what they run on.
+//
+//   bough::communicator comm{bough::on_executor{std::move(transport), io}};        // bough/asio/on_executor.hpp
+//   bough::async_allreduce(comm, data, op [, choice], token);
+//   bough::async_wait(comm, op, token);                                            // for an operation
+// The arguments before the token, and the rules for them, are those of the collective: bough/allreduce.hpp and so on. A value
+// is a variable that the result is written into. The token is any of Asio's: a handler void(boost::system::error_code),
+// use_future, use_awaitable, ... Ranks count their calls as they are initiated: with a lazy token, when it is awaited.
 #ifndef BOUGH_ASIO_ASYNC_HPP
 #define BOUGH_ASIO_ASYNC_HPP
 
-#include <bough/asio/async_allgather.hpp>
-#include <bough/asio/async_allreduce.hpp>
-#include <bough/asio/async_alltoall.hpp>
-#include <bough/asio/async_barrier.hpp>
-#include <bough/asio/async_broadcast.hpp>
-#include <bough/asio/async_exscan.hpp>
-#include <bough/asio/async_gather.hpp>
-#include <bough/asio/async_multicast.hpp>
-#include <bough/asio/async_multicasts.hpp>
-#include <bough/asio/async_reduce.hpp>
-#include <bough/asio/async_reduce_scatter.hpp>
-#include <bough/asio/async_scan.hpp>
-#include <bough/asio/async_scatter.hpp>
-#include <bough/asio/async_wait.hpp>
+#include <bough/allgather.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/alltoall.hpp>
+#include <bough/asio/detail/initiate.hpp>
 #include <bough/asio/on_executor.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/core/config.hpp>
+#include <bough/exscan.hpp>
+#include <bough/gather.hpp>
+#include <bough/multicast.hpp>
+#include <bough/multicasts.hpp>
+#include <bough/operation.hpp>
+#include <bough/reduce.hpp>
+#include <bough/reduce_scatter.hpp>
+#include <bough/scan.hpp>
+#include <bough/scatter.hpp>
+
+#include <concepts>
+
+namespace bough::inline BOUGH_ABI {
+
+inline constexpr detail::asynchronous<detail::allgather_forms> async_allgather{};
+inline constexpr detail::asynchronous<detail::allgatherv_forms> async_allgatherv{};
+inline constexpr detail::asynchronous<detail::allreduce_forms> async_allreduce{};
+inline constexpr detail::asynchronous<detail::alltoall_forms> async_alltoall{};
+inline constexpr detail::asynchronous<detail::alltoallv_forms> async_alltoallv{};
+inline constexpr detail::asynchronous<detail::barrier_forms> async_barrier{};
+inline constexpr detail::asynchronous<detail::broadcast_forms> async_broadcast{};
+inline constexpr detail::asynchronous<detail::exscan_forms> async_exscan{};
+inline constexpr detail::asynchronous<detail::gather_forms> async_gather{};
+inline constexpr detail::asynchronous<detail::gatherv_forms> async_gatherv{};
+inline constexpr detail::asynchronous<detail::multicast_forms> async_multicast{};
+inline constexpr detail::asynchronous<detail::multicasts_forms> async_multicasts{};
+inline constexpr detail::asynchronous<detail::reduce_forms> async_reduce{};
+inline constexpr detail::asynchronous<detail::reduce_scatter_forms> async_reduce_scatter{};
+inline constexpr detail::asynchronous<detail::reduce_scatterv_forms> async_reduce_scatterv{};
+inline constexpr detail::asynchronous<detail::scan_forms> async_scan{};
+inline constexpr detail::asynchronous<detail::scatter_forms> async_scatter{};
+inline constexpr detail::asynchronous<detail::scatterv_forms> async_scatterv{};
+
+// For an operation that has been started, or for a run of a persistent one:
+//   bough::persistent_operation total = bough::bind_allreduce(comm, std::span(&sum, 1), bough::plus{});
+//   total.start();
+//   bough::async_wait(comm, total, token);         // void(boost::system::error_code)
+// The communicator is the operation's own or another over the same transport. The operation stays where it is until the handler
+// is called. One that has ended, or was never started, completes at once: not inside of this call.
+template <class X, std::derived_from<detail::operation_handle> Operation, class Token>
+decltype(auto) async_wait(communicator<X>& comm, Operation& started, Token&& token) {
+    static_assert(is_on_executor_v<X>, "bough: async_wait needs a communicator over an executor: "
+                                       "communicator comm{on_executor{std::move(transport), io_context}}");
+    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
+        detail::initiate_wait<X>{&comm, &started}, token);
+}
+
+} // namespace bough
 
 #endif

@@ -3,7 +3,7 @@
 //
 //   boost::asio::io_context io;
 //   bough::communicator comm{bough::on_executor{std::move(transport), io}};     // or an executor: a strand, ...
-//   bough::async_allreduce(comm, x, bough::plus{}, token);                      // bough/asio/async_allreduce.hpp
+//   bough::async_allreduce(comm, x, bough::plus{}, token);                      // bough/asio/async.hpp
 //   io.run();
 // All communicators over the transport (duplicate, split) share the executor. While an operation is in flight a handler of
 // the library's own looks after it, and is work that keeps run() from returning; while none is, there is no such handler.

@@ -347,27 +347,19 @@ inline constexpr bool reports_v<First, A...> = reports_v<A...>;
 template <ErrorResult E>
 inline constexpr bool reports_v<E&> = true;
 
-// Runs the form, and leaves its result in the last argument, or throws it.
-template <class Forms, class X, class... A>
-void end_call(communicator<X>& comm, A&&... arguments) {
+// Runs it on the arguments, and leaves its status in the last one, if that is an error result, or throws it.
+template <class Run, class... A>
+void end_call(Run&& run, A&&... arguments) {
     if constexpr (reports_v<A...>) {
         constexpr std::size_t last = sizeof...(A) - 1;
         auto all = std::forward_as_tuple(std::forward<A>(arguments)...);
-        const auto run = [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return detail::run_form<Forms>(comm, std::get<I>(std::move(all))...);
+        const auto run_all_but_last = [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return run(std::get<I>(std::move(all))...);
         };
-        detail::report(run(std::make_index_sequence<last>()), std::get<last>(all));
+        detail::report(run_all_but_last(std::make_index_sequence<last>()), std::get<last>(all));
     } else {
-        detail::throw_if(detail::run_form<Forms>(comm, std::forward<A>(arguments)...));
+        detail::throw_if(run(std::forward<A>(arguments)...));
     }
-}
-// The same with a copy of the value as data.
-template <class Forms, class X, class V, class... A>
-std::remove_cvref_t<V> end_value_call(communicator<X>& comm, V&& given, A&&... rest) {
-    std::remove_cvref_t<V> value(std::forward<V>(given));
-    detail::end_call<Forms>(comm, value, std::forward<A>(rest)...);
-    Forms::finish_value(comm, value, rest...);
-    return value;
 }
 
 // What the form of a blocking call sees of it: no error result, and a value as the copy that is written.
@@ -378,20 +370,6 @@ consteval bool explain_arguments(std::index_sequence<I...>, std::type_identity<s
         Forms, C,
         std::conditional_t<I == 0 && !std::is_void_v<form_result_t<Forms, A...>>,
                            std::remove_cvref_t<std::tuple_element_t<I, all>>&, std::tuple_element_t<I, all>>...>();
-}
-
-// A blocking front door.
-template <class Forms, class C, class... A>
-form_result_t<Forms, A...> call_collective(C& comm, A&&... arguments) {
-    if constexpr (explain_called_on<C>()) {
-        if constexpr (explain_arguments<Forms, C>(std::make_index_sequence<sizeof...(A) - reports_v<A...>>(),
-                                                  std::type_identity<std::tuple<A...>>())) {
-            if constexpr (std::is_void_v<form_result_t<Forms, A...>>)
-                detail::end_call<Forms>(comm, std::forward<A>(arguments)...);
-            else
-                return detail::end_value_call<Forms>(comm, std::forward<A>(arguments)...);
-        }
-    }
 }
 
 } // namespace detail

@@ -128,10 +128,6 @@ Handle start_as(communicator<T>& comm, F&& front_door) {
     return handle;
 }
 
-// Are these the arguments of a form of the collective?
-template <class Forms, class X, class... A>
-concept CollectiveForm = has_form<Forms, starter<X>, A...>();
-
 template <class Forms, class X, class... A>
 operation start(communicator<X>& comm, A&&... arguments) {
     return start_as<operation>(

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -67,9 +67,9 @@ public:
     }
     // Does this lie in memory of its own?
     bool owns(const void* p) const noexcept {
-        const std::less<const void*> before;
-        return std::any_of(pieces_.begin(), pieces_.end(), [&](const piece& x) {
-            return !before(p, x.bytes.get()) && before(p, x.bytes.get() + x.size);
+        const auto place = reinterpret_cast<std::uintptr_t>(p);
+        return std::any_of(pieces_.begin(), pieces_.end(), [place](const piece& x) {
+            return place - reinterpret_cast<std::uintptr_t>(x.bytes.get()) < x.size; // below it: wraps around
         });
     }
     std::size_t bytes() const noexcept { return total_ + pieces_.capacity() * sizeof(piece); }

@@ -30,10 +30,11 @@
 #ifndef BOUGH_DIRECT_COMBINING_TREE_HPP
 #define BOUGH_DIRECT_COMBINING_TREE_HPP
 
-#include <bough/call/contiguous.hpp>
+#include <bough/allreduce.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/direct/combining_tree/state.hpp>
 #include <bough/operation.hpp>
+#include <bough/reduce.hpp>
 #include <bough/schedule/goal.hpp>
 
 #include <algorithm>
@@ -81,92 +82,72 @@ public:
     rank_t rank() const noexcept { return state_->rank(); }
     rank_t size() const noexcept { return state_->size(); }
 
-    // For the front doors below.
-    const std::shared_ptr<detail::combining_state<M>>& state() const noexcept { return state_; }
+    // What bough::start_reduce, start_allreduce, reduce and allreduce call (bough/call/names.hpp).
+    template <class T, std::size_t N, class O>
+    operation start(goal::reduce, std::span<T, N> data, const O& op, root to) {
+        return start_for<T>(data, data, op, to);
+    }
+    template <class T, std::size_t N, class U, std::size_t K, class O>
+    requires std::same_as<std::remove_const_t<U>, T> operation start(goal::reduce, std::span<U, K> in,
+                                                                     std::span<T, N> out, const O& op, root to) {
+        return start_for<T>(in, out, op, to);
+    }
+    template <class T, std::size_t N, class O>
+    operation start(goal::allreduce, std::span<T, N> data, const O& op) {
+        return start_for<T>(data, data, op, std::nullopt);
+    }
+    template <class T, std::size_t N, class U, std::size_t K, class O>
+    requires std::same_as<std::remove_const_t<U>, T> operation start(goal::allreduce, std::span<U, K> in,
+                                                                     std::span<T, N> out, const O& op) {
+        return start_for<T>(in, out, op, std::nullopt);
+    }
+    template <class Goal, class... A>
+    requires requires(combining_tree& tree, const A&... a) { tree.start(Goal{}, a...); }
+    status call(Goal, const A&... arguments) {
+        status ended;
+        start(Goal{}, arguments...).wait(ended);
+        return ended;
+    }
 
 private:
-    std::shared_ptr<detail::combining_state<M>> state_;
-};
+    using state = detail::combining_state<M>;
 
-namespace detail {
-
-// `to`: who gets the result; nothing for all.
-template <class T, class M, class O>
-operation start_combining(combining_tree<M>& tree, std::span<const T> in, std::span<T> out, const O& op,
-                          const std::optional<root>& to) {
-    static_assert(explain_written<T>() && explain_op<O, T>());
-    static_assert(travels_as_bytes_v<T>,
-                  "bough: a combining tree works on elements that travel as bytes, without a wire form");
-    const auto& state = tree.state();
-    combining_flight<M>* f = combining_state<M>::make(state);
-    operation made(f);
-    const bool gets = !to || to->rank == tree.rank();
-    status bad = gets ? detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
-                      : detail::check_data(in.data(), in.size(), sizeof(T));
-    if (!bad && to && to->rank >= tree.size()) bad = invalid_argument("root: not a rank of the group");
-    if (!bad && in.size_bytes() > state->most_bytes()) {
-        bad = invalid_argument("data: longer than the tree's most_bytes");
-        bad.code = errc::size_overflow;
-    }
-    if (bad) {
-        state->refuse(*f, bad);
+    // `to`: who gets the result; nothing for all.
+    template <class T, class O>
+    operation start_for(std::span<const T> in, std::span<T> out, const O& op, const std::optional<root>& to) {
+        static_assert(detail::explain_written<T>() && explain_op<O, T>());
+        static_assert(travels_as_bytes_v<T>,
+                      "bough: a combining tree works on elements that travel as bytes, without a wire form");
+        detail::combining_flight<M>* f = state::make(state_);
+        operation made(f);
+        const bool gets = !to || to->rank == rank();
+        status bad = gets ? detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
+                          : detail::check_data(in.data(), in.size(), sizeof(T));
+        if (!bad && to && to->rank >= size()) bad = invalid_argument("root: not a rank of the group");
+        if (!bad && in.size_bytes() > state_->most_bytes()) {
+            bad = invalid_argument("data: longer than the tree's most_bytes");
+            bad.code = errc::size_overflow;
+        }
+        if (bad) {
+            state_->refuse(*f, bad);
+            return made;
+        }
+        if constexpr (detail::is_stateless_v<O>)
+            f->op = make_any_op<T>(op);
+        else
+            f->op = make_any_op<T>(f->kept.template make<O>(op));
+        f->signature = detail::signature_of<T, O>(in.size(), to ? to->rank : 0);
+        f->signature.kind = to ? goal::reduce::kind : goal::allreduce::kind;
+        f->in = std::as_bytes(in);
+        f->out = reinterpret_cast<std::byte*>(out.data());
+        f->gets = gets;
+        f->readers = to ? 1 : size();
+        state_->start(*f);
         return made;
     }
-    if constexpr (is_stateless_v<O>)
-        f->op = make_any_op<T>(op);
-    else
-        f->op = make_any_op<T>(f->kept.template make<O>(op));
-    f->signature = signature_of<T, O>(in.size(), to ? to->rank : 0);
-    f->signature.kind = to ? goal::reduce::kind : goal::allreduce::kind;
-    f->in = std::as_bytes(in);
-    f->out = reinterpret_cast<std::byte*>(out.data());
-    f->gets = gets;
-    f->readers = to ? 1 : tree.size();
-    state->start(*f);
-    return made;
-}
 
-} // namespace detail
-
-template <class M, class T, std::size_t N, class O>
-[[nodiscard]] operation start_reduce(combining_tree<M>& tree, std::span<T, N> data, const O& op, root to) {
-    return detail::start_combining<T>(tree, data, data, op, to);
-}
-template <class M, class T, std::size_t N, class U, std::size_t K, class O>
-requires std::same_as<std::remove_const_t<U>, T>
-[[nodiscard]] operation start_reduce(combining_tree<M>& tree, std::span<U, K> in, std::span<T, N> out, const O& op,
-                                     root to) {
-    return detail::start_combining<T>(tree, in, out, op, to);
-}
-template <class M, class T, std::size_t N, class O>
-[[nodiscard]] operation start_allreduce(combining_tree<M>& tree, std::span<T, N> data, const O& op) {
-    return detail::start_combining<T>(tree, data, data, op, std::nullopt);
-}
-template <class M, class T, std::size_t N, class U, std::size_t K, class O>
-requires std::same_as<std::remove_const_t<U>, T>
-[[nodiscard]] operation start_allreduce(combining_tree<M>& tree, std::span<U, K> in, std::span<T, N> out, const O& op) {
-    return detail::start_combining<T>(tree, in, out, op, std::nullopt);
-}
-// Data in a vector, an array or the like: each is taken as a span.
-template <class M, class... A>
-requires(detail::SpanLike<A> || ...) [[nodiscard]] operation start_reduce(combining_tree<M>& tree, A&&... arguments) {
-    return bough::start_reduce(tree, detail::as_span(std::forward<A>(arguments))...);
-}
-template <class M, class... A>
-requires(detail::SpanLike<A> || ...) [[nodiscard]] operation
-    start_allreduce(combining_tree<M>& tree, A&&... arguments) {
-    return bough::start_allreduce(tree, detail::as_span(std::forward<A>(arguments))...);
-}
-template <class M, class... A>
-requires requires(combining_tree<M>& tree, A&&... a) { bough::start_reduce(tree, std::forward<A>(a)...); }
-void reduce(combining_tree<M>& tree, A&&... arguments) {
-    bough::start_reduce(tree, std::forward<A>(arguments)...).wait();
-}
-template <class M, class... A>
-requires requires(combining_tree<M>& tree, A&&... a) { bough::start_allreduce(tree, std::forward<A>(a)...); }
-void allreduce(combining_tree<M>& tree, A&&... arguments) {
-    bough::start_allreduce(tree, std::forward<A>(arguments)...).wait();
-}
+    std::shared_ptr<state> state_;
+};
 
 } // namespace bough
 

@@ -23,6 +23,8 @@
 #ifndef BOUGH_DIRECT_LOW_LATENCY_HPP
 #define BOUGH_DIRECT_LOW_LATENCY_HPP
 
+#include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
 #include <bough/call/arguments.hpp>
 #include <bough/core/config.hpp>
 #include <bough/direct/low_latency/flagged_lines.hpp>
@@ -78,10 +80,29 @@ public:
     // What it is made of.
     const X& writes() const noexcept { return lines_.writes(); }
 
-    // For the front doors below.
+    // What bough::allreduce and bough::barrier call (bough/call/names.hpp).
+    template <class T, std::size_t N, class O>
+    status call(goal::allreduce, std::span<T, N> data, const O& op) {
+        return run<T>(goal::allreduce::kind, data, data, op);
+    }
+    template <class T, std::size_t N, class U, std::size_t K, class O>
+    requires std::same_as<std::remove_const_t<U>, T> status call(goal::allreduce, std::span<U, K> in,
+                                                                 std::span<T, N> out, const O& op) {
+        return run<T>(goal::allreduce::kind, in, out, op);
+    }
+    status call(goal::barrier) {
+        const auto nothing = [](std::byte a, std::byte) { return a; };
+        return run<std::byte>(goal::barrier::kind, {}, {}, nothing);
+    }
+
+private:
+    struct alignas(64) block {
+        std::byte bytes[64];
+    };
+
     template <class T, class O>
     status run(std::uint8_t kind, std::span<const T> in, std::span<T> out, const O& op) {
-        static_assert(explain_op<O, T>());
+        static_assert(detail::explain_written<T>() && explain_op<O, T>());
         static_assert(travels_as_bytes_v<T> && alignof(T) <= 64,
                       "bough: low_latency works on elements that travel as bytes, without a wire form");
         constexpr std::size_t gap = alignof(T) > 8 ? alignof(T) - 8 : 0; // so that a payload lies as its elements must
@@ -113,11 +134,6 @@ public:
 #endif
         return lines_.failure();
     }
-
-private:
-    struct alignas(64) block {
-        std::byte bytes[64];
-    };
 
     static status refused(const low_latency_options& options) noexcept {
         if (options.most_bytes < 8 || options.most_bytes > 8192)
@@ -248,55 +264,6 @@ private:
     std::uint64_t plan_ = 0; // what calls must have in common besides: form and k
     std::vector<block> scratch_;
 };
-
-namespace detail {
-
-struct nothing_to_combine { // the op of a barrier
-    constexpr std::byte operator()(std::byte a, std::byte) const noexcept { return a; }
-};
-
-template <class Goal, class T, class X, class O>
-status run_low_latency(low_latency<X>& group, std::span<const T> in, std::span<T> out, const O& op) {
-    static_assert(explain_written<T>());
-    return group.template run<T>(Goal::kind, in, out, op);
-}
-
-} // namespace detail
-
-template <class X, class T, std::size_t N, class O>
-void allreduce(low_latency<X>& group, std::span<T, N> data, const O& op) {
-    detail::throw_if(detail::run_low_latency<goal::allreduce, T>(group, data, data, op));
-}
-template <class X, class T, std::size_t N, class O, ErrorResult E>
-void allreduce(low_latency<X>& group, std::span<T, N> data, const O& op, E& result) {
-    detail::report(detail::run_low_latency<goal::allreduce, T>(group, data, data, op), result);
-}
-template <class X, class T, std::size_t N, class U, std::size_t K, class O>
-requires std::same_as<std::remove_const_t<U>, T>
-void allreduce(low_latency<X>& group, std::span<U, K> in, std::span<T, N> out, const O& op) {
-    detail::throw_if(detail::run_low_latency<goal::allreduce, T>(group, in, out, op));
-}
-template <class X, class T, std::size_t N, class U, std::size_t K, class O, ErrorResult E>
-requires std::same_as<std::remove_const_t<U>, T>
-void allreduce(low_latency<X>& group, std::span<U, K> in, std::span<T, N> out, const O& op, E& result) {
-    detail::report(detail::run_low_latency<goal::allreduce, T>(group, in, out, op), result);
-}
-// Data in a vector, an array or the like: each is taken as a span.
-template <class X, class... A>
-requires(detail::SpanLike<A> || ...) void allreduce(low_latency<X>& group, A&&... arguments) {
-    bough::allreduce(group, detail::as_span(std::forward<A>(arguments))...);
-}
-
-// Ends when all ranks have begun it.
-template <class X>
-void barrier(low_latency<X>& group) {
-    detail::throw_if(detail::run_low_latency<goal::barrier, std::byte>(group, {}, {}, detail::nothing_to_combine{}));
-}
-template <class X, ErrorResult E>
-void barrier(low_latency<X>& group, E& result) {
-    detail::report(detail::run_low_latency<goal::barrier, std::byte>(group, {}, {}, detail::nothing_to_combine{}),
-                   result);
-}
 
 } // namespace bough
 

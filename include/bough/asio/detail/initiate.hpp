@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a started operation meets a completion token. For bough/asio/async_*.hpp, and for collectives of your own:
+// How a started operation meets a completion token: what every async_ collective (bough/asio/async.hpp) does.
 //
-//   template <class X, class... A>
-//   requires bough::detail::AsyncForm<my_forms, X, A...>
-//   decltype(auto) async_mine(bough::communicator<X>& comm, A&&... arguments_and_token) {
-//       return bough::detail::async_collective<my_forms>(comm, std::forward<A>(arguments_and_token)...);
-//   }
 // The handler is called by its associated executor, with the associated allocator's memory given back; never inside the
 // initiating function. Its cancellation slot (Boost 1.77 or newer), if it has one, may be emitted with `terminal`: a
 // collective that is given up ends the group, so nothing less does.
-#ifndef BOUGH_ASIO_INITIATE_HPP
-#define BOUGH_ASIO_INITIATE_HPP
+#ifndef BOUGH_ASIO_DETAIL_INITIATE_HPP
+#define BOUGH_ASIO_DETAIL_INITIATE_HPP
 
 #include <bough/asio/detail/driven.hpp>
 #include <bough/asio/error.hpp>
 #include <bough/asio/on_executor.hpp>
 #include <bough/call/contiguous.hpp>
+#include <bough/call/forms.hpp>
 #include <bough/call/starter.hpp>
 #include <bough/communicator.hpp>
 #include <bough/operation.hpp>
@@ -179,37 +175,36 @@ struct initiate_wait {
     }
 };
 
-template <class Forms, class X, class Arguments, std::size_t... I>
-constexpr bool is_async_form(std::index_sequence<I...>) {
-    return CollectiveForm<Forms, X, std::tuple_element_t<I, Arguments>...>;
-}
-// A...: the arguments of the collective, and a completion token.
-template <class Forms, class X, class... A>
-concept AsyncForm = sizeof...(A) != 0 && detail::is_async_form<Forms, X, std::tuple<A&&...>>(
-                                             std::make_index_sequence<sizeof...(A) - 1>());
-
-template <class Forms, class X, class... A>
-decltype(auto) async_collective(communicator<X>& comm, A&&... arguments_and_token) {
-    static_assert(is_on_executor_v<X>, "bough: an async_ collective needs a communicator over an executor: "
-                                       "communicator comm{on_executor{std::move(transport), io_context}}");
-    return [&]<std::size_t... I>(std::index_sequence<I...>, auto&& all)->decltype(auto) {
-        auto& token = std::get<sizeof...(A) - 1>(all); // an lvalue, as async_initiate takes it
-        using token_type = std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>;
-        // Spans, not the containers and values: a lazy token copies arguments.
-        [[maybe_unused]] const auto as_argument =
-            []<std::size_t Place, class Argument>(std::integral_constant<std::size_t, Place>,
-                                                  Argument&& argument) -> decltype(auto) {
-            if constexpr (Place == 0)
-                return detail::as_data<Forms>(std::forward<Argument>(argument));
-            else
-                return detail::as_span(std::forward<Argument>(argument));
-        };
-        return boost::asio::async_initiate<token_type, void(boost::system::error_code)>(
-            initiate_collective<Forms, X>{&comm}, token,
-            as_argument(std::integral_constant<std::size_t, I>(), std::get<I>(std::forward<decltype(all)>(all)))...);
+// One async_ collective: the arguments of the collective, and a completion token.
+template <class Forms>
+struct asynchronous {
+    template <class X, class... A>
+    requires(sizeof...(A) != 0) decltype(auto) operator()(communicator<X>& comm, A&&... arguments_and_token) const {
+        static_assert(is_on_executor_v<X>, "bough: an async_ collective needs a communicator over an executor: "
+                                           "communicator comm{on_executor{std::move(transport), io_context}}");
+        return initiate(comm, std::make_index_sequence<sizeof...(A) - 1>(),
+                        std::forward_as_tuple(std::forward<A>(arguments_and_token)...));
     }
-    (std::make_index_sequence<sizeof...(A) - 1>(), std::forward_as_tuple(std::forward<A>(arguments_and_token)...));
-}
+
+private:
+    template <class X, std::size_t... I, class... A>
+    static decltype(auto) initiate(communicator<X>& comm, std::index_sequence<I...>, std::tuple<A...>&& all) {
+        if constexpr (explain_call<Forms, starter<X>, std::tuple_element_t<I, std::tuple<A...>>...>()) {
+            auto& token = std::get<sizeof...(I)>(all); // an lvalue, as async_initiate takes it
+            using token_type = std::remove_reference_t<decltype(token)>;
+            return boost::asio::async_initiate<token_type, void(boost::system::error_code)>(
+                initiate_collective<Forms, X>{&comm}, token, as_argument<I>(std::get<I>(std::move(all)))...);
+        }
+    }
+    // Spans, not the containers and values: a lazy token copies arguments.
+    template <std::size_t Place, class Argument>
+    static decltype(auto) as_argument(Argument&& argument) {
+        if constexpr (Place == 0)
+            return detail::as_data<Forms>(std::forward<Argument>(argument));
+        else
+            return detail::as_span(std::forward<Argument>(argument));
+    }
+};
 
 } // namespace detail
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+// The public names of a collective: function objects, all made of its one list of forms (bough/call/forms.hpp).
+//
+//   inline constexpr detail::blocking<detail::my_forms> mine{};
+//   inline constexpr detail::starting<detail::my_forms> start_mine{};
+//   inline constexpr detail::binding<detail::my_forms> bind_mine{};
+// They are objects so that no function in the namespace of an argument's type is ever called in their place.
+//
+// A communicator runs every collective. Another group serves some of them in a way of its own (bough/direct). It has
+//   call(goal::allreduce{}, arguments...)     -> status, blocking; data arrive as spans, an error result does not arrive
+//   start(goal::allreduce{}, arguments...)    -> operation, if it has a split phase
+#ifndef BOUGH_CALL_NAMES_HPP
+#define BOUGH_CALL_NAMES_HPP
+
+#include <bough/call/contiguous.hpp>
+#include <bough/call/forms.hpp>
+#include <bough/call/starter.hpp>
+#include <bough/communicator.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/status.hpp>
+#include <bough/operation.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace bough::inline BOUGH_ABI::detail {
+
+template <class G, class Goal, class... A>
+concept Serves = requires(G& group, A&&... arguments) {
+    { group.call(Goal{}, detail::as_span(std::forward<A>(arguments))...) } -> std::same_as<status>;
+};
+// The same for arguments that may end with an error result.
+template <class G, class Goal, class... A>
+consteval bool serves() {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+        return Serves<G, Goal, std::tuple_element_t<I, std::tuple<A...>>...>;
+    }
+    (std::make_index_sequence<sizeof...(A) - reports_v<A...>>());
+}
+template <class G, class Goal, class Handle, class... A>
+concept Starts = requires(G& group, A&&... arguments) {
+    { group.start(Goal{}, detail::as_span(std::forward<A>(arguments))...) } -> std::same_as<Handle>;
+};
+
+// Forms run on the communicator, whatever is derived from it.
+template <class X>
+communicator<X>& base_of(communicator<X>& comm) noexcept {
+    return comm;
+}
+
+// Runs the collective to its end.
+template <class Forms>
+struct blocking {
+    using goal_type = typename Forms::goal_type;
+
+    template <CalledOn C, class... A>
+    [[nodiscard]] form_result_t<Forms, A...> operator()(C&& comm, A&&... arguments) const {
+        using group = std::remove_reference_t<C>;
+        if constexpr (explain_called_on<group>()) {
+            if constexpr (explain_arguments<Forms, group>(std::make_index_sequence<sizeof...(A) - reports_v<A...>>(),
+                                                          std::type_identity<std::tuple<A...>>())) {
+                const auto run = [&on = detail::base_of(comm)]<class... B>(B&&... given) {
+                    return detail::run_form<Forms>(on, std::forward<B>(given)...);
+                };
+                if constexpr (std::is_void_v<form_result_t<Forms, A...>>)
+                    detail::end_call(run, std::forward<A>(arguments)...);
+                else
+                    return end_value_call(comm, run, std::forward<A>(arguments)...);
+            }
+        }
+    }
+    template <class G, class... A>
+    requires(detail::serves<G, goal_type, A...>()) void operator()(G& group, A&&... arguments) const {
+        const auto run = [&group]<class... B>(B&&... given) {
+            return group.call(goal_type{}, detail::as_span(std::forward<B>(given))...);
+        };
+        detail::end_call(run, std::forward<A>(arguments)...);
+    }
+
+private:
+    // On a copy of the value, which is returned.
+    template <class C, class Run, class V, class... A>
+    static std::remove_cvref_t<V> end_value_call(C& comm, const Run& run, V&& given, A&&... rest) {
+        std::remove_cvref_t<V> value(std::forward<V>(given));
+        detail::end_call(run, value, std::forward<A>(rest)...);
+        Forms::finish_value(comm, value, rest...);
+        return value;
+    }
+};
+
+// Starts it, or binds it, and returns.
+template <class Forms, class Handle = operation>
+struct starting {
+    using goal_type = typename Forms::goal_type;
+
+    template <CalledOn C, class... A>
+    [[nodiscard]] Handle operator()(C&& comm, A&&... arguments) const {
+        return detail::start_collective<Handle, Forms>(comm, std::forward<A>(arguments)...);
+    }
+    template <class G, class... A>
+    requires Starts<G, goal_type, Handle, A...>
+    [[nodiscard]] Handle operator()(G& group, A&&... arguments) const {
+        return group.start(goal_type{}, detail::as_span(std::forward<A>(arguments))...);
+    }
+};
+template <class Forms>
+using binding = starting<Forms, persistent_operation>;
+
+} // namespace bough::detail
+
+#endif
