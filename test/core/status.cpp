@@ -32,6 +32,13 @@ static_assert(static_cast<int>(mismatch::none) == 0 && static_cast<int>(mismatch
 
 } // namespace
 
+// Two literals with the same letters, as two translation units have them.
+constexpr char here[] = "data: null", there[] = "data: null";
+static_assert(invalid_argument(here) == invalid_argument(there));
+static_assert(!(invalid_argument(here) == invalid_argument("data")));
+static_assert(!(invalid_argument(here) == invalid_argument(nullptr)));
+static_assert(invalid_argument(nullptr) == invalid_argument(nullptr));
+
 TEST_CASE("every code has a sentence of its own") {
     std::set<std::string_view> sentences;
     for (const errc code : codes) {

@@ -48,7 +48,20 @@ struct status {
     const char* argument = nullptr; // of invalid_argument: a literal naming the argument
 
     constexpr explicit operator bool() const noexcept { return code != errc::ok; } // true: an error
-    friend constexpr bool operator==(const status&, const status&) = default;
+    // `argument` by its letters: the same literal has an address of its own in each translation unit.
+    friend constexpr bool operator==(const status& a, const status& b) noexcept {
+        return a.code == b.code && a.cause == b.cause && a.mismatch == b.mismatch && a.collective == b.collective &&
+               a.peer == b.peer && a.operation == b.operation && a.context == b.context && a.missing == b.missing &&
+               a.mine == b.mine && a.theirs == b.theirs && same_text(a.argument, b.argument);
+    }
+
+private:
+    static constexpr bool same_text(const char* a, const char* b) noexcept {
+        if (a == nullptr || b == nullptr) return a == b;
+        for (; *a == *b; ++a, ++b)
+            if (*a == '\0') return true;
+        return false;
+    }
 };
 
 constexpr status invalid_argument(const char* argument) noexcept {
