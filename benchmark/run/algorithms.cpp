@@ -63,7 +63,7 @@ struct point {
     }
 };
 
-point point_at(rank_t p, rank_t cores, std::uint64_t bytes, const any_costs& costs) {
+point point_at(rank_t p, rank_t cores, std::uint64_t bytes, const any_cost_model& costs) {
     const dimensions at{.size = p};
     const problem what{.bytes = bytes, .element_bytes = 8, .cores = p <= cores ? no_rank : cores};
     const candidate_list from = standard_candidates<goal::allreduce>(at, what);

@@ -32,8 +32,8 @@
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
-#include <bough/call/lifted.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/via_state.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/allreduce.hpp>
@@ -77,7 +77,7 @@ requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, 
                                              const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
-    return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
+    return run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_allreduce<S>(comm, states, states, held, choice);
     });
 }

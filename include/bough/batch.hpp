@@ -18,7 +18,7 @@
 #include <bough/allreduce.hpp>
 #include <bough/call/batch_list.hpp>
 #include <bough/call/contiguous.hpp>
-#include <bough/call/whole_call.hpp>
+#include <bough/call/contiguous_call.hpp>
 #include <bough/reduce.hpp>
 
 #include <cstddef>
@@ -101,7 +101,7 @@ status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writ
                                     list.commutative(),
                                     list.signature(at.root)};
         bytes.exact = list.exact();
-        whole_call<Comm> whole(comm);
+        contiguous_call<Comm> whole(comm);
         const auto run = [&] {
             if constexpr (std::same_as<Choice, automatic>)
                 return run_automatic<Goal>(whole, bytes, choice);

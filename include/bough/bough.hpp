@@ -78,7 +78,7 @@
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/freeze.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/slice.hpp>
@@ -190,15 +190,15 @@
 #include <bough/session/agreement.hpp>
 #include <bough/session/ahead.hpp>
 #include <bough/session/contexts.hpp>
-#include <bough/session/early.hpp>
+#include <bough/session/control_messages.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/mutex.hpp>
-#include <bough/session/notices.hpp>
 #include <bough/session/operation.hpp>
 #include <bough/session/outbox.hpp>
 #include <bough/session/port.hpp>
 #include <bough/session/refusals.hpp>
 #include <bough/session/session.hpp>
+#include <bough/session/unexpected.hpp>
 #include <bough/simulate/engine.hpp>
 #include <bough/simulate/export_chrome.hpp>
 #include <bough/simulate/export_svg.hpp>

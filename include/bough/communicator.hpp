@@ -55,7 +55,7 @@ public:
         set_timeout_ns(nanoseconds_of(timeout));
     }
     // None: those of the transport again.
-    void set_costs(const any_costs& costs) noexcept {
+    void set_costs(const any_cost_model& costs) noexcept {
         core_->options.costs = costs ? costs : default_costs_of(transport());
         core_->forget_choices();
     }

@@ -27,8 +27,8 @@
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
-#include <bough/call/lifted.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/via_state.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/exscan.hpp>
@@ -67,10 +67,10 @@ requires LiftedOp<O, T> status run_exscan(Comm& comm, std::span<const T> in, std
                                           const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
-    return run_lifted(comm, in, comm.rank() == 0 ? std::span<T>() : out, op,
-                      [&]<class S>(std::span<S> states, const O& held) {
-                          return detail::run_exscan<S>(comm, states, states, held, choice);
-                      });
+    return run_via_state(comm, in, comm.rank() == 0 ? std::span<T>() : out, op,
+                         [&]<class S>(std::span<S> states, const O& held) {
+                             return detail::run_exscan<S>(comm, states, states, held, choice);
+                         });
 }
 
 template <class O, class V>

@@ -49,7 +49,7 @@ using broadcast_plan = plan<goal::broadcast, any_algorithm>;
 // all pairs of ranks are alike, one choice serves all lists of a length.
 template <class T, class Comm>
 const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, std::span<const rank_t> members) {
-    const any_costs& costs = comm.options().costs;
+    const any_cost_model& costs = comm.options().costs;
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
     return comm.template remember_plan<broadcast_plan>(
         {.kind = goal::multicast::kind,

@@ -29,8 +29,8 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// What a handle knows of the operation behind it: bough/communicator/started.hpp.
-class started_base {
+// What a handle knows of the operation behind it: bough/communicator/operation_state.hpp.
+class operation_state_base {
 public:
     virtual bool poll() = 0;
     virtual bool done() = 0;
@@ -44,7 +44,7 @@ public:
     virtual void release() noexcept = 0; // the handle is gone
 
 protected:
-    ~started_base() = default;
+    ~operation_state_base() = default;
 };
 
 // What operation and persistent_operation share.
@@ -98,14 +98,14 @@ public:
 
 protected:
     operation_handle() = default;
-    explicit operation_handle(started_base* made) noexcept : started_(made) {}
+    explicit operation_handle(operation_state_base* made) noexcept : started_(made) {}
     explicit operation_handle(const status& ended) noexcept : result_(ended) {}
     ~operation_handle() {
         if (started_ != nullptr) started_->release();
     }
     const status& end() { return started_ == nullptr ? result_ : started_->wait(); }
 
-    started_base* started_ = nullptr;
+    operation_state_base* started_ = nullptr;
     status result_{};
 };
 
@@ -115,13 +115,13 @@ protected:
 class operation : public detail::operation_handle {
 public:
     operation() = default;
-    // For bough/call/starter.hpp.
-    explicit operation(detail::started_base* made) noexcept : operation_handle(made) {}
+    // For bough/call/initiator.hpp.
+    explicit operation(detail::operation_state_base* made) noexcept : operation_handle(made) {}
     explicit operation(const status& ended) noexcept : operation_handle(ended) {}
 };
 
 // A collective that is bound once and run many times on the same data. From the second time on it allocates nothing; the session
-// does when more messages of peers that run ahead wait at a time than ever before (bough/session/early.hpp).
+// does when more messages of peers that run ahead wait at a time than ever before (bough/session/unexpected.hpp).
 //
 //   auto norm = bough::bind_allreduce(comm, std::span(&sum, 1), bough::plus{});
 //   for (...) { sum = ...; norm.start(); ...; norm.wait(); }
@@ -129,7 +129,7 @@ public:
 class persistent_operation : public detail::operation_handle {
 public:
     persistent_operation() = default;
-    explicit persistent_operation(detail::started_base* made) noexcept : operation_handle(made) {}
+    explicit persistent_operation(detail::operation_state_base* made) noexcept : operation_handle(made) {}
     explicit persistent_operation(const status& ended) noexcept : operation_handle(ended) {}
 
     // Pre: it is done, or has not been started. If the bound call breaks a rule, that is the result of each start.

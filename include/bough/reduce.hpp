@@ -28,8 +28,8 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
-#include <bough/call/lifted.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/via_state.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/reduce.hpp>
@@ -74,9 +74,10 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
     if (is_root)
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
-    return run_lifted(comm, in, is_root ? out : std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
-        return detail::run_reduce<S>(comm, states, states, held, to, choice);
-    });
+    return run_via_state(comm, in, is_root ? out : std::span<T>(), op,
+                         [&]<class S>(std::span<S> states, const O& held) {
+                             return detail::run_reduce<S>(comm, states, states, held, to, choice);
+                         });
 }
 
 struct reduce_forms : takes<goal::reduce, parameters{.op = true, .root = true, .trees = true, .values = true}> {

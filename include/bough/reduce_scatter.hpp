@@ -30,8 +30,8 @@
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
-#include <bough/call/lifted.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/via_state.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>
@@ -79,7 +79,7 @@ template <class T, class Comm, class O, class Choice>
 requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> own,
                                                      const rank_blocks& blocks, const O& op, const Choice& choice) {
     if (const status bad = detail::check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
-    return run_lifted(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
+    return run_via_state(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
         const std::span<S> mine = own_block(states, blocks, comm.rank());
         const status ended = reduce_scatter_blocks<S>(comm, states, mine, blocks, held, choice);
         return comm.then(ended, [&held, mine, own] {

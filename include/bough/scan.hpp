@@ -24,8 +24,8 @@
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
-#include <bough/call/lifted.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/via_state.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/select/standard/scan.hpp>
@@ -63,7 +63,7 @@ requires LiftedOp<O, T> status run_scan(Comm& comm, std::span<const T> in, std::
                                         const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
-    return run_lifted(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
+    return run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_scan<S>(comm, states, states, held, choice);
     });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Once warm, a collective allocates nothing: not on the heap of any rank, for short messages and for long ones. Except when
-// more messages are early at a time than ever before: then one allocation for each, see bough/session/early.hpp.
+// more messages are early at a time than ever before: then one allocation for each, see bough/session/unexpected.hpp.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
 #include "support/local_memory.hpp"

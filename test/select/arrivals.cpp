@@ -42,7 +42,7 @@ TEST_CASE("arriving: the walk begins each rank when it comes, as the simulator d
         options.noise.arrival.at_ns.assign(at.begin(), at.end());
         const double simulated = simulate(plan, nic, options).makespan_ns;
         CHECK(price_of(model::arriving{nic, at}, {.bytes = 64}, plan) == simulated);
-        CHECK(price_of(any_costs(model::arriving{nic, at}), {.bytes = 64}, plan) == simulated);
+        CHECK(price_of(any_cost_model(model::arriving{nic, at}), {.bytes = 64}, plan) == simulated);
     }
 }
 

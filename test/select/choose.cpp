@@ -33,7 +33,7 @@ constexpr model::alpha_beta_gamma paper{.alpha_ns = 5000, .beta_ns_per_byte = 1,
 constexpr model::alpha_beta_gamma one_way{
     .alpha_ns = 1000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0.2, .f_alpha = 0.6, .f_beta = 0.8, .early = true};
 
-// By the walk alone, without any_costs.
+// By the walk alone, without any_cost_model.
 template <class M>
 double walked(const candidate& c, const dimensions& at, const problem& what, const M& model) {
     const dimensions d = test::with_blocks(c, at);
@@ -79,7 +79,7 @@ TEMPLATE_TEST_CASE("choose: the cheapest by the walk, the first of equals", "[se
                             CHECK(one.predicted_ns == Approx(exact).epsilon(0.1));
                         else
                             CHECK(one.predicted_ns == exact);
-                        CHECK(any_costs(model)
+                        CHECK(any_cost_model(model)
                                   .bound_ns(plan_ref(one.what.algorithm, test::with_blocks(one.what, at)), what)
                                   .ns <= exact * (1 + 1e-12));
                         best = std::min(best, one.predicted_ns);
@@ -106,7 +106,7 @@ TEST_CASE("choose: where ranks do alike and blocks are equal, one stands for all
                 const dimensions at = test::with_blocks(c, {.size = p});
                 if (c.algorithm.check(at) || !c.algorithm.fixed_claims().symmetric) continue;
                 INFO(c.text().c_str() << " over " << p << " ranks");
-                CHECK(any_costs(paper).symmetric_price_ns(plan_ref(c.algorithm, at), what) ==
+                CHECK(any_cost_model(paper).symmetric_price_ns(plan_ref(c.algorithm, at), what) ==
                       Approx(walked(c, at, what, paper)).epsilon(1e-9));
             }
         });
@@ -194,7 +194,7 @@ TEST_CASE("choose: a pure function, also beyond what it may walk", "[select][cho
 }
 
 TEST_CASE("choose: ranks that share cores wait longer", "[select][choose]") {
-    const any_costs costs = nic;
+    const any_cost_model costs = nic;
     const auto p = plan_allreduce(recursive_doubling{}, {.size = 8});
     const double alone = costs.price_ns(plan_ref(p), {.bytes = 8});
     CHECK(alone == model::walk(p, nic, 8).makespan_ns);
@@ -208,7 +208,7 @@ TEST_CASE("choose: ranks that share cores wait longer", "[select][choose]") {
 }
 
 TEST_CASE("choose: of ranks that share cores the price is never below its bound", "[select][choose]") {
-    const any_costs costs = model::loggp(2000, 2000, 0, 0.1);
+    const any_cost_model costs = model::loggp(2000, 2000, 0, 0.1);
     for (const rank_t p : {2u, 5u, 16u})
         for (const std::uint64_t bytes : {8u, 65536u})
             for (const candidate& c : test::everything_for_allreduce({.size = p}).list) {
@@ -223,7 +223,7 @@ TEST_CASE("choose: of ranks that share cores the price is never below its bound"
 
 TEST_CASE("choose: barriers have the fewest rounds, or the fewest messages where ranks share cores",
           "[select][choose]") {
-    const any_costs costs = model::loggp(2000, 2000, 0, 0.1);
+    const any_cost_model costs = model::loggp(2000, 2000, 0, 0.1);
     const dimensions at{.size = 16};
     const auto winner = [&](const problem& what) {
         return std::string(
@@ -234,14 +234,14 @@ TEST_CASE("choose: barriers have the fewest rounds, or the fewest messages where
     CHECK(winner({.cores = 2, .switch_ns = 5000}).starts_with("tree_allreduce"));
 }
 
-TEST_CASE("any_costs: none, and those that a transport states", "[select][choose]") {
+TEST_CASE("any_cost_model: none, and those that a transport states", "[select][choose]") {
     struct says_nothing {};
     struct says_all {
         static model::lrc default_costs() { return nic; }
         static double switch_ns() { return 7; }
         static rank_t cores() { return 3; }
     };
-    CHECK_FALSE(any_costs{});
+    CHECK_FALSE(any_cost_model{});
     const auto p = plan_allreduce(recursive_doubling{}, {.size = 8});
     REQUIRE(default_costs_of(says_all{}));
     CHECK(price_of(default_costs_of(says_all{}), {.bytes = 8}, p) == price_of(nic, {.bytes = 8}, p));

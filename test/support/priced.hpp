@@ -25,7 +25,7 @@ struct priced : bough::forwarding_transport<bough::self> {
     static std::uint64_t handed_over(bough::rank_t to) noexcept { return to + 31; }
 };
 
-inline double price(const bough::any_costs& costs) {
+inline double price(const bough::any_cost_model& costs) {
     const auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = 8});
     return costs.price_ns(bough::plan_ref(plan), {.bytes = 1000});
 }

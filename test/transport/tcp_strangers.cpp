@@ -319,4 +319,4 @@ TEST_CASE("tcp: once all ranks are there nobody is let in any more") {
     CHECK(refused);
 }
 
-TEST_CASE("tcp_door: what a stranger may take is fixed") { STATIC_REQUIRE(sizeof(tcp_stranger) <= 128); }
+TEST_CASE("tcp_acceptor: what a stranger may take is fixed") { STATIC_REQUIRE(sizeof(tcp_stranger) <= 128); }

@@ -13,7 +13,7 @@
 #include "shape.hpp"
 #include <bough/schedule/any_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
-#include <bough/select/any_costs.hpp>
+#include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 
 #include <optional>

@@ -75,8 +75,8 @@ int choose(const choose_arguments& typed) {
         const bough::dimensions at{.size = ranks, .root = root};
         const bough::problem what{.bytes = bytes, .exact_op = typed.exact};
         auto from = standard_candidates(c, at, what);
-        const bough::any_costs costs = std::visit(
-            [&](const auto& m) -> bough::any_costs {
+        const bough::any_cost_model costs = std::visit(
+            [&](const auto& m) -> bough::any_cost_model {
                 if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))
                     bough::add_fitted_trees(from, at, what, m, arrivals);
                 if (arrivals.empty()) return m;

@@ -9,7 +9,7 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/heterogeneous.hpp>
 #include <bough/model/lrc.hpp>
-#include <bough/select/any_costs.hpp>
+#include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/table.hpp>
 
@@ -44,7 +44,7 @@ private:
 static_assert(bough::CostModel<cluster_model>);
 
 struct named_model {
-    bough::any_costs costs;
+    bough::any_cost_model costs;
     std::string text; // "alpha 5 us, beta 1 ns/byte, gamma 0.25 ns/byte"
     // The same in its own type.
     std::variant<bough::model::alpha_beta_gamma, bough::model::lrc, cluster_model> parameters;

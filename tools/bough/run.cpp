@@ -63,7 +63,7 @@ std::size_t default_iterations(std::uint64_t bytes, bough::rank_t ranks) {
 
 // The algorithms to run over a vector of so many bytes.
 std::vector<bough::candidate> candidates_of(const run_arguments& typed, collective c, const bough::dimensions& at,
-                                            const bough::problem& what, const bough::any_costs& model) {
+                                            const bough::problem& what, const bough::any_cost_model& model) {
     if (typed.algorithm != "all" && typed.algorithm != "auto")
         return {{find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false}, "--algorithm")}};
     std::vector<bough::candidate> found;
@@ -107,7 +107,7 @@ private:
     std::uint64_t longest_ = 0; // message for which costs were measured
 };
 
-line answer(ranks_of_run& where, const bough::any_costs& model, const question& q, const bough::candidate& c) {
+line answer(ranks_of_run& where, const bough::any_cost_model& model, const question& q, const bough::candidate& c) {
     const bough::plan_ref plan(q.what.algorithm, {q.what.at.size, q.what.at.root,
                                                   q.what.at.blocks == bough::natural_blocks
                                                       ? q.what.algorithm.natural_blocks(q.what.at.size)
@@ -173,8 +173,8 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
     // Emulated costs are far above those of threads: predictions are made of them alone.
     bough::model::heterogeneous emulated;
     if (work.emulate) emulated = costs_of(*work.emulate);
-    const bough::any_costs model =
-        work.emulate ? bough::any_costs(bough::model::heterogeneous_view{&emulated}) : costs.model();
+    const bough::any_cost_model model =
+        work.emulate ? bough::any_cost_model(bough::model::heterogeneous_view{&emulated}) : costs.model();
     std::vector<line> lines;
     for (const std::uint64_t bytes : sizes) {
         work.count = bytes / work.op.element_size;

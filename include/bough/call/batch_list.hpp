@@ -8,7 +8,7 @@
 #define BOUGH_CALL_BATCH_LIST_HPP
 
 #include <bough/call/front_door.hpp>
-#include <bough/communicator/kept_memory.hpp>
+#include <bough/communicator/arena.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/status.hpp>
@@ -210,7 +210,7 @@ public:
 
 private:
     std::vector<batch_part> parts_;
-    kept_memory ops_;
+    arena ops_;
     std::vector<std::byte> message_;
     std::size_t bytes_ = 0;
     std::uint64_t ops_hash_ = 0, types_hash_ = 0, lengths_hash_ = 0;

@@ -6,7 +6,7 @@
 //   struct my_forms : takes<goal::allreduce, parameters{.op = true}> {
 //       template <class On, ...> static status call(On& on, std::span<T, N> data, ...);
 //   };
-// `on` is a communicator, or a starter (bough/call/starter.hpp). Data in a vector or the like arrive as spans, one value as
+// `on` is a communicator, or an initiator (bough/call/initiator.hpp). Data in a vector or the like arrive as spans, one value as
 // a span of one element, and an error result (the last argument) does not arrive at all. So a collective is written once:
 // the blocking, started, bound and asynchronous front doors all call it.
 #ifndef BOUGH_CALL_FORMS_HPP

@@ -100,7 +100,7 @@ struct typed_call {
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
-// A front door runs on `comm`: a communicator, which runs the operation and waits, or a starter (bough/call/starter.hpp),
+// A front door runs on `comm`: a communicator, which runs the operation and waits, or an initiator (bough/call/initiator.hpp),
 // which starts it and returns. Both have
 //   rank(), size(), transport(), options()
 //   remember_plan<P>(key, choose)             -> const P*: what choose() has chosen for this key the first time

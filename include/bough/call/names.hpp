@@ -14,7 +14,7 @@
 
 #include <bough/call/contiguous.hpp>
 #include <bough/call/forms.hpp>
-#include <bough/call/starter.hpp>
+#include <bough/call/initiator.hpp>
 #include <bough/communicator.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/status.hpp>

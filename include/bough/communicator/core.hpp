@@ -8,9 +8,9 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/schedule/plan.hpp>
-#include <bough/select/any_costs.hpp>
+#include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/transport_costs.hpp>
 #include <bough/session/session.hpp>
@@ -33,7 +33,7 @@ struct communicator_options {
     early_limits early{}; // for messages that come before their operation
     // The costs that a collective without a given algorithm is chosen by: any CostModel. Must be equal on all ranks. None:
     // those that the transport states (bough/select/transport_costs.hpp); communicator::options() has them in their place.
-    any_costs costs{};
+    any_cost_model costs{};
 };
 
 namespace detail {
@@ -51,17 +51,17 @@ struct choice_key {
     friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
 };
 
-// Memory of one started operation (bough/communicator/started.hpp), kept for the next.
+// Memory of one started operation (bough/communicator/operation_state.hpp), kept for the next.
 struct spare_frame {
     virtual ~spare_frame() = default;
     spare_frame* next_kept = nullptr;
 };
 
 // Frames whose memory a transport has not given back. They are never destroyed, and never lost from sight.
-inline std::atomic<spare_frame*> kept_for_good{nullptr};
+inline std::atomic<spare_frame*> leaked_frames{nullptr};
 inline void keep_for_good(spare_frame& frame) noexcept {
-    frame.next_kept = kept_for_good.load();
-    while (!kept_for_good.compare_exchange_weak(frame.next_kept, &frame)) {
+    frame.next_kept = leaked_frames.load();
+    while (!leaked_frames.compare_exchange_weak(frame.next_kept, &frame)) {
     }
 }
 
@@ -98,7 +98,7 @@ public:
         if (session_->forked()) return {.code = errc::forked_child};
         if (is_stale()) return stale();
         session_->refuse(next_tag(), why.code, members_);
-        detail::quietly([this] { ring(); });
+        detail::ignore_exceptions([this] { ring(); });
         return why;
     }
     // Starts a call under a number of its own. If memory runs out, the number is refused, or the operation abandoned: the

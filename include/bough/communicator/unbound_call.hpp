@@ -16,9 +16,9 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // A member of the core: it is there when nothing can be allocated. One for all handles.
 template <class Core>
-class unbound_call final : public started_base {
+class unbound_call final : public operation_state_base {
 public:
-    started_base* acquire(std::shared_ptr<Core> core) noexcept {
+    operation_state_base* acquire(std::shared_ptr<Core> core) noexcept {
         core_ = std::move(core);
         ++handles_;
         return this;

@@ -27,7 +27,7 @@
 #include <bough/barrier.hpp>
 #include <bough/call/arguments.hpp>
 #include <bough/core/config.hpp>
-#include <bough/direct/low_latency/flagged_lines.hpp>
+#include <bough/direct/low_latency/flag_in_data_channel.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/schedule/goal.hpp>
 
@@ -258,7 +258,7 @@ private:
         return lines_.settle();
     }
 
-    detail::flagged_lines<X> lines_;
+    detail::flag_in_data_channel<X> lines_;
     std::uint32_t k_;
     low_latency_form form_;
     std::uint64_t plan_ = 0; // what calls must have in common besides: form and k

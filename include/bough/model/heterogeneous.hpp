@@ -48,7 +48,7 @@ private:
 
 static_assert(CostModel<heterogeneous>);
 
-// The same costs behind a pointer, for any_costs: a communicator's, or those that choose(candidates, ...) takes. They must
+// The same costs behind a pointer, for any_cost_model: a communicator's, or those that choose(candidates, ...) takes. They must
 // outlive it, and be equal on all ranks.
 struct heterogeneous_view {
     const heterogeneous* costs = nullptr;

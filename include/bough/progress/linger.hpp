@@ -16,7 +16,7 @@
 #include <bough/call/front_door.hpp>
 #include <bough/communicator.hpp>
 #include <bough/operation.hpp>
-#include <bough/select/any_costs.hpp>
+#include <bough/select/any_cost_model.hpp>
 #include <bough/tree/binomial.hpp>
 
 #include <algorithm>

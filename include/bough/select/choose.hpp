@@ -22,7 +22,7 @@
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
 #include <bough/core/stable_sort.hpp>
-#include <bough/select/any_costs.hpp>
+#include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ constexpr double price_of(const M& model, const problem& what, const P& plan) {
            detail::shared_work_ns(seen, what, plan, plan.size());
 }
 template <Plan P>
-double price_of(const any_costs& costs, const problem& what, const P& plan) {
+double price_of(const any_cost_model& costs, const problem& what, const P& plan) {
     return costs.price_ns(plan_ref(plan), what);
 }
 
@@ -53,7 +53,7 @@ struct choice {
     friend constexpr bool operator==(const choice&, const choice&) = default;
 };
 
-// M: a CostModel, or any_costs.
+// M: a CostModel, or any_cost_model.
 template <class M, Plan... P>
 requires(sizeof...(P) != 0) constexpr choice<sizeof...(P)> choose(const M& model, const problem& what,
                                                                   const P&... plans) {
@@ -173,7 +173,7 @@ void rank_by_price(decision& made, std::ptrdiff_t fixed) {
 
 // at.blocks does not matter: each candidate has its own number.
 template <int = 0>
-decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_costs& costs,
+decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_cost_model& costs,
                 const choose_options& options = {}) {
     decision made = detail::sort_out(from, at, what, options.needed);
     struct open {

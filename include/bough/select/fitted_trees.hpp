@@ -27,7 +27,7 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/goal.hpp>
-#include <bough/select/any_costs.hpp>
+#include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/tree/arrival.hpp>
 #include <bough/tree/postal.hpp>

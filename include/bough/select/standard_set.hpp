@@ -8,7 +8,7 @@
 #define BOUGH_SELECT_STANDARD_SET_HPP
 
 #include <bough/algorithm/tree_source.hpp>
-#include <bough/select/any_costs.hpp>
+#include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/tree/fnomial.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a transport says of its costs, so that a collective without a given algorithm is chosen well where nobody has measured.
 //
-//   static constexpr auto default_costs() noexcept { return model::loggops{...}; }    a CostModel, or any_costs
+//   static constexpr auto default_costs() noexcept { return model::loggops{...}; }    a CostModel, or any_cost_model
 //   static constexpr double switch_ns() noexcept { return 5000; }                     from one rank of a core to the next
 //   rank_t cores() const noexcept;                                                    that the ranks share
 // All three are optional, and say the same on every rank: they follow from the transport's type, or were agreed when it was
@@ -13,7 +13,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/model/lrc.hpp>
-#include <bough/select/any_costs.hpp>
+#include <bough/select/any_cost_model.hpp>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -22,7 +22,7 @@ inline constexpr model::lrc thread_costs{
     .message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
 
 template <class X>
-any_costs default_costs_of(const X& transport) {
+any_cost_model default_costs_of(const X& transport) {
     if constexpr (KnowsCosts<X>)
         return transport.default_costs();
     else

@@ -12,7 +12,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/engine/prepared.hpp>
-#include <bough/session/early.hpp>
+#include <bough/session/unexpected.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -11,22 +11,22 @@
 #include <bough/core/absence.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/ahead.hpp>
 #include <bough/session/contexts.hpp>
+#include <bough/session/control_messages.hpp>
 #include <bough/session/deadline_watch.hpp>
 #include <bough/session/departures.hpp>
 #include <bough/session/dispute.hpp>
-#include <bough/session/early.hpp>
 #include <bough/session/inquiry.hpp>
 #include <bough/session/mismatch.hpp>
-#include <bough/session/notices.hpp>
 #include <bough/session/operation.hpp>
 #include <bough/session/outbox.hpp>
 #include <bough/session/port.hpp>
 #include <bough/session/refusals.hpp>
 #include <bough/session/telling.hpp>
+#include <bough/session/unexpected.hpp>
 
 #include <algorithm>
 #include <array>
@@ -57,7 +57,7 @@ public:
     const status& poison() const noexcept { return poison_; }
     bool is_lost(rank_t r) const noexcept { return lost_[r] != errc::ok; }
     std::uint64_t stale_messages() const noexcept { return stale_; }
-    const early_messages<T>& early() const noexcept { return early_; }
+    const unexpected_messages<T>& early() const noexcept { return early_; }
     std::size_t outstanding() const noexcept { return active_.size(); }
     bool is_disputed() const noexcept { return dispute_.is_open(); }
     // When check_deadlines() is to look again on behalf of this operation.
@@ -390,7 +390,7 @@ private:
     }
     // Sends what others must be told. If there is no memory for that, some other time.
     BOUGH_COLD void flush() {
-        quietly([this] {
+        ignore_exceptions([this] {
             tell_poison(outbox_, tells_, epoch_, rank(), told_, lost_);
             outbox_.flush(transport_);
             departures<T>::flush(transport_);
@@ -471,7 +471,7 @@ private:
     outbox outbox_; // these two outlive the transport, which may still read or write their bytes
     notices notices_;
     T transport_;
-    early_messages<T> early_;
+    unexpected_messages<T> early_;
     ahead ahead_;
     std::uint32_t epoch_ = 1;
     std::uint32_t tickets_ = 0; // operations started: operations of two communicators may have the same number

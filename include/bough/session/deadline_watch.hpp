@@ -12,11 +12,11 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/session/absence_search.hpp>
+#include <bough/session/control_messages.hpp>
 #include <bough/session/inquiry.hpp>
 #include <bough/session/mismatch.hpp>
-#include <bough/session/notices.hpp>
 #include <bough/session/operation.hpp>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ struct deadline_watch {
     // An operation has ended well. If it proposed something, that is withdrawn: the ranks that it missed have come.
     BOUGH_COLD void withdraw(session_operation& op) {
         self.search_.propose(self.rank(), op.tag_, {}, 0, 0);
-        quietly([&] { tell_proposal(op, {}, 0); });
+        ignore_exceptions([&] { tell_proposal(op, {}, 0); });
     }
 
 private:

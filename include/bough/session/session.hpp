@@ -3,7 +3,7 @@
 // transports: matching by operation, early messages, call signatures, deadlines, the death of peers, and poison.
 //
 // A message belongs to the operation that its envelope names, never to "the oldest open one from this sender". One that
-// comes before its operation has started is kept (bough/session/early.hpp). One whose signature differs from mine, or that
+// comes before its operation has started is kept (bough/session/unexpected.hpp). One whose signature differs from mine, or that
 // my plan does not expect, is a call_mismatch. The first failure poisons the group: its cause is told to every rank whose
 // link is alive, and every later operation fails at once. The group of a session is that of its transport;
 // communicators are contexts within it and share its fate.

@@ -6,9 +6,9 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/status.hpp>
+#include <bough/session/control_messages.hpp>
 #include <bough/session/inquiry.hpp>
 #include <bough/session/mismatch.hpp>
-#include <bough/session/notices.hpp>
 #include <bough/session/outbox.hpp>
 
 #include <cstddef>

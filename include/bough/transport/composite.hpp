@@ -80,7 +80,7 @@ public:
     auto cores() const noexcept requires requires(const Between& t) { t.cores(); }
     { return between_.end.cores(); }
     // Those of the network, unless all ranks share a node.
-    any_costs default_costs() const noexcept {
+    any_cost_model default_costs() const noexcept {
         return groups_.groups(size()) == 1 ? default_costs_of(inside_.end) : default_costs_of(between_.end);
     }
     double switch_ns() const noexcept {

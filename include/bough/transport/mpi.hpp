@@ -26,7 +26,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
@@ -66,7 +66,7 @@ public:
     mpi& operator=(mpi&&) = delete;
     ~mpi() {
         bool has_left = !s_;
-        detail::quietly([&] { has_left = has_left || (s_->leave(), true); });
+        detail::ignore_exceptions([&] { has_left = has_left || (s_->leave(), true); });
         if (!has_left) (void)s_.release(); // there was no memory for that, and MPI may still use what it has
     }
 

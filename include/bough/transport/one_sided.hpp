@@ -21,7 +21,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/transport/one_sided/receiving.hpp>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ public:
     one_sided& operator=(one_sided&&) = delete;
     // Leaves the group. Messages whose bytes are still here are taken back, if their receivers can be told at once.
     ~one_sided() {
-        if (!this->lanes_.empty() && !forked()) detail::quietly([this] { take_all_back(); });
+        if (!this->lanes_.empty() && !forked()) detail::ignore_exceptions([this] { take_all_back(); });
     }
 
     rank_t rank() const noexcept { return this->rank_; }

@@ -12,7 +12,7 @@
 #include <bough/asio/on_executor.hpp>
 #include <bough/call/contiguous.hpp>
 #include <bough/call/forms.hpp>
-#include <bough/call/starter.hpp>
+#include <bough/call/initiator.hpp>
 #include <bough/communicator.hpp>
 #include <bough/operation.hpp>
 #include <bough/os/asio_config.hpp>
@@ -189,7 +189,7 @@ struct asynchronous {
 private:
     template <class X, std::size_t... I, class... A>
     static decltype(auto) initiate(communicator<X>& comm, std::index_sequence<I...>, std::tuple<A...>&& all) {
-        if constexpr (explain_call<Forms, starter<X>, std::tuple_element_t<I, std::tuple<A...>>...>()) {
+        if constexpr (explain_call<Forms, initiator<X>, std::tuple_element_t<I, std::tuple<A...>>...>()) {
             auto& token = std::get<sizeof...(I)>(all); // an lvalue, as async_initiate takes it
             using token_type = std::remove_reference_t<decltype(token)>;
             return boost::asio::async_initiate<token_type, void(boost::system::error_code)>(

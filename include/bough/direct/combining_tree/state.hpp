@@ -3,7 +3,7 @@
 #ifndef BOUGH_DIRECT_COMBINING_TREE_STATE_HPP
 #define BOUGH_DIRECT_COMBINING_TREE_STATE_HPP
 
-#include <bough/communicator/kept_memory.hpp>
+#include <bough/communicator/arena.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/direct/combining_tree/words.hpp>
@@ -26,7 +26,7 @@ class combining_state;
 
 // An operation of this rank, in flight or spare.
 template <class M>
-class combining_flight final : public started_base {
+class combining_flight final : public operation_state_base {
 public:
     bool poll() override;
     bool done() override { return poll(); } // looking is all that there is to do
@@ -40,7 +40,7 @@ public:
     void release() noexcept override;
 
     std::shared_ptr<combining_state<M>> state; // while there is a handle
-    kept_memory kept;                          // the op
+    arena kept;                                // the op
     any_op op{};
     call_signature signature{};
     std::span<const std::byte> in{};

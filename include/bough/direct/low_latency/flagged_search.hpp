@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Flagged_search: how the ranks of flagged_lines find those that hold up a call which is about to end by its deadline.
+// Flagged_search: how the ranks of flag_in_data_channel find those that hold up a call which is about to end by its deadline.
 //
 // Each peer has two lines at the end of a region. Nobody writes them before a call is in the last
 // quarter of its time:
@@ -54,7 +54,7 @@ struct finding_words {
     }
 };
 
-// `Lines` is flagged_lines. It has
+// `Lines` is flag_in_data_channel. It has
 //   lines.read(peer, word), lines.put(peer, word, words)   of these lines
 //   lines.call(number)                                     the envelope of a call; 0: of this rank's
 //   lines.waits(), lines.first()                           whom this rank waits for; the first of them, or no_rank

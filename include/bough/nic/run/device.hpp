@@ -6,7 +6,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/collective_name.hpp>
 #include <bough/core/config.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/nic/machine.hpp>
@@ -128,7 +128,8 @@ private:
     }
     void use(control_message&& one) {
         if (search_->is_its(one.tag)) {
-            bough::detail::quietly([&] { search_->heard(one, [this](const envelope& call) { return where(call); }); });
+            bough::detail::ignore_exceptions(
+                [&] { search_->heard(one, [this](const envelope& call) { return where(call); }); });
             return session_->with_lock([&] { session_->recycle(std::move(one.bytes)); });
         }
         message m;

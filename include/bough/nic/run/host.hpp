@@ -36,7 +36,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/nic/assembled.hpp>
@@ -344,7 +344,7 @@ private:
         const auto where = [this](const envelope& call) { return device_.where(call); };
         status why = device_.search_->deadline_of(one);
         bool is_late = now >= one.when.deadline_ns_; // if there is no memory to look for them
-        bough::detail::quietly([&] {
+        bough::detail::ignore_exceptions([&] {
             is_late = device_.search_->attend(one, waits_of(k), now, where);
             if (is_late) why = device_.search_->report_of(one, waits_of(k), now, where);
         });

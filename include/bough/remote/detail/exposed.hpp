@@ -5,7 +5,7 @@
 #define BOUGH_REMOTE_DETAIL_EXPOSED_HPP
 
 #include <bough/concepts/remote_write_transport.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -76,7 +76,7 @@ private:
     }
     bool grow() noexcept {
         const std::size_t before = entries_.size();
-        quietly([this] {
+        ignore_exceptions([this] {
             free_.reserve(entries_.size() + 1);
             entries_.emplace_back();
             free_.push_back(static_cast<std::uint32_t>(entries_.size() - 1));

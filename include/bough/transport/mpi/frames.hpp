@@ -6,7 +6,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/os/clock.hpp>
 
@@ -219,7 +219,7 @@ public:
         std::vector<std::byte> frame;
         std::size_t longest = 0;
         for (const remains& r : mine) longest = std::max(longest, r.longest);
-        quietly([&] { frame.resize(longest); });
+        ignore_exceptions([&] { frame.resize(longest); });
         for (;;) {
             std::erase_if(mine, [at_end, &frame](remains& r) {
                 if (frame.size() >= r.longest) hear(r, frame);

@@ -8,7 +8,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
 #include <bough/transport/rdma/alive.hpp>
@@ -48,7 +48,7 @@ public:
             device_->abandon();
             return;
         }
-        quietly([this] { leave(); }); // without memory for last words the others find out by themselves
+        ignore_exceptions([this] { leave(); }); // without memory for last words the others find out by themselves
         device_->close_endpoint();
     }
 

@@ -14,7 +14,7 @@
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
 #include <bough/transport/rdma/alive.hpp>
@@ -63,7 +63,7 @@ public:
             device_->abandon();
             return;
         }
-        quietly([this] { leave(); }); // without memory for last words the others find out by themselves
+        ignore_exceptions([this] { leave(); }); // without memory for last words the others find out by themselves
         device_->close_endpoint();
     }
 

@@ -12,10 +12,10 @@
 #include <bough/os/clock.hpp>
 #include <bough/transport/measured_costs.hpp>
 #include <bough/transport/tcp/channel.hpp>
+#include <bough/transport/tcp/connections.hpp>
 #include <bough/transport/tcp/hosts.hpp>
 #include <bough/transport/tcp/join.hpp>
 #include <bough/transport/tcp/mac.hpp>
-#include <bough/transport/tcp/mesh.hpp>
 #include <bough/transport/tcp/options.hpp>
 
 #include <cstddef>
@@ -89,7 +89,7 @@ public:
     std::uint64_t shortages() const noexcept { return mesh_->shortages(); }
 
 private:
-    using mesh_type = detail::tcp_mesh<M, Channel>;
+    using mesh_type = detail::tcp_connections<M, Channel>;
 
     explicit basic_tcp(std::unique_ptr<mesh_type> mesh) noexcept : mesh_(std::move(mesh)) {}
     static std::optional<basic_tcp> made(std::unique_ptr<mesh_type> mesh) {

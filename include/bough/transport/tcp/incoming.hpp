@@ -55,7 +55,7 @@ public:
     // The peer is being told of all of them: it may send as much again.
     void credit_given() noexcept { owed_ -= std::exchange(used_up_, 0); }
     // The peer has broken a rule that is not seen here.
-    void accuse() noexcept { (void)broken(); }
+    void report_protocol_error() noexcept { (void)broken(); }
 
     // Fills in arrivals; ends of takes are added to `ends`. `moved`: bytes were read.
     template <class Stream>

@@ -10,8 +10,8 @@
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
 #include <bough/transport/join_room.hpp>
+#include <bough/transport/tcp/connections.hpp>
 #include <bough/transport/tcp/hosts.hpp>
-#include <bough/transport/tcp/mesh.hpp>
 #include <bough/transport/tcp/options.hpp>
 
 #include <boost/asio/ip/address.hpp>
@@ -134,8 +134,8 @@ struct tcp_card {
 template <Mac M, class C>
 status open_mesh(const tcp_group& group, const job_key& key, const tcp_options& options,
                  typename C::settings&& settings, unique_fd listener, unique_fd near,
-                 std::unique_ptr<tcp_mesh<M, C>>& mesh) {
-    mesh = std::make_unique<tcp_mesh<M, C>>(group, key, options, std::move(settings));
+                 std::unique_ptr<tcp_connections<M, C>>& mesh) {
+    mesh = std::make_unique<tcp_connections<M, C>>(group, key, options, std::move(settings));
     return mesh->open(std::move(listener), std::move(near));
 }
 
@@ -177,7 +177,7 @@ status attempted_with_sockets(const F& f) {
 }
 
 template <Mac M, class C, WireUp W>
-std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options, status& result) {
+std::unique_ptr<tcp_connections<M, C>> join_wire_up(W& wire, const tcp_options& options, status& result) {
     tcp_group group;
     join_room room(wire, options.timeout_ns);
     group.rank = room.rank();
@@ -218,7 +218,7 @@ std::unique_ptr<tcp_mesh<M, C>> join_wire_up(W& wire, const tcp_options& options
         mine.write(card);
         return {};
     };
-    std::unique_ptr<tcp_mesh<M, C>> mesh;
+    std::unique_ptr<tcp_connections<M, C>> mesh;
     const auto meet = [&mesh](std::uint64_t until_ns) -> status {
         const status how = mesh->meet(until_ns);
         const rank_t refuser = how ? mesh->refuser() : no_rank;
@@ -254,7 +254,7 @@ bool number_of_job(const tcp_hosts& hosts, std::uint64_t& job) {
 }
 
 template <Mac M, class C>
-std::unique_ptr<tcp_mesh<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_options& options, status& result) {
+std::unique_ptr<tcp_connections<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_options& options, status& result) {
     tcp_group group;
     unique_fd listener, near;
     typename C::settings settings;
@@ -291,7 +291,7 @@ std::unique_ptr<tcp_mesh<M, C>> join_hosts(const tcp_hosts& hosts, const tcp_opt
                       ? options.cores
                       : sum_of_cores(group.addresses, std::vector<std::uint32_t>(group.addresses.size(), mine));
     group.last_ns = group.patience_ns = deadline_after(steady_now_ns(), options.timeout_ns);
-    std::unique_ptr<tcp_mesh<M, C>> mesh;
+    std::unique_ptr<tcp_connections<M, C>> mesh;
     result = attempted_with_sockets([&] {
         const status bad =
             open_mesh(group, hosts.key, options, std::move(settings), std::move(listener), std::move(near), mesh);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Kept_memory: what must live as long as a started operation, whatever its type, in memory that the next one uses again.
+// Arena: what must live as long as a started operation, whatever its type, in memory that the next one uses again.
 //
 // Objects lie one behind the other in pieces of memory. clear() destroys them, and joins the pieces: so once the largest
 // operation has run, nothing is allocated any more.
-#ifndef BOUGH_COMMUNICATOR_KEPT_MEMORY_HPP
-#define BOUGH_COMMUNICATOR_KEPT_MEMORY_HPP
+#ifndef BOUGH_COMMUNICATOR_ARENA_HPP
+#define BOUGH_COMMUNICATOR_ARENA_HPP
 
 #include <bough/core/config.hpp>
 
@@ -19,12 +19,12 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-class kept_memory {
+class arena {
 public:
-    kept_memory() = default;
-    kept_memory(const kept_memory&) = delete;
-    kept_memory& operator=(const kept_memory&) = delete;
-    ~kept_memory() { clear(); }
+    arena() = default;
+    arena(const arena&) = delete;
+    arena& operator=(const arena&) = delete;
+    ~arena() { clear(); }
 
     void* allocate(std::size_t bytes, std::size_t alignment) {
         void* at = next_;
@@ -103,13 +103,13 @@ private:
 template <class V>
 struct kept_allocator {
     using value_type = V;
-    explicit kept_allocator(kept_memory& m) noexcept : memory(&m) {}
+    explicit kept_allocator(arena& m) noexcept : memory(&m) {}
     template <class U>
     kept_allocator(const kept_allocator<U>& other) noexcept : memory(other.memory) {}
     V* allocate(std::size_t n) { return static_cast<V*>(memory->allocate(n * sizeof(V), alignof(V))); }
     void deallocate(V*, std::size_t) noexcept {}
     friend bool operator==(const kept_allocator& a, const kept_allocator& b) noexcept { return a.memory == b.memory; }
-    kept_memory* memory;
+    arena* memory;
 };
 
 } // namespace bough::detail

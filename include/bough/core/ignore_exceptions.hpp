@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // quietly: drops what a function throws, where the lack of memory is told in another way, or, in destructors, cannot be.
 //
-//   ~endpoint() { detail::quietly([this] { say_goodbye(); }); }
-#ifndef BOUGH_CORE_QUIETLY_HPP
-#define BOUGH_CORE_QUIETLY_HPP
+//   ~endpoint() { detail::ignore_exceptions([this] { say_goodbye(); }); }
+#ifndef BOUGH_CORE_IGNORE_EXCEPTIONS_HPP
+#define BOUGH_CORE_IGNORE_EXCEPTIONS_HPP
 
 #include <bough/core/config.hpp>
 
@@ -11,7 +11,7 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // Calls f(); what it throws is dropped. Pre: whatever f leaves undone does no harm.
 template <class F>
-void quietly(const F& f) noexcept {
+void ignore_exceptions(const F& f) noexcept {
 #if BOUGH_HAS_EXCEPTIONS
     try {
         f();

@@ -11,8 +11,8 @@
 // Both say what differs.
 // There are no credits. In every form whoever writes to a rank also waits for a word of that rank, in each call. So who is in call n
 // has a word that its peer wrote in call n - 1, after the peer had read all that was written to it in call n - 2.
-#ifndef BOUGH_DIRECT_LOW_LATENCY_FLAGGED_LINES_HPP
-#define BOUGH_DIRECT_LOW_LATENCY_FLAGGED_LINES_HPP
+#ifndef BOUGH_DIRECT_LOW_LATENCY_FLAG_IN_DATA_CHANNEL_HPP
+#define BOUGH_DIRECT_LOW_LATENCY_FLAG_IN_DATA_CHANNEL_HPP
 
 #include <bough/concepts/explain_remote_write_transport.hpp>
 #include <bough/concepts/transport.hpp>
@@ -20,7 +20,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/status.hpp>
 #include <bough/direct/low_latency/flagged_search.hpp>
@@ -74,7 +74,7 @@ struct flagged_call {
 static_assert(sizeof(flagged_call) == 48);
 
 template <RemoteWriteTransport X>
-class flagged_lines {
+class flag_in_data_channel {
     static_assert(explain_remote_write_transport<X>());
     static_assert(X::keeps_byte_order,
                   "bough: a flag in the line of the data needs remote writes that keep the order of "
@@ -85,7 +85,7 @@ class flagged_lines {
 
 public:
     // `refused`: what is wrong with the group from the start, if so; as a region that is too small, it ends every call.
-    flagged_lines(X writes, std::uint32_t most_bytes, std::uint64_t timeout_ns, const status& refused)
+    flag_in_data_channel(X writes, std::uint32_t most_bytes, std::uint64_t timeout_ns, const status& refused)
         : search_(writes.size(), writes.rank()), x_(std::move(writes)), layout_{x_.size(), most_bytes},
           rank_(x_.rank()), region_(x_.region()), gone_(x_.size(), 0) {
         when_.timeout_ns_ = timeout_ns;
@@ -100,7 +100,7 @@ public:
             if (r != rank_) connect(r);
         if (!bad_ && !at_once) held_.resize(most_bytes);
     }
-    flagged_lines(flagged_lines&&) = default;
+    flag_in_data_channel(flag_in_data_channel&&) = default;
 
     rank_t rank() const noexcept { return rank_; }
     rank_t size() const noexcept { return layout_.ranks; }
@@ -228,7 +228,7 @@ private:
         waits_for_ = from;
         const bool came = await_word(from, word);
         waits_for_ = no_rank;
-        if (came && search_.has_proposed()) quietly([&] { search_.withdraw(*this, x_.now_ns()); });
+        if (came && search_.has_proposed()) ignore_exceptions([&] { search_.withdraw(*this, x_.now_ns()); });
         return came;
     }
     bool await_word(rank_t from, const std::byte* word) {
@@ -339,18 +339,18 @@ private:
         if (idle % 16 != 1) return true;
         if (aborted()) return false;
         const std::uint64_t now = x_.now_ns();
-        if (idle != 1) quietly([&] { search_.go_on(*this, now); }); // others may have waited for longer
+        if (idle != 1) ignore_exceptions([&] { search_.go_on(*this, now); }); // others may have waited for longer
         switch (const due what = when_.at(now)) {
         case due::nothing: break;
         case due::question: when_.asked_ = true, said_call_ = false; break;
         case due::end: return fail_late(), false;
-        default: quietly([&] { search_.attend(*this, what, now, when_.part_ns()); });
+        default: ignore_exceptions([&] { search_.attend(*this, what, now, when_.part_ns()); });
         }
         return true;
     }
     BOUGH_COLD void fail_late() {
         status why = this_deadline();
-        quietly([&] { why = search_.settled(*this); });
+        ignore_exceptions([&] { why = search_.settled(*this); });
         fail(why);
     }
     status this_deadline() const noexcept {
@@ -394,7 +394,7 @@ private:
             for (rank_t r = 0; r != size(); ++r)
                 if (r != rank_ && gone_[r] == 0 && !tell(r)) told = false;
             if ((told && pending_ == 0) || (round >= farewell_rounds && x_.now_ns() >= last)) return;
-            quietly([&] {
+            ignore_exceptions([&] {
                 if (drain() != 0)
                     idle = 0;
                 else if constexpr (WaitableRemoteWrites<X>)
@@ -404,7 +404,7 @@ private:
     }
     bool tell(rank_t r) noexcept {
         posted p = posted::would_block;
-        quietly([&] {
+        ignore_exceptions([&] {
             p = reserve(r, layout_.end_of(rank_), 64) ? tell_report(r) : posted::failed;
             if (p != posted::complete && p != posted::pending) return;
             p = posted::would_block; // until this one is taken, too

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whole_call: runs a front door on a vector that must not be cut: so many bytes are one element, not so many.
+// Contiguous_call: runs a front door on a vector that must not be cut: so many bytes are one element, not so many.
 //
-//   whole_call<Comm> whole(comm);
+//   contiguous_call<Comm> whole(comm);
 //   return run_automatic<goal::allreduce>(whole, bytes, automatic{});        // a typed_call<std::byte>
-// It stands before what the front door would run on (bough/call/front_door.hpp), a communicator or a starter.
-#ifndef BOUGH_CALL_WHOLE_CALL_HPP
-#define BOUGH_CALL_WHOLE_CALL_HPP
+// It stands before what the front door would run on (bough/call/front_door.hpp), a communicator or an initiator.
+#ifndef BOUGH_CALL_CONTIGUOUS_CALL_HPP
+#define BOUGH_CALL_CONTIGUOUS_CALL_HPP
 
 #include <bough/call/front_door.hpp>
 
@@ -15,9 +15,9 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 template <class Comm>
-class whole_call {
+class contiguous_call {
 public:
-    explicit whole_call(Comm& comm) noexcept : comm_(comm) {}
+    explicit contiguous_call(Comm& comm) noexcept : comm_(comm) {}
 
     Comm& comm() noexcept { return comm_; }
     decltype(auto) options() const noexcept { return comm_.options(); }

@@ -10,8 +10,8 @@
 //
 // Copies allocate, and their memory is kept for others (256 pieces, 2 MiB): one more allocation for every message by which
 // more are early at a time than ever before, and then none. Nothing else in a session allocates once its plans are bound.
-#ifndef BOUGH_SESSION_EARLY_HPP
-#define BOUGH_SESSION_EARLY_HPP
+#ifndef BOUGH_SESSION_UNEXPECTED_HPP
+#define BOUGH_SESSION_UNEXPECTED_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
@@ -35,9 +35,9 @@ struct early_limits {
 
 // Wraps the part of a transport that reads arrivals, so that copies look like arrivals.
 template <Transport T>
-class early_messages {
+class unexpected_messages {
 public:
-    early_messages(T& transport, const early_limits& limits) : transport_(transport), limits_(limits) {
+    unexpected_messages(T& transport, const early_limits& limits) : transport_(transport), limits_(limits) {
         waiting_.reserve(16); // a rank that is only a little late allocates nothing
         copies_.reserve(32);
         spare_.reserve(32);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Starter: what a front door runs on to start an operation, or to bind one, instead of running it to its end.
+// Initiator: what a front door runs on to start an operation, or to bind one, instead of running it to its end.
 //
 //   return detail::start_collective<operation, detail::allreduce_forms>(comm, data, op, choice);   // or persistent_operation
 // The forms of a collective run on it: allreduce_forms::call(on, data, op, choice). It has the members of a communicator that front
 // doors use (bough/call/front_door.hpp); so no collective is written twice.
-#ifndef BOUGH_CALL_STARTER_HPP
-#define BOUGH_CALL_STARTER_HPP
+#ifndef BOUGH_CALL_INITIATOR_HPP
+#define BOUGH_CALL_INITIATOR_HPP
 
 #include <bough/call/forms.hpp>
 #include <bough/communicator.hpp>
-#include <bough/communicator/started.hpp>
+#include <bough/communicator/operation_state.hpp>
 #include <bough/core/config.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/operation.hpp>
@@ -22,9 +22,9 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 template <Transport T>
-class starter {
+class initiator {
 public:
-    explicit starter(started<T>& frame) noexcept : frame_(frame), core_(frame.core()) {}
+    explicit initiator(operation_state<T>& frame) noexcept : frame_(frame), core_(frame.core()) {}
 
     rank_t rank() const noexcept { return core_.rank(); }
     rank_t size() const noexcept { return core_.size(); }
@@ -93,7 +93,7 @@ public:
     }
 
 private:
-    started<T>& frame_;
+    operation_state<T>& frame_;
     communicator_core<T>& core_;
 };
 
@@ -103,9 +103,9 @@ template <class Handle, class T, class F>
 Handle start_as(communicator<T>& comm, F&& front_door) {
     constexpr bool persistent = std::is_same_v<Handle, persistent_operation>;
 #if BOUGH_HAS_EXCEPTIONS
-    started<T>* made = nullptr;
+    operation_state<T>* made = nullptr;
     try {
-        made = started<T>::make(comm.core(), persistent);
+        made = operation_state<T>::make(comm.core(), persistent);
     } catch (...) {
         if constexpr (persistent)
             return Handle(comm.core()->unbound.acquire(comm.core()));
@@ -113,16 +113,16 @@ Handle start_as(communicator<T>& comm, F&& front_door) {
             return Handle(comm.refuse({.code = errc::no_resources}));
     }
     Handle handle(made);
-    starter<T> on(*made);
+    initiator<T> on(*made);
     try {
         (void)front_door(on);
     } catch (...) {
         (void)on.refuse({.code = errc::no_resources});
     }
 #else
-    started<T>* made = started<T>::make(comm.core(), persistent);
+    operation_state<T>* made = operation_state<T>::make(comm.core(), persistent);
     Handle handle(made);
-    starter<T> on(*made);
+    initiator<T> on(*made);
     (void)front_door(on);
 #endif
     return handle;
@@ -131,14 +131,14 @@ Handle start_as(communicator<T>& comm, F&& front_door) {
 template <class Forms, class X, class... A>
 operation start(communicator<X>& comm, A&&... arguments) {
     return start_as<operation>(
-        comm, [&](starter<X>& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });
+        comm, [&](initiator<X>& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });
 }
 
 // A front door that starts an operation (Handle is operation), or binds one (persistent_operation).
 template <class Handle, class Forms, class C, class... A>
 Handle start_collective(C& comm, A&&... arguments) {
     if constexpr (explain_called_on<C>()) {
-        using on_type = starter<std::remove_cvref_t<decltype(comm.transport())>>;
+        using on_type = initiator<std::remove_cvref_t<decltype(comm.transport())>>;
         if constexpr (explain_call<Forms, on_type, A...>())
             return start_as<Handle>(
                 comm, [&](on_type& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });

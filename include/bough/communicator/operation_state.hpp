@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Started: one operation in flight, with everything that must live until its end. The other side of bough/operation.hpp.
-#ifndef BOUGH_COMMUNICATOR_STARTED_HPP
-#define BOUGH_COMMUNICATOR_STARTED_HPP
+// Operation_state: one operation in flight, with everything that must live until its end. The other side of bough/operation.hpp.
+#ifndef BOUGH_COMMUNICATOR_OPERATION_STATE_HPP
+#define BOUGH_COMMUNICATOR_OPERATION_STATE_HPP
 
+#include <bough/communicator/arena.hpp>
 #include <bough/communicator/core.hpp>
-#include <bough/communicator/kept_memory.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
@@ -19,7 +19,7 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 template <Transport T>
-class started final : public started_base, public spare_frame {
+class operation_state final : public operation_state_base, public spare_frame {
 public:
     using core_type = communicator_core<T>;
 
@@ -37,11 +37,11 @@ public:
         return made.release();
     }
 
-    // --- for a starter (bough/call/starter.hpp) ---
+    // --- for an initiator (bough/call/initiator.hpp) ---
 
     core_type& core() noexcept { return *core_; }
     bool is_persistent() const noexcept { return persistent_; }
-    kept_memory& kept() noexcept { return kept_; }
+    arena& kept() noexcept { return kept_; }
     // f() -> status, before each run.
     template <class F>
     void add_before(const F& f) {
@@ -255,7 +255,7 @@ private:
     session_operation op_;
     call call_{};
     call_signature signature_{};
-    kept_memory kept_;
+    arena kept_;
     hooks before_, after_;
     status result_{}, bound_error_{};
     bool ended_ = true;

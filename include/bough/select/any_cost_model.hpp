@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// any_costs: a CostModel of any type as one value, by which plans are priced. What a communicator holds.
+// any_cost_model: a CostModel of any type as one value, by which plans are priced. What a communicator holds.
 //
-//   any_costs costs = model::lrc{...};      costs = my_model{...};
+//   any_cost_model costs = model::lrc{...};      costs = my_model{...};
 //   costs.price_ns(plan_ref(plan), what)    the walk of the plan under the model
 //   costs.bound_ns(plan_ref(plan), what)    less than that, and quickly: no plan ends before its busiest rank has done its part
-//   any_costs{}                             none: price nothing by it; in options it stands for those of the transport
+//   any_cost_model{}                             none: price nothing by it; in options it stands for those of the transport
 // A model is kept inside the value: it must be trivially copyable and small; large tables stay outside, behind a pointer.
-#ifndef BOUGH_SELECT_ANY_COSTS_HPP
-#define BOUGH_SELECT_ANY_COSTS_HPP
+#ifndef BOUGH_SELECT_ANY_COST_MODEL_HPP
+#define BOUGH_SELECT_ANY_COST_MODEL_HPP
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
@@ -183,20 +183,21 @@ struct cost_bound {
     std::uint64_t steps = 0;
 };
 
-class any_costs {
+class any_cost_model {
 public:
     static constexpr std::size_t capacity = 192; // bytes
 
-    any_costs() noexcept = default;
+    any_cost_model() noexcept = default;
     // Is there a model? Pre of all that follows.
     explicit operator bool() const noexcept { return functions_ != nullptr; }
 
     template <class M>
-    requires(!std::same_as<M, any_costs> && CostModel<M>) any_costs(const M& model) : functions_(&functions_of<M>) {
-        static_assert(std::is_trivially_copyable_v<M> && sizeof(M) <= capacity &&
-                          alignof(M) <= alignof(std::max_align_t),
-                      "bough: a cost model that is kept in any_costs must be small and trivially copyable: keep its "
-                      "tables outside, behind a pointer");
+    requires(!std::same_as<M, any_cost_model> && CostModel<M>) any_cost_model(const M& model)
+        : functions_(&functions_of<M>) {
+        static_assert(
+            std::is_trivially_copyable_v<M> && sizeof(M) <= capacity && alignof(M) <= alignof(std::max_align_t),
+            "bough: a cost model that is kept in any_cost_model must be small and trivially copyable: keep its "
+            "tables outside, behind a pointer");
         std::construct_at(reinterpret_cast<M*>(model_.data()), model);
     }
 

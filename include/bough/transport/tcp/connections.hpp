@@ -3,18 +3,18 @@
 //
 // A link is hot or cold. Hot ones are read directly at every poll, without asking whether there is something; those that
 // had nothing for a while are cold: the event loop knows them and says when to look again. Asleep, all are cold.
-#ifndef BOUGH_TRANSPORT_TCP_MESH_HPP
-#define BOUGH_TRANSPORT_TCP_MESH_HPP
+#ifndef BOUGH_TRANSPORT_TCP_CONNECTIONS_HPP
+#define BOUGH_TRANSPORT_TCP_CONNECTIONS_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
-#include <bough/core/quietly.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/os/asio_config.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
 #include <bough/os/forks.hpp>
+#include <bough/transport/tcp/acceptor.hpp>
 #include <bough/transport/tcp/channel.hpp>
-#include <bough/transport/tcp/door.hpp>
 #include <bough/transport/tcp/goodbye.hpp>
 #include <bough/transport/tcp/link.hpp>
 #include <bough/transport/tcp/mac.hpp>
@@ -51,14 +51,14 @@ struct tcp_group {
 };
 
 template <Mac M, class Channel = plain_channel>
-class tcp_mesh {
+class tcp_connections {
 public:
     using settings_type = typename Channel::settings;
     using session_type = typename Channel::session;
     using link_type = tcp_link<typename Channel::stream>;
 
     // Of `options` numbers are kept, and no private key.
-    tcp_mesh(const tcp_group& group, const job_key& key, const tcp_options& options, settings_type&& settings)
+    tcp_connections(const tcp_group& group, const job_key& key, const tcp_options& options, settings_type&& settings)
         : group_(group), settings_(std::move(settings)), eager_(options.eager_mesh), linger_ns_(options.linger_ns),
           most_per_peer_(options.unexpected_bytes_per_peer), memory_(options.unexpected_bytes),
           window_kib_(
@@ -75,11 +75,11 @@ public:
         dirty_.reserve(size());
         ends_.reserve(16);
     }
-    tcp_mesh(const tcp_mesh&) = delete;
-    tcp_mesh& operator=(const tcp_mesh&) = delete;
-    ~tcp_mesh() {
+    tcp_connections(const tcp_connections&) = delete;
+    tcp_connections& operator=(const tcp_connections&) = delete;
+    ~tcp_connections() {
         if (!forked())
-            quietly([this] { say_goodbye(links_, linger_ns_); });
+            ignore_exceptions([this] { say_goodbye(links_, linger_ns_); });
         else
             part_from_parent();
     }
@@ -152,7 +152,7 @@ public:
             link_type& link = *hot_[i];
             bool moved = false;
             if (link.open) found += link.in.poll(link.stream, events.subspan(found), ends_, moved);
-            if (!link.out.credit(link.in.credit())) link.in.accuse();
+            if (!link.out.credit(link.in.credit())) link.in.report_protocol_error();
             if (link.open && link.in.ended() && found != events.size()) lose(link, events[found++]);
             if (link.in.owes_credit()) touch(link);
             // Where `events` is full the link may have more, which has been read already: no socket would tell of it.
@@ -329,7 +329,7 @@ private:
 
     struct wake_up {
         using allocator_type = wake_allocator<void>;
-        tcp_mesh* self;
+        tcp_connections* self;
         link_type* link;
         wake_room* room; // is needed when the link is gone
         bool to_write;
@@ -453,7 +453,7 @@ private:
     // The kernel's event queue is shared with the parent, whose sockets must not be taken out of it.
     BOUGH_COLD void part_from_parent() noexcept {
         // Without a new queue the parent may be told of events late.
-        quietly([this] { io_.notify_fork(boost::asio::io_context::fork_child); });
+        ignore_exceptions([this] { io_.notify_fork(boost::asio::io_context::fork_child); });
     }
 
     tcp_group group_;
@@ -467,7 +467,7 @@ private:
     std::vector<std::unique_ptr<wake_rooms>> rooms_;
     boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
-    tcp_door<M, Channel> door_;
+    tcp_acceptor<M, Channel> door_;
     std::vector<std::unique_ptr<link_type>> links_; // by rank
     std::vector<place> places_;
     std::vector<link_type*> hot_, dirty_;

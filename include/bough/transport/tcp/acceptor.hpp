@@ -11,8 +11,8 @@
 //
 // Who listens by a rank's near name is a stranger too: if it lies, or does not prove in time to be that rank, the rank
 // is called by TCP.
-#ifndef BOUGH_TRANSPORT_TCP_DOOR_HPP
-#define BOUGH_TRANSPORT_TCP_DOOR_HPP
+#ifndef BOUGH_TRANSPORT_TCP_ACCEPTOR_HPP
+#define BOUGH_TRANSPORT_TCP_ACCEPTOR_HPP
 
 #include <bough/core/deadline.hpp>
 #include <bough/core/rank.hpp>
@@ -66,19 +66,19 @@ static_assert(sizeof(tcp_stranger) <= 128);
 //     KiB
 //   host.unreachable(rank) -> bool: calling on it failed; true: it need not be tried again
 template <Mac M, class Channel = plain_channel>
-class tcp_door {
+class tcp_acceptor {
 public:
     using session_type = typename Channel::session;
 
     // `who`: job, size, this rank as `to`, and its window.
-    tcp_door(const introduction& who, const job_key& key, const door_limits& limits,
-             typename Channel::settings& settings, boost::asio::io_context& io)
+    tcp_acceptor(const introduction& who, const job_key& key, const door_limits& limits,
+                 typename Channel::settings& settings, boost::asio::io_context& io)
         : who_(who), key_(key), limits_(limits), settings_(settings), io_(io) {
         strangers_.reserve(limits.strangers);
     }
-    tcp_door(const tcp_door&) = delete;
-    tcp_door& operator=(const tcp_door&) = delete;
-    ~tcp_door() {
+    tcp_acceptor(const tcp_acceptor&) = delete;
+    tcp_acceptor& operator=(const tcp_acceptor&) = delete;
+    ~tcp_acceptor() {
         for (const stranger& s : strangers_) ::close(s.descriptor);
         M::wipe(secret_);
     }

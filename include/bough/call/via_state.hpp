@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Run_lifted: a front door on values whose op combines states: lift, run on the states, lower.
-#ifndef BOUGH_CALL_LIFTED_HPP
-#define BOUGH_CALL_LIFTED_HPP
+#ifndef BOUGH_CALL_VIA_STATE_HPP
+#define BOUGH_CALL_VIA_STATE_HPP
 
 #include <bough/call/front_door.hpp>
 #include <bough/core/status.hpp>
@@ -16,7 +16,8 @@ namespace bough::inline BOUGH_ABI::detail {
 // `run(states, held)` is the same front door on a std::span of states, in place, with an op that lives as long as the
 // operation. `out` is what this rank gets: maybe nothing.
 template <class T, class Comm, class O, class Run>
-requires LiftedOp<O, T> status run_lifted(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, Run&& run) {
+requires LiftedOp<O, T> status run_via_state(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
+                                             Run&& run) {
     return guard_call(comm, [&]() -> status {
         using state = state_of<O, T>;
         if (const status bad = detail::check_data(in.data(), in.size(), sizeof(state))) return comm.refuse(bad);

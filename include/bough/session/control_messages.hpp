@@ -3,13 +3,13 @@
 //
 // Their payloads are structs (abort_notice, told_signature, ...) as they lie in memory, as those of operations are (op/wire.hpp).
 // Pre: all ranks of a group have one byte order and one layout of these structs, so the same bough.
-#ifndef BOUGH_SESSION_NOTICES_HPP
-#define BOUGH_SESSION_NOTICES_HPP
+#ifndef BOUGH_SESSION_CONTROL_MESSAGES_HPP
+#define BOUGH_SESSION_CONTROL_MESSAGES_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
-#include <bough/session/early.hpp>
 #include <bough/session/outbox.hpp>
+#include <bough/session/unexpected.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ public:
 
     // Reads an arrival and releases it, also if memory runs out. True: `m` is the message; false: taken() will bring it.
     template <Transport T>
-    bool read(T& transport, early_messages<T>& early, const event& e, control_message& m) {
+    bool read(T& transport, unexpected_messages<T>& early, const event& e, control_message& m) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
             make_room(e, m);
