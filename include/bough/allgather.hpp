@@ -95,24 +95,25 @@ status allgatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::s
 }
 
 struct allgather_forms : takes<goal::allgather, parameters{}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, const Choice& choice = {}) {
         return detail::allgather_in_place<T>(on, data, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, const Choice& choice = {}) {
         return detail::run_allgather<T>(on, in, out, choice);
     }
 };
 struct allgatherv_forms : takes<goal::allgather, parameters{.lists = true}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, std::span<const std::size_t> counts,
+                       const Choice& choice = {}) {
         return detail::allgatherv_in_place<T>(on, data, counts, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, std::span<const std::size_t> counts,
                        const Choice& choice = {}) {
         return detail::run_allgatherv<T>(on, in, out, counts, choice);
     }

@@ -83,13 +83,15 @@ requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, 
 }
 
 struct allreduce_forms : takes<goal::allreduce, parameters{.op = true, .trees = true, .values = true}> {
-    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, const O& op, const Choice& choice = {}) {
         return detail::run_allreduce<T>(on, data, data, op, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData O,
+              NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, const O& op,
+                       const Choice& choice = {}) {
         return detail::run_allreduce<T>(on, in, out, op, choice);
     }
     template <class On, std::same_as<batch> B, NotData Choice = automatic>

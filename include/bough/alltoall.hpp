@@ -119,17 +119,18 @@ status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::siz
 }
 
 struct alltoall_forms : takes<goal::alltoall, parameters{}> {
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, const Choice& choice = {}) {
         return detail::run_alltoall<T>(on, in, out, choice);
     }
 };
 struct alltoallv_forms : takes<goal::alltoall, parameters{.lists = true}> {
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<const std::size_t> send_counts, std::span<T, N> out,
-                       std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<const std::size_t> send_counts,
+                       std::span<T, Extent> out, std::span<const std::size_t> receive_counts,
+                       const Choice& choice = {}) {
         return detail::run_alltoallv<T>(on, in, send_counts, out, receive_counts, choice);
     }
 };

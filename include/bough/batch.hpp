@@ -45,8 +45,8 @@ public:
             return add_as<R>(std::span<R>(std::addressof(data), 1), std::span<R>(std::addressof(data), 1), op);
         }
     }
-    template <class T, std::size_t N, class O>
-    batch& add(const std::span<T, N>& data, const O& op) {
+    template <class T, std::size_t Extent, class O>
+    batch& add(const std::span<T, Extent>& data, const O& op) {
         return add_as<T>(data, data, op);
     }
     template <class U, class R, class O>

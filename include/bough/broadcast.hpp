@@ -58,8 +58,8 @@ status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& cho
 }
 
 struct broadcast_forms : takes<goal::broadcast, parameters{.root = true, .trees = true, .values = true}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, root from, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, root from, const Choice& choice = {}) {
         return detail::run_broadcast<T>(on, data, from, choice);
     }
 };

@@ -101,13 +101,15 @@ struct exscan_forms : takes<goal::exscan, parameters{.op = true, .values = true}
         };
         if constexpr (sizeof...(A) != 0) become_identity(rest...);
     }
-    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, const O& op, const Choice& choice = {}) {
         return detail::run_exscan<T>(on, data, data, op, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData O,
+              NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, const O& op,
+                       const Choice& choice = {}) {
         return detail::run_exscan<T>(on, in, out, op, choice);
     }
 };

@@ -103,26 +103,27 @@ status gatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::size
 }
 
 struct gather_forms : takes<goal::gather, parameters{.root = true, .trees = true}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, root to, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, root to, const Choice& choice = {}) {
         return detail::gather_in_place<T>(on, data, to, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, root to, const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, root to,
+                       const Choice& choice = {}) {
         return detail::run_gather<T>(on, in, out, to, choice);
     }
 };
 struct gatherv_forms : takes<goal::gather, parameters{.root = true, .lists = true, .trees = true}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, root to,
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, std::span<const std::size_t> counts, root to,
                        const Choice& choice = {}) {
         return detail::gatherv_in_place<T>(on, data, counts, to, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts, root to,
-                       const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, std::span<const std::size_t> counts,
+                       root to, const Choice& choice = {}) {
         return detail::run_gatherv<T>(on, in, out, counts, to, choice);
     }
 };

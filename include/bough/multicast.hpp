@@ -123,8 +123,8 @@ status run_multicast(Comm& comm, std::span<T> data, std::span<const rank_t> memb
 }
 
 struct multicast_forms : takes<goal::multicast, parameters{.root = true, .lists = true, .trees = true}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const rank_t> members, root from,
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, std::span<const rank_t> members, root from,
                        const Choice& choice = {}) {
         return detail::run_multicast<T>(on, data, members, from, choice);
     }

@@ -71,8 +71,8 @@ status run_multicasts(Comm& comm, std::span<T> data, std::span<const multicast_r
 }
 
 struct multicasts_forms : takes<goal::multicasts, parameters{.lists = true}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const multicast_request> wanted,
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, std::span<const multicast_request> wanted,
                        const Choice& choice = {}) {
         return detail::run_multicasts<T>(on, data, wanted, choice);
     }

@@ -81,13 +81,14 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
 }
 
 struct reduce_forms : takes<goal::reduce, parameters{.op = true, .root = true, .trees = true, .values = true}> {
-    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const O& op, root to, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, const O& op, root to, const Choice& choice = {}) {
         return detail::run_reduce<T>(on, data, data, op, to, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData O,
+              NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, root to,
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, const O& op, root to,
                        const Choice& choice = {}) {
         return detail::run_reduce<T>(on, in, out, op, to, choice);
     }

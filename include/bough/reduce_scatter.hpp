@@ -122,25 +122,28 @@ status reduce_scatterv_in_place(Comm& comm, std::span<T> data, std::span<const s
 }
 
 struct reduce_scatter_forms : takes<goal::reduce_scatter, parameters{.op = true}> {
-    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, const O& op, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, const O& op, const Choice& choice = {}) {
         return detail::reduce_scatter_in_place<T>(on, data, op, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData O,
+              NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, const O& op, const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, const O& op,
+                       const Choice& choice = {}) {
         return detail::run_reduce_scatter<T>(on, in, out, op, choice);
     }
 };
 struct reduce_scatterv_forms : takes<goal::reduce_scatter, parameters{.op = true, .lists = true}> {
-    template <class On, class T, std::size_t N, NotData O, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, const O& op,
+    template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, std::span<const std::size_t> counts, const O& op,
                        const Choice& choice = {}) {
         return detail::reduce_scatterv_in_place<T>(on, data, counts, op, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData O, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData O,
+              NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts,
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, std::span<const std::size_t> counts,
                        const O& op, const Choice& choice = {}) {
         return detail::run_reduce_scatterv<T>(on, in, out, counts, op, choice);
     }

@@ -102,26 +102,27 @@ status scatterv_in_place(Comm& comm, std::span<T> data, std::span<const std::siz
 }
 
 struct scatter_forms : takes<goal::scatter, parameters{.root = true, .trees = true}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, root from, const Choice& choice = {}) {
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, root from, const Choice& choice = {}) {
         return detail::scatter_in_place<T>(on, data, from, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, root from, const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, root from,
+                       const Choice& choice = {}) {
         return detail::run_scatter<T>(on, in, out, from, choice);
     }
 };
 struct scatterv_forms : takes<goal::scatter, parameters{.root = true, .lists = true, .trees = true}> {
-    template <class On, class T, std::size_t N, NotData Choice = automatic>
-    static status call(On& on, std::span<T, N> data, std::span<const std::size_t> counts, root from,
+    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
+    static status call(On& on, std::span<T, Extent> data, std::span<const std::size_t> counts, root from,
                        const Choice& choice = {}) {
         return detail::scatterv_in_place<T>(on, data, counts, from, choice);
     }
-    template <class On, class T, std::size_t N, class U, std::size_t M, NotData Choice = automatic>
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, M> in, std::span<T, N> out, std::span<const std::size_t> counts, root from,
-                       const Choice& choice = {}) {
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, std::span<const std::size_t> counts,
+                       root from, const Choice& choice = {}) {
         return detail::run_scatterv<T>(on, in, out, counts, from, choice);
     }
 };

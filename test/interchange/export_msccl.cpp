@@ -227,7 +227,7 @@ msccl_algorithm all_pairs(rank_t p, std::uint32_t own) {
         for (rank_t k = 1; k + 1 < p; ++k)
             reduces.steps.push_back({msccl_verb::nothing, {}, {}, 0, k, 1, false, ++line});
         for (rank_t k = 0; k + 1 != p; ++k)
-            reduces.steps.push_back({msccl_verb::reduce,
+            reduces.steps.push_back({msccl_verb::combine,
                                      {'s', k * own},
                                      {'i', mine},
                                      own,

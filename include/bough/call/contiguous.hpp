@@ -21,8 +21,8 @@ namespace bough::inline BOUGH_ABI::detail {
 
 template <class R>
 inline constexpr bool is_span_v = false;
-template <class T, std::size_t N>
-inline constexpr bool is_span_v<std::span<T, N>> = true;
+template <class T, std::size_t Extent>
+inline constexpr bool is_span_v<std::span<T, Extent>> = true;
 
 // May a span be made of it, and is it none?
 template <class R>

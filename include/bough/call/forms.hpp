@@ -143,8 +143,8 @@ template <class S>
 struct span_element {
     using type = void;
 };
-template <class T, std::size_t N>
-struct span_element<std::span<T, N>> {
+template <class T, std::size_t Extent>
+struct span_element<std::span<T, Extent>> {
     using type = T;
 };
 template <class A>

@@ -24,12 +24,12 @@ public:
     using core_type = communicator_core<T>;
 
     // An unused one of the communicator's, or a new one. It belongs to the handle that is made of it.
-    static started* make(const std::shared_ptr<core_type>& core, bool persistent) {
-        std::unique_ptr<started> made;
+    static operation_state* make(const std::shared_ptr<core_type>& core, bool persistent) {
+        std::unique_ptr<operation_state> made;
         if (core->spare_frames.empty()) {
-            made = std::make_unique<started>();
+            made = std::make_unique<operation_state>();
         } else {
-            made.reset(static_cast<started*>(core->spare_frames.back().release()));
+            made.reset(static_cast<operation_state*>(core->spare_frames.back().release()));
             core->spare_frames.pop_back();
         }
         made->core_ = core;

@@ -83,22 +83,22 @@ public:
     rank_t size() const noexcept { return state_->size(); }
 
     // What bough::start_reduce, start_allreduce, reduce and allreduce call (bough/call/names.hpp).
-    template <class T, std::size_t N, class O>
-    operation start(goal::reduce, std::span<T, N> data, const O& op, root to) {
+    template <class T, std::size_t Extent, class O>
+    operation start(goal::reduce, std::span<T, Extent> data, const O& op, root to) {
         return start_for<T>(data, data, op, to);
     }
-    template <class T, std::size_t N, class U, std::size_t K, class O>
-    requires std::same_as<std::remove_const_t<U>, T> operation start(goal::reduce, std::span<U, K> in,
-                                                                     std::span<T, N> out, const O& op, root to) {
+    template <class T, std::size_t Extent, class U, std::size_t InExtent, class O>
+    requires std::same_as<std::remove_const_t<U>, T> operation start(goal::reduce, std::span<U, InExtent> in,
+                                                                     std::span<T, Extent> out, const O& op, root to) {
         return start_for<T>(in, out, op, to);
     }
-    template <class T, std::size_t N, class O>
-    operation start(goal::allreduce, std::span<T, N> data, const O& op) {
+    template <class T, std::size_t Extent, class O>
+    operation start(goal::allreduce, std::span<T, Extent> data, const O& op) {
         return start_for<T>(data, data, op, std::nullopt);
     }
-    template <class T, std::size_t N, class U, std::size_t K, class O>
-    requires std::same_as<std::remove_const_t<U>, T> operation start(goal::allreduce, std::span<U, K> in,
-                                                                     std::span<T, N> out, const O& op) {
+    template <class T, std::size_t Extent, class U, std::size_t InExtent, class O>
+    requires std::same_as<std::remove_const_t<U>, T> operation start(goal::allreduce, std::span<U, InExtent> in,
+                                                                     std::span<T, Extent> out, const O& op) {
         return start_for<T>(in, out, op, std::nullopt);
     }
     template <class Goal, class... A>

@@ -81,13 +81,13 @@ public:
     const X& writes() const noexcept { return lines_.writes(); }
 
     // What bough::allreduce and bough::barrier call (bough/call/names.hpp).
-    template <class T, std::size_t N, class O>
-    status call(goal::allreduce, std::span<T, N> data, const O& op) {
+    template <class T, std::size_t Extent, class O>
+    status call(goal::allreduce, std::span<T, Extent> data, const O& op) {
         return run<T>(goal::allreduce::kind, data, data, op);
     }
-    template <class T, std::size_t N, class U, std::size_t K, class O>
-    requires std::same_as<std::remove_const_t<U>, T> status call(goal::allreduce, std::span<U, K> in,
-                                                                 std::span<T, N> out, const O& op) {
+    template <class T, std::size_t Extent, class U, std::size_t InExtent, class O>
+    requires std::same_as<std::remove_const_t<U>, T> status call(goal::allreduce, std::span<U, InExtent> in,
+                                                                 std::span<T, Extent> out, const O& op) {
         return run<T>(goal::allreduce::kind, in, out, op);
     }
     status call(goal::barrier) {

@@ -135,12 +135,12 @@ private:
                 pieces(i, tb, before, msccl_verb::receive_reduce_copy, r.out == s.a ? s.b : s.a, s.out);
                 last_of_[fused_[i]] = last_of_[i];
             } else if (s.out == s.a || s.out == s.b) {
-                pieces(i, tb, before, msccl_verb::reduce, s.out == s.a ? s.b : s.a, s.out);
+                pieces(i, tb, before, msccl_verb::combine, s.out == s.a ? s.b : s.a, s.out);
             } else {
                 // First the operand that is the result's memory in place.
                 const bool b_first = storage_of(s.b.buffer) == storage_of(s.out.buffer);
                 pieces(i, tb, before, msccl_verb::copy, b_first ? s.b : s.a, s.out);
-                pieces(i, tb, {}, msccl_verb::reduce, b_first ? s.a : s.b, s.out);
+                pieces(i, tb, {}, msccl_verb::combine, b_first ? s.a : s.b, s.out);
             }
             break;
         }

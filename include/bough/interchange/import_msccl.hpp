@@ -231,7 +231,7 @@ private:
         const msccl_step& s = graph_.step_of(algorithm_, n);
         const std::uint32_t count = s.what == msccl_verb::nothing ? 0 : s.count;
         slice from, into, other;
-        if (s.what == msccl_verb::copy || s.what == msccl_verb::reduce) {
+        if (s.what == msccl_verb::copy || s.what == msccl_verb::combine) {
             for (std::uint32_t k = 0; k != count; ++k) {
                 if (!reads(n, s.source, k, from)) return;
                 if (s.what == msccl_verb::copy) {

@@ -23,7 +23,7 @@ enum class msccl_verb : std::uint8_t {
     send,                    // s
     receive,                 // r
     copy,                    // cpy
-    reduce,                  // re: dst = op(dst, src)
+    combine,                 // re: dst = op(dst, src)
     receive_copy_send,       // rcs: dst = message; passes it on
     receive_reduce_copy,     // rrc: dst = op(src, message)
     receive_reduce_send,     // rrs: passes op(src, message) on

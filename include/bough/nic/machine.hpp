@@ -138,10 +138,10 @@ static_assert(sizeof(message) == 16);
 
 // An array that cannot be left: an index beyond it is one within it. So no table, however broken, makes the machine touch
 // foreign memory; and a kernel's verifier can see it. Sizes that are powers of two cost least.
-template <class T, u32 N>
+template <class T, u32 Extent>
 struct bounded {
-    T data[N == 0 ? 1 : N]{};
-    static constexpr u32 capacity = N == 0 ? 1 : N;
+    T data[Extent == 0 ? 1 : Extent]{};
+    static constexpr u32 capacity = Extent == 0 ? 1 : Extent;
     static constexpr index_t within(index_t i) noexcept {
         if constexpr ((capacity & (capacity - 1)) == 0) return i & (capacity - 1);
         return i < capacity ? i : 0;

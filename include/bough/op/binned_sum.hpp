@@ -43,29 +43,29 @@ inline constexpr std::size_t all_bins = (float_format<T>::width + 63) / 64;
 
 // Value-initialised: the sum of nothing. Word 2b is the low half of the b-th bin from the top, word 2b+1 the high half;
 // the lowest 10 bits of word 1 are the marks, and how far the highest bin is above bin K-1.
-template <detail::binary_float T, std::size_t K>
-requires(K >= 2 && K <= detail::all_bins<T>) struct binned_accumulator {
-    std::array<std::uint64_t, 2 * K> words{};
+template <detail::binary_float T, std::size_t Folds>
+requires(Folds >= 2 && Folds <= detail::all_bins<T>) struct binned_accumulator {
+    std::array<std::uint64_t, 2 * Folds> words{};
     friend constexpr bool operator==(const binned_accumulator&, const binned_accumulator&) = default;
 };
 
 namespace detail {
 
 // A binned_accumulator at work.
-template <binary_float T, std::size_t K>
+template <binary_float T, std::size_t Folds>
 class binned {
 public:
     constexpr binned() = default;
-    constexpr explicit binned(const binned_accumulator<T, K>& state) noexcept
-        : top_(K - 1 + static_cast<std::size_t>(state.words[1] >> 4u & 63u)), marks_(state.words[1] & 15u) {
-        for (std::size_t b = 0; b != K; ++b) bin_[b] = {state.words[2 * b], state.words[2 * b + 1]};
+    constexpr explicit binned(const binned_accumulator<T, Folds>& state) noexcept
+        : top_(Folds - 1 + static_cast<std::size_t>(state.words[1] >> 4u & 63u)), marks_(state.words[1] & 15u) {
+        for (std::size_t b = 0; b != Folds; ++b) bin_[b] = {state.words[2 * b], state.words[2 * b + 1]};
         bin_[0].high = static_cast<std::uint64_t>(static_cast<std::int64_t>(bin_[0].high) >> 10u);
     }
 
-    constexpr binned_accumulator<T, K> state() const noexcept {
-        binned_accumulator<T, K> s;
-        for (std::size_t b = 0; b != K; ++b) s.words[2 * b] = bin_[b].low, s.words[2 * b + 1] = bin_[b].high;
-        s.words[1] = bin_[0].high << 10u | static_cast<std::uint64_t>(top_ - (K - 1)) << 4u | marks_;
+    constexpr binned_accumulator<T, Folds> state() const noexcept {
+        binned_accumulator<T, Folds> s;
+        for (std::size_t b = 0; b != Folds; ++b) s.words[2 * b] = bin_[b].low, s.words[2 * b + 1] = bin_[b].high;
+        s.words[1] = bin_[0].high << 10u | static_cast<std::uint64_t>(top_ - (Folds - 1)) << 4u | marks_;
         return s;
     }
 
@@ -77,19 +77,19 @@ public:
         const std::uint64_t low = u.magnitude << shift;
         const std::uint64_t high = shift == 0 ? 0 : u.magnitude >> (64 - shift);
         rise_to(at + (high != 0 ? 1u : 0u));
-        if (top_ - at < K) bin_[top_ - at].add(low, u.negative);
-        if (high != 0 && top_ - at - 1 < K) bin_[top_ - at - 1].add(high, u.negative);
+        if (top_ - at < Folds) bin_[top_ - at].add(low, u.negative);
+        if (high != 0 && top_ - at - 1 < Folds) bin_[top_ - at - 1].add(high, u.negative);
     }
 
     constexpr void add(const binned& other) noexcept {
         marks_ |= other.marks_;
         rise_to(other.top_);
-        for (std::size_t b = top_ - other.top_; b < K; ++b) bin_[b].add(other.bin_[b - (top_ - other.top_)]);
+        for (std::size_t b = top_ - other.top_; b < Folds; ++b) bin_[b].add(other.bin_[b - (top_ - other.top_)]);
     }
 
     constexpr T lower() const noexcept {
         std::array<std::uint64_t, all_bins<T> + 2> sum{};
-        for (std::size_t b = 0; b != K; ++b) {
+        for (std::size_t b = 0; b != Folds; ++b) {
             const bool negative = bin_[b].high >> 63u != 0;
             bin amount = bin_[b];
             if (negative) amount = {~amount.low + 1, ~amount.high + (amount.low == 0 ? 1u : 0u)};
@@ -116,75 +116,75 @@ private:
     constexpr void rise_to(std::size_t top) noexcept {
         if (top <= top_) return;
         const std::size_t by = top - top_;
-        for (std::size_t b = K; b-- != 0;) bin_[b] = b >= by ? bin_[b - by] : bin{};
+        for (std::size_t b = Folds; b-- != 0;) bin_[b] = b >= by ? bin_[b - by] : bin{};
         top_ = top;
     }
 
-    std::array<bin, K> bin_{}; // from the highest down
-    std::size_t top_ = K - 1;
+    std::array<bin, Folds> bin_{}; // from the highest down
+    std::size_t top_ = Folds - 1;
     std::uint64_t marks_ = 0;
 };
 
-template <class S, std::size_t K>
+template <class S, std::size_t Folds>
 inline constexpr bool is_binned_accumulator_v = false;
-template <class T, std::size_t K>
-inline constexpr bool is_binned_accumulator_v<binned_accumulator<T, K>, K> = true;
+template <class T, std::size_t Folds>
+inline constexpr bool is_binned_accumulator_v<binned_accumulator<T, Folds>, Folds> = true;
 
 } // namespace detail
 
-template <std::size_t K = 2>
+template <std::size_t Folds = 2>
 struct binned_sum {
     template <detail::binary_float T>
-    using state_type = binned_accumulator<T, K>;
+    using state_type = binned_accumulator<T, Folds>;
 
     template <detail::binary_float T>
-    constexpr binned_accumulator<T, K> operator()(const binned_accumulator<T, K>& a,
-                                                  const binned_accumulator<T, K>& b) const noexcept {
-        detail::binned<T, K> sum(a);
-        sum.add(detail::binned<T, K>(b));
+    constexpr binned_accumulator<T, Folds> operator()(const binned_accumulator<T, Folds>& a,
+                                                      const binned_accumulator<T, Folds>& b) const noexcept {
+        detail::binned<T, Folds> sum(a);
+        sum.add(detail::binned<T, Folds>(b));
         return sum.state();
     }
 
     template <detail::binary_float T>
-    constexpr binned_accumulator<T, K> lift(T x) const noexcept {
-        detail::binned<T, K> sum;
+    constexpr binned_accumulator<T, Folds> lift(T x) const noexcept {
+        detail::binned<T, Folds> sum;
         sum.add(x);
         return sum.state();
     }
-    template <class U, std::size_t N>
+    template <class U, std::size_t Extent>
     requires detail::binary_float<std::remove_const_t<U>>
-    constexpr auto lift(std::span<U, N> many) const noexcept {
+    constexpr auto lift(std::span<U, Extent> many) const noexcept {
         using T = std::remove_const_t<U>;
-        detail::binned<T, K> sum;
+        detail::binned<T, Folds> sum;
         for (const T x : many) sum.add(x);
         return sum.state();
     }
     template <detail::binary_float T>
-    constexpr T lower(const binned_accumulator<T, K>& state) const noexcept {
-        return detail::binned<T, K>(state).lower();
+    constexpr T lower(const binned_accumulator<T, Folds>& state) const noexcept {
+        return detail::binned<T, Folds>(state).lower();
     }
 
     template <class S>
-    requires detail::is_binned_accumulator_v<S, K>
+    requires detail::is_binned_accumulator_v<S, Folds>
     static constexpr S identity() noexcept { return {}; }
 
     friend constexpr bool operator==(binned_sum, binned_sum) = default;
 };
 
-template <std::size_t K>
-inline constexpr bool is_commutative_v<binned_sum<K>> = true;
-template <std::size_t K, class S>
-inline constexpr bool is_exact_v<binned_sum<K>, S> = detail::is_binned_accumulator_v<S, K>;
-template <std::size_t K, class S>
-inline constexpr bool is_integer_only_v<binned_sum<K>, S> = detail::is_binned_accumulator_v<S, K>;
-template <std::size_t K>
-inline constexpr std::uint64_t op_id<binned_sum<K>> = hash_name("bough.binned_sum") ^ K;
-template <std::size_t K>
-inline constexpr type_signature type_id<binned_accumulator<float, K>> = {
-    sizeof(binned_accumulator<float, K>), type_category::other, hash_name("bough.binned_accumulator.float")};
-template <std::size_t K>
-inline constexpr type_signature type_id<binned_accumulator<double, K>> = {
-    sizeof(binned_accumulator<double, K>), type_category::other, hash_name("bough.binned_accumulator.double")};
+template <std::size_t Folds>
+inline constexpr bool is_commutative_v<binned_sum<Folds>> = true;
+template <std::size_t Folds, class S>
+inline constexpr bool is_exact_v<binned_sum<Folds>, S> = detail::is_binned_accumulator_v<S, Folds>;
+template <std::size_t Folds, class S>
+inline constexpr bool is_integer_only_v<binned_sum<Folds>, S> = detail::is_binned_accumulator_v<S, Folds>;
+template <std::size_t Folds>
+inline constexpr std::uint64_t op_id<binned_sum<Folds>> = hash_name("bough.binned_sum") ^ Folds;
+template <std::size_t Folds>
+inline constexpr type_signature type_id<binned_accumulator<float, Folds>> = {
+    sizeof(binned_accumulator<float, Folds>), type_category::other, hash_name("bough.binned_accumulator.float")};
+template <std::size_t Folds>
+inline constexpr type_signature type_id<binned_accumulator<double, Folds>> = {
+    sizeof(binned_accumulator<double, Folds>), type_category::other, hash_name("bough.binned_accumulator.double")};
 
 } // namespace bough
 

@@ -120,9 +120,9 @@ struct exact_sum {
         return state;
     }
     // The sum of many, faster than one by one.
-    template <class U, std::size_t N>
+    template <class U, std::size_t Extent>
     requires detail::binary_float<std::remove_const_t<U>>
-    constexpr auto lift(std::span<U, N> many) const noexcept {
+    constexpr auto lift(std::span<U, Extent> many) const noexcept {
         using T = std::remove_const_t<U>;
         return detail::packed<T>(detail::limbs_of<T>(std::span<const T>(many)));
     }

@@ -59,9 +59,9 @@ struct limb_sum {
         return state_type<T>::of(std::bit_cast<detail::bits_of<T>>(x));
     }
     // The sum of many, normalised: it counts as one where it is added.
-    template <class U, std::size_t N>
+    template <class U, std::size_t Extent>
     requires detail::binary_float<std::remove_const_t<U>>
-    constexpr auto lift(std::span<U, N> many) const noexcept {
+    constexpr auto lift(std::span<U, Extent> many) const noexcept {
         return detail::limbs_of(std::span<const std::remove_const_t<U>>(many));
     }
     // float or double, whichever the state is of.

@@ -44,10 +44,10 @@ constexpr bool begins(const char* at, const char* word) noexcept {
 } // namespace detail
 
 // FNV-1a, 64 bits, of a string literal.
-template <std::size_t N>
-constexpr std::uint64_t hash_name(const char (&name)[N]) noexcept {
+template <std::size_t Extent>
+constexpr std::uint64_t hash_name(const char (&name)[Extent]) noexcept {
     std::uint64_t hash = detail::fnv_offset;
-    for (std::size_t i = 0; i + 1 < N; ++i) hash = detail::fnv1a(hash, name[i]);
+    for (std::size_t i = 0; i + 1 < Extent; ++i) hash = detail::fnv1a(hash, name[i]);
     return hash;
 }
 

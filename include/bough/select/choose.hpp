@@ -46,10 +46,10 @@ double price_of(const any_cost_model& costs, const problem& what, const P& plan)
     return costs.price_ns(plan_ref(plan), what);
 }
 
-template <std::size_t N>
+template <std::size_t Extent>
 struct choice {
     std::size_t winner = 0; // the first of equals
-    std::array<double, N> predicted_ns{};
+    std::array<double, Extent> predicted_ns{};
     friend constexpr bool operator==(const choice&, const choice&) = default;
 };
 

@@ -95,9 +95,9 @@ template <Tree T, CostNumber C>
 constexpr time_of<C> broadcast_time(const T& tree, const tree_costs<C>& costs) {
     return detail::broadcast_time(tree, detail::node_times<time_of<C>>(costs));
 }
-template <Tree T, class C, std::size_t N>
+template <Tree T, class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
-constexpr auto broadcast_time(const T& tree, std::span<C, N> send) {
+constexpr auto broadcast_time(const T& tree, std::span<C, Extent> send) {
     return broadcast_time(tree, tree_costs<std::remove_const_t<C>>{.send = send});
 }
 

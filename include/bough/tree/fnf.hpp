@@ -88,9 +88,9 @@ constexpr table fnf_tree(const tree_costs<C>& costs, rank_t root = 0) {
     BOUGH_EXPECTS(root < times.size(), "root: the root of a tree must be one of its ranks, so below size");
     return detail::delivered(times, root, std::span<const rank_t>(detail::fastest_first(times, root)));
 }
-template <class C, std::size_t N>
+template <class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
-constexpr table fnf_tree(std::span<C, N> send, rank_t root = 0) {
+constexpr table fnf_tree(std::span<C, Extent> send, rank_t root = 0) {
     return fnf_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root);
 }
 
@@ -103,9 +103,9 @@ constexpr table fnf_search_tree(const tree_costs<C>& costs, rank_t root = 0, con
     detail::improve_order(times, root, order, limits.deliveries);
     return detail::delivered(times, root, std::span<const rank_t>(order));
 }
-template <class C, std::size_t N>
+template <class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
-constexpr table fnf_search_tree(std::span<C, N> send, rank_t root = 0, const fnf_search& limits = {}) {
+constexpr table fnf_search_tree(std::span<C, Extent> send, rank_t root = 0, const fnf_search& limits = {}) {
     return fnf_search_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root, limits);
 }
 

@@ -151,9 +151,9 @@ constexpr table interval_tree(const tree_costs<C>& costs, rank_t root = no_rank)
     const detail::interval_times<time_of<C>> best(times);
     return best.tree(root == no_rank ? best.best_root() : root);
 }
-template <class C, std::size_t N>
+template <class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
-constexpr table interval_tree(std::span<C, N> send, rank_t root = no_rank) {
+constexpr table interval_tree(std::span<C, Extent> send, rank_t root = no_rank) {
     return interval_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root);
 }
 

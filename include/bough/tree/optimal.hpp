@@ -111,9 +111,9 @@ constexpr certified_tree<time_of<C>> optimal_tree(const tree_costs<C>& costs, ra
     BOUGH_EXPECTS(root < times.size(), "root: the root of a tree must be one of its ranks, so below size");
     return detail::optimal_tree(times, root, effort);
 }
-template <class C, std::size_t N>
+template <class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
-constexpr auto optimal_tree(std::span<C, N> send, rank_t root = 0, const optimal_effort& effort = {}) {
+constexpr auto optimal_tree(std::span<C, Extent> send, rank_t root = 0, const optimal_effort& effort = {}) {
     return bough::optimal_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root, effort);
 }
 
@@ -132,9 +132,9 @@ constexpr certificate<time_of<C>> certify(const T& tree, const tree_costs<C>& co
         return {detail::class_table<time>(classes, times.send[tree.root()], times.sends_only).fill(), found};
     return {detail::lower_bound(times, tree.root(), std::span<const rank_t>(order), effort.steps / 16), found};
 }
-template <Tree T, class C, std::size_t N>
+template <Tree T, class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
-constexpr auto certify(const T& tree, std::span<C, N> send, const optimal_effort& effort = {}) {
+constexpr auto certify(const T& tree, std::span<C, Extent> send, const optimal_effort& effort = {}) {
     return certify(tree, tree_costs<std::remove_const_t<C>>{.send = send}, effort);
 }
 

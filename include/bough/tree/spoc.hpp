@@ -58,17 +58,17 @@ constexpr table spoc_tree(const tree_costs<C>& costs, rank_t root = 0,
     }
     return table(n, root, edges);
 }
-template <class C, std::size_t N>
+template <class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
-constexpr table spoc_tree(std::span<C, N> send, rank_t root = 0,
+constexpr table spoc_tree(std::span<C, Extent> send, rank_t root = 0,
                           bough::orientation orientation = bough::orientation::low) {
     return spoc_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root, orientation);
 }
 
 // Of send costs alone.
-template <class C, std::size_t N>
+template <class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
-constexpr auto spoc_bound(std::span<C, N> send, rank_t root = 0) {
+constexpr auto spoc_bound(std::span<C, Extent> send, rank_t root = 0) {
     using cost = std::remove_const_t<C>;
     const detail::node_times<time_of<cost>> times(tree_costs<cost>{.send = send});
     BOUGH_EXPECTS(root < times.size(), "root: the root of a tree must be one of its ranks, so below size");

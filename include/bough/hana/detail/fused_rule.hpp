@@ -82,20 +82,20 @@ struct fused_rule<O, M> : element_rule<O, state_of<O, M>> {
 };
 
 // One by one, unless the op combines whole arrays.
-template <class O, class E, std::size_t N>
-requires(!FusedOp<O> && !Op<O, std::array<E, N>> && !LiftedOp<O, std::array<E, N>> && fused_rule<O, E>::exists &&
-         N != 0) struct fused_rule<O, std::array<E, N>> {
+template <class O, class E, std::size_t Extent>
+requires(!FusedOp<O> && !Op<O, std::array<E, Extent>> && !LiftedOp<O, std::array<E, Extent>> &&
+         fused_rule<O, E>::exists && Extent != 0) struct fused_rule<O, std::array<E, Extent>> {
     using each = fused_rule<O, E>;
     static constexpr bool exists = true, plain = each::plain, has_identity = each::has_identity;
-    static constexpr std::size_t size = N * each::size;
+    static constexpr std::size_t size = Extent * each::size;
     static constexpr op_traits traits = each::traits;
-    static constexpr std::uint64_t hash = mix_hash(each::hash, N);
+    static constexpr std::uint64_t hash = mix_hash(each::hash, Extent);
 
-    static constexpr void lift(const O& op, const std::array<E, N>& member, std::byte* to) {
-        for (std::size_t i = 0; i != N; ++i) each::lift(op, member[i], to + i * each::size);
+    static constexpr void lift(const O& op, const std::array<E, Extent>& member, std::byte* to) {
+        for (std::size_t i = 0; i != Extent; ++i) each::lift(op, member[i], to + i * each::size);
     }
-    static constexpr void lower(const O& op, const std::byte* from, std::array<E, N>& member) {
-        for (std::size_t i = 0; i != N; ++i) each::lower(op, from + i * each::size, member[i]);
+    static constexpr void lower(const O& op, const std::byte* from, std::array<E, Extent>& member) {
+        for (std::size_t i = 0; i != Extent; ++i) each::lower(op, from + i * each::size, member[i]);
     }
     static constexpr void combine(const O& op, const std::byte* lower, const std::byte* upper, std::byte* out) {
         for (std::size_t i = 0; i != size; i += each::size) each::combine(op, lower + i, upper + i, out + i);

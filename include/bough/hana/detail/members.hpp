@@ -46,64 +46,64 @@ struct any_member {
     requires(!std::same_as<std::remove_cvref_t<M>, S>) constexpr operator M() const noexcept;
 };
 
-template <class S, std::size_t N>
+template <class S, std::size_t Members>
 inline constexpr bool takes_initialisers_v = []<std::size_t... I>(std::index_sequence<I...>) {
     return requires { S{((void)I, any_member<S>{})...}; };
 }
-(std::make_index_sequence<N>());
+(std::make_index_sequence<Members>());
 
 // The largest struct that can be fused.
 inline constexpr std::size_t most_members = 16;
 
 // Where the N members of a struct are, in the order of declaration.
-template <std::size_t N, class S>
-constexpr std::array<const void*, N> member_addresses(const S& s) {
-    if constexpr (N == 1) {
+template <std::size_t Members, class S>
+constexpr std::array<const void*, Members> member_addresses(const S& s) {
+    if constexpr (Members == 1) {
         auto& [a] = s;
         return {&a};
-    } else if constexpr (N == 2) {
+    } else if constexpr (Members == 2) {
         auto& [a, b] = s;
         return {&a, &b};
-    } else if constexpr (N == 3) {
+    } else if constexpr (Members == 3) {
         auto& [a, b, c] = s;
         return {&a, &b, &c};
-    } else if constexpr (N == 4) {
+    } else if constexpr (Members == 4) {
         auto& [a, b, c, d] = s;
         return {&a, &b, &c, &d};
-    } else if constexpr (N == 5) {
+    } else if constexpr (Members == 5) {
         auto& [a, b, c, d, e] = s;
         return {&a, &b, &c, &d, &e};
-    } else if constexpr (N == 6) {
+    } else if constexpr (Members == 6) {
         auto& [a, b, c, d, e, f] = s;
         return {&a, &b, &c, &d, &e, &f};
-    } else if constexpr (N == 7) {
+    } else if constexpr (Members == 7) {
         auto& [a, b, c, d, e, f, g] = s;
         return {&a, &b, &c, &d, &e, &f, &g};
-    } else if constexpr (N == 8) {
+    } else if constexpr (Members == 8) {
         auto& [a, b, c, d, e, f, g, h] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h};
-    } else if constexpr (N == 9) {
+    } else if constexpr (Members == 9) {
         auto& [a, b, c, d, e, f, g, h, i] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h, &i};
-    } else if constexpr (N == 10) {
+    } else if constexpr (Members == 10) {
         auto& [a, b, c, d, e, f, g, h, i, j] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j};
-    } else if constexpr (N == 11) {
+    } else if constexpr (Members == 11) {
         auto& [a, b, c, d, e, f, g, h, i, j, k] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k};
-    } else if constexpr (N == 12) {
+    } else if constexpr (Members == 12) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k, &l};
-    } else if constexpr (N == 13) {
+    } else if constexpr (Members == 13) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k, &l, &m};
-    } else if constexpr (N == 14) {
+    } else if constexpr (Members == 14) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k, &l, &m, &n};
-    } else if constexpr (N == 15) {
+    } else if constexpr (Members == 15) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k, &l, &m, &n, &o};
-    } else if constexpr (N == 16) {
+    } else if constexpr (Members == 16) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = s;
         return {&a, &b, &c, &d, &e, &f, &g, &h, &i, &j, &k, &l, &m, &n, &o, &p};
     }

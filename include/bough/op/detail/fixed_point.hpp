@@ -40,12 +40,12 @@ constexpr amount unpack(T x) noexcept {
 }
 
 // w[first ..] += or -= {low, high}, in two's complement modulo its length. Pre: first < N.
-template <std::size_t N>
-constexpr void add_at(std::array<std::uint64_t, N>& w, std::size_t first, std::uint64_t low, std::uint64_t high,
+template <std::size_t Extent>
+constexpr void add_at(std::array<std::uint64_t, Extent>& w, std::size_t first, std::uint64_t low, std::uint64_t high,
                       bool negative) noexcept {
     // Word by word until nothing is left to carry.
     std::uint64_t carry = 0;
-    for (std::size_t i = first; i != N; ++i) {
+    for (std::size_t i = first; i != Extent; ++i) {
         const std::uint64_t operand = i == first ? low : i == first + 1 ? high : 0;
         if (i > first + 1 && carry == 0) return;
         if (negative) {
@@ -63,18 +63,18 @@ constexpr void add_at(std::array<std::uint64_t, N>& w, std::size_t first, std::u
 }
 
 // The same for a number: its magnitude lies across two words.
-template <std::size_t N>
-constexpr void add_at(std::array<std::uint64_t, N>& w, const amount& x) noexcept {
+template <std::size_t Extent>
+constexpr void add_at(std::array<std::uint64_t, Extent>& w, const amount& x) noexcept {
     const unsigned shift = x.position % 64;
     add_at(w, x.position / 64, x.magnitude << shift, shift == 0 ? 0 : x.magnitude >> (64 - shift), x.negative);
 }
 
 // The number nearest to w (two's complement) times the smallest subnormal; of two equally near ones the even one.
-template <binary_float T, std::size_t N>
-constexpr T round_to_nearest(std::array<std::uint64_t, N> w, std::uint64_t marks) noexcept {
+template <binary_float T, std::size_t Extent>
+constexpr T round_to_nearest(std::array<std::uint64_t, Extent> w, std::uint64_t marks) noexcept {
     using format = bits_format<T>;
     if (const auto special = special_sum<format>(marks)) return std::bit_cast<T>(special);
-    const bool negative = (w[N - 1] >> 63u) != 0;
+    const bool negative = (w[Extent - 1] >> 63u) != 0;
     if (negative) {
         std::uint64_t carry = 1;
         for (std::uint64_t& word : w) {
@@ -82,7 +82,7 @@ constexpr T round_to_nearest(std::array<std::uint64_t, N> w, std::uint64_t marks
             carry = carry != 0 && word == 0 ? 1 : 0;
         }
     }
-    const auto magnitude = nearest_magnitude<format>(w.data(), static_cast<unsigned>(N));
+    const auto magnitude = nearest_magnitude<format>(w.data(), static_cast<unsigned>(Extent));
     const bool minus_zero = magnitude == 0 && (marks & seen_not_minus_zero) == 0;
     return std::bit_cast<T>(magnitude | (negative || minus_zero ? format::sign_bit : bits_of<T>{0}));
 }
