@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include <bough/core/config.hpp>
 #include <bough/core/version.hpp>
 
 #include <string_view>
@@ -7,12 +8,9 @@
 static_assert(bough::version{} == bough::version{BOUGH_VERSION_MAJOR, BOUGH_VERSION_MINOR, BOUGH_VERSION_PATCH});
 static_assert(bough::version{1, 2, 3} != bough::version{1, 2, 4});
 
-#define VERSION_TEXT_OF(...) #__VA_ARGS__
-#define VERSION_TEXT(...) VERSION_TEXT_OF(__VA_ARGS__)
-
 TEST_CASE("the version is a value, and part of every name") {
-    CHECK(std::string_view(VERSION_TEXT(BOUGH_ABI))
-              .find("v" VERSION_TEXT(BOUGH_VERSION_MAJOR) "_" VERSION_TEXT(BOUGH_VERSION_MINOR) "_") == 0);
+    CHECK(std::string_view(BOUGH_ABI_TEXT)
+              .find("v" BOUGH_TEXT_(BOUGH_VERSION_MAJOR) "_" BOUGH_TEXT_(BOUGH_VERSION_MINOR) "_") == 0);
     const bough::version here;
     CHECK(here.major == BOUGH_VERSION_MAJOR);
 }

@@ -46,6 +46,12 @@
 #define BOUGH_ABI                                                                                                      \
     BOUGH_ABI_(0_1, BOUGH_HAS_EXCEPTIONS, BOUGH_CHECK_CLAIMS, BOUGH_VERIFY_PLANS, BOUGH_HAS_CONTRACT_HANDLER)
 
+// The same as a string, for what reads the names of types. Ranks whose programs have other settings, or another compiler that
+// does not print inline namespaces, must read the same name.
+#define BOUGH_TEXT_OF_(...) #__VA_ARGS__
+#define BOUGH_TEXT_(...) BOUGH_TEXT_OF_(__VA_ARGS__)
+#define BOUGH_ABI_TEXT BOUGH_TEXT_(BOUGH_ABI)
+
 // A hint for the few paths whose cost is counted in instructions.
 #if defined(__GNUC__)
 #define BOUGH_ALWAYS_INLINE [[gnu::always_inline]] inline

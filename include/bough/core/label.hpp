@@ -97,6 +97,10 @@ constexpr label type_label() {
             at += 6;
             continue;
         }
+        if (starts(at, BOUGH_ABI_TEXT "::")) {
+            at += sizeof(BOUGH_ABI_TEXT "::") - 2;
+            continue;
+        }
         depth += *at == '<' ? 1 : *at == '>' ? -1 : 0;
         const char letter[] = {*at, '\0'};
         made.append(letter);

@@ -42,7 +42,12 @@ std::uint64_t linked_identity() noexcept {
         constexpr type_name_hash printed = hash_type_text<X>();
         // clang numbers lambdas anew in each source file, and prints where they stand.
         std::uint64_t hash = printed.is_unnamed ? printed.value : fnv_offset;
-        for (const char* c = typeid(X).name(); *c != '\0'; ++c) hash = fnv1a(hash, *c);
+        for (const char* c = typeid(X).name(); *c != '\0';) {
+            if (begins(c, BOUGH_ABI_TEXT)) // its length stands before it, and is the same for all settings
+                c += sizeof(BOUGH_ABI_TEXT) - 1;
+            else
+                hash = fnv1a(hash, *c++);
+        }
         return hash;
     }();
     return id;

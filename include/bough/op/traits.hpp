@@ -58,8 +58,8 @@ struct type_name_hash {
     bool is_unnamed = false; // the name has a part that is a place in the source: of a lambda or an unnamed class
 };
 
-// Hashes the name of X as the compiler prints it, less what the compilers print differently: blanks and the name of
-// unnamed namespaces; and less the folder of a source file. The parameter must keep its name, and the signature must stay
+// Hashes the name of X as the compiler prints it, less what the compilers print differently: blanks, the name of
+// unnamed namespaces, and bough's inline namespace; and less the folder of a source file. The parameter must keep its name, and the signature must stay
 // free of typedefs.
 template <class X>
 constexpr auto hash_type_text() noexcept {
@@ -72,6 +72,10 @@ constexpr auto hash_type_text() noexcept {
         const char* at = text + i;
         if (begins(at, "{anonymous}")) {
             i += sizeof("{anonymous}") - 1;
+            continue;
+        }
+        if (begins(at, BOUGH_ABI_TEXT "::")) {
+            i += sizeof(BOUGH_ABI_TEXT "::") - 1;
             continue;
         }
         if (begins(at, "(anonymous namespace)")) {
