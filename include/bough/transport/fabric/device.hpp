@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What libfabric gives a rank: one endpoint with its completion queue and its addresses, and registered memory.
+// The device that moves bytes through libfabric: one endpoint with its completion queue and address
+// vector, and registered memory. Its interface is described in rdma/op.hpp.
 #ifndef BOUGH_TRANSPORT_FABRIC_DEVICE_HPP
 #define BOUGH_TRANSPORT_FABRIC_DEVICE_HPP
 
@@ -44,7 +45,7 @@ template <class F>
 using unique_fid = std::unique_ptr<F, fid_close>;
 using unique_info = std::unique_ptr<fi_info, info_free>;
 
-// Which code tells best why libfabric does not start.
+// The code that tells best why libfabric does not start.
 inline errc errc_of_fabric(ssize_t result) noexcept {
     switch (-result) {
     case 0: return errc::ok;
@@ -57,7 +58,6 @@ inline errc errc_of_fabric(ssize_t result) noexcept {
 
 static_assert(sizeof(fi_context2) <= sizeof(fabric_op::context));
 
-// A device as op.hpp describes it.
 class fabric_device {
 public:
     using options_type = fabric_options;
@@ -67,7 +67,8 @@ public:
     static constexpr std::uint64_t sends = FI_SEND, receives = FI_RECV, writes_from = FI_WRITE,
                                    is_written = FI_REMOTE_WRITE;
 
-    // Preferred: a provider that writes remotely, and one that keeps the order of messages.
+    // Prefers a provider that can write remotely; among these, one that keeps the order of
+    // messages.
     status open(const fabric_options& options) {
         for (const bool writes : {true, false})
             for (const std::uint64_t order : {std::uint64_t{FI_ORDER_SAS}, std::uint64_t{FI_ORDER_NONE}})
@@ -112,7 +113,7 @@ public:
         return {};
     }
 
-    // Where others reach this rank: at most as many bytes as there is room for.
+    // The address at which others reach this rank; fails if it is longer than `into`.
     status address(std::span<std::byte> into, std::size_t& length) const {
         length = into.size();
         if (fi_getname(&endpoint_->fid, into.data(), &length) != 0 || length > into.size())
@@ -124,8 +125,9 @@ public:
                                                                                   : status{.code = errc::no_resources};
     }
 
-    // Memory that the provider may use. `target`: others write there; else this rank's own transfers use it, for which
-    // many providers need no registration: then `registered` stays empty. False: it could not be registered.
+    // Registers memory for the provider. If others write into it (FI_REMOTE_WRITE), it is always
+    // registered. For this rank's own transfers many providers need no registration: then
+    // `registered` stays empty. False: it could not be registered.
     bool register_memory(std::span<const std::byte> bytes, std::uint64_t access, memory& registered) {
         const bool target = (access & FI_REMOTE_WRITE) != 0;
         if (!target && !local_) return true;
@@ -186,14 +188,14 @@ public:
         }
         return n > 0 ? static_cast<std::size_t>(n) : 0;
     }
-    // Libfabric does not say; it sends what it took all the same.
+    // Libfabric does not tell, and sends what it has taken in any case.
     static constexpr bool all_sent() noexcept { return true; }
     bool sends_alone() const noexcept { return info_->domain_attr->data_progress == FI_PROGRESS_AUTO; }
-    static constexpr void disconnect(rank_t) noexcept {} // connections are libfabric's matter
+    static constexpr void disconnect(rank_t) noexcept {} // libfabric takes care of connections
 
-    // From here on the provider touches no memory of this rank, save what is registered.
+    // From here on the provider touches no memory of this rank, except registered memory.
     void close_endpoint() noexcept { endpoint_.reset(); }
-    // Gives everything up without a word: it is another process's.
+    // In a forked child: forgets everything without closing it, because it belongs to the parent.
     void abandon() noexcept {
         (void)endpoint_.release();
         (void)completions_.release();
@@ -256,8 +258,9 @@ private:
         of_completions.size = std::max<std::size_t>(4096, info_->rx_attr->size + info_->tx_attr->size);
         if ((result = fi_cq_open(domain, &of_completions, &completions, nullptr)) != 0) return failed(result);
         completions_.reset(completions);
-        // The provider shm calls a file as it calls the endpoint. A killed process that had this one's number may have left
-        // one of that name: another endpoint has another.
+        // The provider shm makes a file with the name of the endpoint. A killed process that had
+        // the same process number may have left a file of that name. Another endpoint has another
+        // name.
         result = -FI_EBUSY;
         for (int tries = 0; result == -FI_EBUSY && tries != 64; ++tries) result = start_endpoint();
         return failed(result);
@@ -281,7 +284,8 @@ private:
     bool local_ = false, bind_ = false, virtual_ = false, own_keys_ = false;
     std::uint64_t keys_ = 0;
     std::vector<fi_addr_t> peers_;
-    // Closed from the last to the first.
+    // Members are destroyed from the last to the first, which is the order in which libfabric wants
+    // them closed.
     unique_fid<fid_fabric> fabric_;
     unique_fid<fid_domain> domain_;
     unique_fid<fid_av> addresses_;

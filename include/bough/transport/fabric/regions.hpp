@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// fabric_regions: remote writes between processes through libfabric, whatever network that finds.
+// bough::fabric_regions: remote writes between processes through libfabric, whatever network
+// libfabric finds.
 //
 //   const std::uint64_t bytes = bough::one_sided_bytes(wire.size());
 //   bough::fabric_regions mine{wire, {.region_bytes = bytes, .device = {.provider = "tcp;ofi_rxm"}}};
 //   bough::communicator comm{bough::one_sided{std::move(mine)}};
 //
-// The region is registered once, its address and key go round when the ranks join, and puts are RMA writes. Libfabric promises
-// no order of bytes within a write, so none is claimed. A put of up to device.eager_bytes is copied and complete at once; a longer
-// one of a single span is written from where it lies. There are no threads; where the provider needs that (tcp, shm), nothing
-// lands while the target does not poll. How failures show: doc/transports/one_sided.md.
+// The region is registered once, ranks exchange its address and key when they join, and puts are
+// RMA writes. Libfabric promises no order of bytes within a write, so this class promises none
+// either. A put of up to device.eager_bytes is copied and complete at once; a longer one of a
+// single span is written from where it lies. There are no threads. With some providers (tcp, shm)
+// nothing lands unless the target polls. doc/transports/one_sided.md says how failures show.
 //
 // Needs libfabric 1.9 or newer: CMake target bough::fabric.
 #ifndef BOUGH_TRANSPORT_FABRIC_REGIONS_HPP
@@ -34,14 +36,18 @@ struct fabric_regions_options {
 
 class fabric_regions : public basic_fabric_regions<detail::fabric_device> {
 public:
-    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join()
+    // says.
     template <WireUp W>
     explicit fabric_regions(W& wire, const fabric_regions_options& o = {})
         : basic_fabric_regions(joined(wire, o.device, o.region_bytes)) {}
 
-    // The same without exceptions: empty, and `result` says why, as fabric::join does. invalid_argument also: regions that
-    // differ in size, or are too large; no_resources also: there is no memory for one, or it may not be registered; unsupported
-    // also: a provider that cannot write remotely. Where one rank alone fails, the others end with peer_aborted and its number.
+    // The same without exceptions. If it fails, the optional is empty and `result` says why, as in
+    // fabric::join. Further causes:
+    //   invalid_argument  regions that differ in size or are too large
+    //   no_resources      there is no memory for a region, or it may not be registered
+    //   unsupported       the provider cannot write remotely
+    // If one rank alone fails, the others end with peer_aborted and its number.
     template <WireUp W>
     static std::optional<fabric_regions> join(W& wire, const fabric_regions_options& o, status& result) {
         auto made = join_regions(wire, o.device, o.region_bytes, result);
@@ -49,7 +55,7 @@ public:
         return fabric_regions(std::move(made));
     }
 
-    // What libfabric calls the network in use.
+    // The name that libfabric gives to the provider in use.
     std::string provider() const { return end().device().provider(); }
 
 private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which processes of this machine have ended: what providers do not tell. A handle per process (Linux pidfd, since 5.3);
-// elsewhere, and of other machines, nothing is known.
+// Finds out which processes of this machine have ended, because providers do not tell. It holds a
+// handle for each process (pidfd, Linux 5.3 and newer). On other systems, and about processes on
+// other machines, it knows nothing.
 #ifndef BOUGH_TRANSPORT_RDMA_ALIVE_HPP
 #define BOUGH_TRANSPORT_RDMA_ALIVE_HPP
 
@@ -18,7 +19,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Equal for processes of one running system, and hardly for others; 0: not known.
+// A number that is the same for all processes of one running system and, almost certainly, differs
+// between systems. 0: not known.
 inline std::uint64_t machine_mark() noexcept {
     std::uint64_t mark = 0xcbf2'9ce4'8422'2325u; // FNV-1a
     std::FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -27,14 +29,14 @@ inline std::uint64_t machine_mark() noexcept {
     std::fclose(file);
     return mark;
 }
-// Equal for processes that see each other's numbers; 0: not known.
+// A number that is the same for processes that see each other's process numbers. 0: not known.
 inline std::uint64_t process_space() noexcept {
     struct stat about {};
     return ::stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
 }
 
-// For those that cannot be watched: asks each rank of [0, size) of which asks(rank) is true whether it is there, if the device
-// can; not before `every_ns` have passed since the last time, which was at `last_ns`.
+// Probes each rank of [0, size) for which asks(rank) is true: this finds the end of processes that
+// cannot be watched. Does nothing before `every_ns` have passed since the last time, `last_ns`.
 template <class Device, class Asks>
 void probe_peers(Device& device, rank_t size, std::uint64_t now, std::uint64_t every_ns, std::uint64_t& last_ns,
                  const Asks& asks) {
@@ -53,7 +55,7 @@ public:
         for (const pollfd& p : handles_) ::close(p.fd);
     }
 
-    // False: it has ended already.
+    // False: the process has ended already.
     bool add(rank_t rank, std::uint64_t process) {
 #if defined(SYS_pidfd_open)
         const long handle = ::syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0);
@@ -65,7 +67,7 @@ public:
 #endif
         return true;
     }
-    // Calls f(rank) for those that have ended, each once. One system call.
+    // Calls f(rank) once for each process that has ended. Costs one system call.
     template <class F>
     void look(const F& f) {
         if (handles_.empty() || ::poll(handles_.data(), handles_.size(), 0) <= 0) return;
@@ -78,8 +80,8 @@ public:
             f(gone);
         }
     }
-    // The same, and asks those of `size` ranks that asks(rank) is true of whether they are there, if the device can:
-    // at most every millisecond. False: it was too early.
+    // The same, and also probes the ranks for which asks(rank) is true, if the device can. Looks at
+    // most once a millisecond. False: it was too early.
     template <class Device, class Options, class Asks, class F>
     bool look(Device& device, const Options& options, rank_t size, std::uint64_t now, const Asks& asks, const F& f) {
         if (now - looked_ns_ < 1'000'000) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bough::fabric_regions and bough::verbs_regions are alike in: remote writes over fabric/region_end.hpp and one device.
+// The common base of bough::fabric_regions and bough::verbs_regions: remote writes by the protocol
+// in rdma/region_end.hpp and one device.
 #ifndef BOUGH_TRANSPORT_RDMA_BASIC_REGIONS_HPP
 #define BOUGH_TRANSPORT_RDMA_BASIC_REGIONS_HPP
 
@@ -27,7 +28,8 @@ namespace bough::inline BOUGH_ABI {
 template <class Device>
 class basic_fabric_regions {
 public:
-    // Networks promise no order within a write, and few between writes: messages carry a digest, and flushes cost a round trip.
+    // Networks promise no order within a write, and few promise one between writes. So messages
+    // carry a digest, and a flush costs a round trip.
     static constexpr bool keeps_byte_order = false;
 
     basic_fabric_regions(basic_fabric_regions&&) noexcept = default;
@@ -35,23 +37,23 @@ public:
 
     rank_t rank() const noexcept { return end_->who().rank; }
     rank_t size() const noexcept { return end_->who().size; }
-    // How many cores the ranks share: those of all machines, each counted once.
+    // How many cores the ranks share: the cores of all machines, each machine counted once.
     std::uint32_t cores() const noexcept { return end_->who().cores; }
     bool oversubscribed() const noexcept { return end_->who().oversubscribed; }
-    // Of messages by such writes (bough/select/transport_costs.hpp).
+    // What messages by such writes cost (bough/select/transport_costs.hpp).
     static constexpr model::loggops default_costs() noexcept { return Device::costs.model; }
     static constexpr double switch_ns() noexcept { return Device::costs.switch_ns; }
     bool forked() const noexcept { return end_->forked(); }
     std::span<std::byte> region() const noexcept { return end_->region(); }
-    // How many writes of that rank have landed here: a remote counter. A put is one, or several where it is longer than the
-    // device writes at once.
+    // How many writes of that rank have landed here: a remote counter. A put is one write, or
+    // several if it is longer than the device writes at once.
     std::uint64_t landed(rank_t from) const noexcept { return end_->landed(from); }
 
     posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
                std::uint64_t id) {
         return end_->put(to, offset, first, second, id);
     }
-    // Registers memory: that takes microseconds, and more for more pages.
+    // Registers memory. That takes microseconds, and grows with the number of pages.
     exposure expose(std::span<std::byte> memory) { return end_->expose(memory); }
     void conceal(const exposure& e) noexcept { end_->conceal(e); }
     posted put_exposed(rank_t to, const exposure& at, std::span<const std::byte> bytes, std::uint64_t id) {
@@ -60,13 +62,14 @@ public:
     posted flush(rank_t to, std::uint64_t id) { return end_->flush(to, id); }
     std::size_t poll(std::span<event> events) { return end_->poll(events); }
 
-    // GatheringRemoteWrites: what the device has not taken, and what it has, if it sends only when it is called.
+    // GatheringRemoteWrites: what the device has not taken counts as unsent. If the device sends
+    // only when it is called, what it has taken counts too.
     bool unsent() const noexcept { return !forked() && end_->unsent(); }
     std::uint64_t accepted(rank_t) const noexcept { return end_->accepted(); }
     std::uint64_t handed_over(rank_t to) noexcept { return end_->handed_over(to); }
 
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
-    // Polls drive the device, so nobody may sleep for long.
+    // Only polls drive the device, so a rank must not sleep for long.
     template <class Landed>
     void wait(std::uint32_t idle, std::uint64_t, Landed&&) const {
         constexpr std::uint32_t yields = 5'000; // some milliseconds
@@ -79,7 +82,7 @@ public:
 protected:
     using end_type = detail::fabric_region_end<Device>;
     explicit basic_fabric_regions(std::unique_ptr<end_type> end) noexcept : end_(std::move(end)) {}
-    // Collective. Empty: `outcome` says why.
+    // Collective. If the result is empty, `outcome` says why.
     template <WireUp W>
     static std::unique_ptr<end_type> join_regions(W& wire, const typename Device::options_type& options,
                                                   std::uint64_t region_bytes, status& outcome) {
@@ -110,7 +113,7 @@ protected:
             end->begin();
         return end;
     }
-    // Throws what joining says.
+    // Throws bough::error if joining fails.
     template <WireUp W>
     static std::unique_ptr<end_type> joined(W& wire, const typename Device::options_type& options,
                                             std::uint64_t region_bytes) {

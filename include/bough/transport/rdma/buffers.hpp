@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Buffers for frames, which are reused once the device has done with them.
+// A pool of registered buffers for frames. A buffer is reused once the device has done with it.
 #ifndef BOUGH_TRANSPORT_RDMA_BUFFERS_HPP
 #define BOUGH_TRANSPORT_RDMA_BUFFERS_HPP
 
@@ -24,7 +24,7 @@ public:
     fabric_buffer& operator[](std::uint32_t index) noexcept {
         return blocks_[index / per_block]->buffers[index % per_block];
     }
-    // Null: all are in use. More than the limit are made only where `beyond` says so; then null: no memory.
+    // Null: all are in use, or there is no memory for more. `beyond` allows more than the limit.
     fabric_buffer* get(bool beyond = false) {
         if (spare_.empty() && !grow(beyond)) return nullptr;
         fabric_buffer& b = (*this)[spare_.back()];
@@ -32,11 +32,13 @@ public:
         return &b;
     }
     void put(fabric_buffer& b) noexcept { spare_.push_back(b.op.index); }
-    // Forgets them: they are another process's, and the device may have marked their memory as that one's alone.
+    // In a forked child: forgets the buffers. They belong to the parent, and the device may have
+    // marked their memory so that only the parent may touch it.
     void abandon() noexcept {
         for (auto& b : blocks_) (void)b.release();
     }
-    // How many there may be; more of them while some are held by what will never end.
+    // How many buffers there may be. The limit is raised while operations that may never end hold
+    // some.
     std::size_t most() const noexcept { return most_; }
     void raise_limit(std::size_t by) noexcept { most_ += by; }
     void lower_limit(std::size_t by) noexcept { most_ -= by; }
@@ -58,7 +60,7 @@ private:
         std::byte* first = made->memory[0].bytes;
         if (!device_->register_memory({first, per_block * stride_}, access_, made->registered)) return false;
         const auto base = static_cast<std::uint32_t>(blocks_.size()) * per_block;
-        spare_.reserve(base + per_block); // put() never allocates
+        spare_.reserve(base + per_block); // so that put() never allocates
         block& added = *blocks_.emplace_back(std::move(made));
         for (std::uint32_t i = per_block; i-- != 0;) {
             fabric_buffer& b = added.buffers[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bough::fabric and bough::verbs do: the messages, payloads and peers of one rank over a device (op.hpp).
-//
-// A long message: its announcement, the receiver's `go` with a place, a remote write. Before `go` it can be taken back (T9).
+// One rank of bough::fabric and bough::verbs: its messages, payloads and peers over a device
+// (op.hpp). A long message is an announcement, then the receiver's `go` with a place, then a remote
+// write. Until `go` comes, it can be taken back (T9).
 #ifndef BOUGH_TRANSPORT_RDMA_ENDPOINT_HPP
 #define BOUGH_TRANSPORT_RDMA_ENDPOINT_HPP
 
@@ -48,7 +48,7 @@ public:
             device_->abandon();
             return;
         }
-        ignore_exceptions([this] { leave(); }); // without memory for last words the others find out by themselves
+        ignore_exceptions([this] { leave(); }); // if memory for `bye` is lacking, peers notice the end themselves
         device_->close_endpoint();
     }
 
@@ -60,7 +60,7 @@ public:
 
     // --- Joining ---
 
-    // What is needed to greet the others, and may fail here alone.
+    // Allocates what is needed to greet the others. May fail on this rank alone.
     status prepare() {
         if (lines_.prepare()) return {};
         return {.code = errc::no_resources, .argument = "eager_bytes, window: so much memory may not be registered"};
@@ -68,8 +68,7 @@ public:
     void watch(rank_t r, std::uint64_t process) {
         if (!watch_.add(r, process)) suspect(r, errc::peer_dead);
     }
-    // Says hello to all and waits until all have, or until `until_ns`: would_block, and the rank that has not, if any.
-    // peer_dead: one that never will.
+    // Says hello to all and waits until all have said it (errors: greetings.hpp).
     status meet(std::uint64_t until_ns) {
         for (rank_t r = 0; r != group_.size && !meeting_; ++r)
             if (r != group_.rank) lines_.say(r, fabric_frame::hello);
@@ -98,7 +97,7 @@ public:
             return lines_.send(to, fabric_frame::message, tag, bytes) == fabric_result::ok ? posted::complete
                                                                                            : posted::would_block;
         const fabric_announcement about{bytes.size(), p.announced, 0};
-        auto push = pushes_.make(fabric_op::what::push, to, id); // before anything is said: there may be no memory
+        auto push = pushes_.make(fabric_op::what::push, to, id); // before anything is sent, because this may throw
         if (lines_.send(to, fabric_frame::announcement, tag, std::as_bytes(std::span(&about, 1))) != fabric_result::ok)
             return posted::would_block;
         push->number = p.announced++;
@@ -107,7 +106,7 @@ public:
         return posted::pending;
     }
 
-    // Something that poll() will report. (A flush reads completions, too.)
+    // Whether poll() has something to report already. (A flush reads completions, too.)
     bool has_found() const noexcept { return next_ready_ != ready_.size() || lines_.has_next(); }
     std::size_t poll(std::span<event> events) {
         if (forked()) return 0;
@@ -153,7 +152,7 @@ public:
         pulls_.add(std::move(pull));
         return posted::pending;
     }
-    // A long message has to be taken.
+    // Only short messages can be claimed: a long one must be taken.
     bool claim(std::uint64_t handle) noexcept {
         return !forked() && fabric_arrival(lines_.buffer(handle)).head.kind == fabric_frame::message;
     }
@@ -174,16 +173,16 @@ public:
         transfer* t = pushes_.find(is_it);
         if (t != nullptr && t->stage == transfer::waiting) return end(*t, errc::cancelled), errc::ok;
         if (t == nullptr) t = pulls_.find(is_it);
-        if (t != nullptr) { // under way, or asked for: its end comes soon, and says how
+        if (t != nullptr) { // under way, or asked for: its event comes soon and tells how it ended
             if (t->given_up_ns == 0) t->given_up_ns = steady_now_ns();
             return errc::ok;
         }
-        for (std::size_t i = next_ready_; i != ready_.size(); ++i) // over, but the caller does not know yet
+        for (std::size_t i = next_ready_; i != ready_.size(); ++i) // it is over, but its event was not handed over yet
             if (ready_[i].what == event::kind::complete && ready_[i].id == id) return errc::ok;
         return errc::invalid_argument;
     }
 
-    // GatheringTransport. What comes meanwhile is for the next poll.
+    // GatheringTransport. Frames that arrive during a flush are left to the next poll.
     void flush() {
         if (forked() || !lines_.unsent()) return;
         lines_.flush();
@@ -194,9 +193,9 @@ public:
 
 private:
     struct peer {
-        std::uint32_t announced = 0;    // long messages to it
+        std::uint32_t announced = 0;    // how many long messages were announced to it
         std::uint32_t quiet = 0;        // polls that found nothing since it was suspected
-        std::uint64_t suspected_ns = 0; // it seems to be gone, but what it has said comes first
+        std::uint64_t suspected_ns = 0; // when it seemed to be gone; frames that it sent before are still read
         errc fault = errc::ok;
         bool left = false, reported = false;
     };
@@ -209,7 +208,7 @@ private:
 
     // --- Frames ---
 
-    // One event, or one frame; false: it was none for the caller.
+    // Hands over one event or handles one frame. False: the frame was not for the caller.
     bool hand_over(event& e) {
         if (next_ready_ != ready_.size()) {
             e = ready_[next_ready_++];
@@ -219,7 +218,7 @@ private:
         }
         return hear(*lines_.next(), e);
     }
-    // Does what a frame says. True: it is a message, and `e` tells of it.
+    // Handles a frame. True: it is a message, and `e` tells of it.
     bool hear(fabric_buffer& b, event& e) {
         const fabric_arrival a(b);
         const rank_t from = a.head.from;
@@ -236,7 +235,7 @@ private:
         if (a.head.kind == fabric_frame::none) return no_payload(from, place.ticket), false;
         if (a.head.kind == fabric_frame::bye) {
             lines_.say(from, fabric_frame::farewell);
-            peers_[from].fault = errc::ok; // it left, though the end of its process may have been seen before
+            peers_[from].fault = errc::ok; // it left in order, even if the end of its process was seen before
             return lose(from), false;
         }
         if (a.head.kind != fabric_frame::go && a.head.kind != fabric_frame::done) return false;
@@ -282,7 +281,7 @@ private:
         for (std::size_t i = 0; i != pushes_.size(); ++i)
             if (pushes_[i].stage == transfer::ready && !pushes_[i].over) push(pushes_[i]);
     }
-    // Of a payload that comes as tagged messages.
+    // Posts a receive for the next piece of a payload that comes as tagged messages.
     bool receive_piece(transfer& t) {
         t.piece = std::min<std::uint64_t>(t.into.size() - t.moved, device_->most_bytes());
         if constexpr (Device::tags)
@@ -319,7 +318,7 @@ private:
     }
     // The payload of a pull never comes.
     void give_up(transfer& t, errc code) {
-        if (!group_.writes && !closed_) { // the device still has its memory; it says when not
+        if (!group_.writes && !closed_) { // the device still has its memory, and will say when it has not
             t.stage = transfer::flying;
             t.place.key = static_cast<std::uint64_t>(code);
             if constexpr (Device::tags) device_->cancel(t.op);
@@ -332,7 +331,7 @@ private:
 
     // --- What the device says ---
 
-    // Takes over what the device has done. False: nothing.
+    // Handles up to `most` operations that the device has ended. False: there was none.
     bool gather(std::size_t most) {
         std::array<fabric_done, 8> entries;
         const std::size_t n = device_->poll(std::span(entries).first(std::min(most, entries.size())));
@@ -382,12 +381,12 @@ private:
         p.fault = why;
         ++suspects_;
     }
-    // While ranks meet: one that is gone, and has not said hello, or cannot be told it. `late`: the first that is missing.
+    // While ranks meet: a rank that is gone before both have said hello (see greetings.hpp).
     rank_t died_early(rank_t late) {
         watch_.look([this](rank_t r) { suspect(r, errc::peer_dead); });
         return first_dead(peers_, [&](rank_t r) { return !lines_.met(r) || late == group_.size; });
     }
-    // After a poll that found nothing, the n-th.
+    // What is checked after the n-th poll that found nothing.
     void look(std::uint32_t n) {
         for (rank_t r = 0; lines_.next_broken(r);) suspect(r, errc::peer_dead);
         if (suspects_ != 0) judge();
@@ -401,7 +400,7 @@ private:
             return t.given_up_ns != 0 && !t.over && now - t.given_up_ns > options_.answer_ns;
         };
         if (resigning_)
-            resign(); // a millisecond after the words were said
+            resign(); // a millisecond after `bye` was said
         else if (pushes_.find(too_late) != nullptr || pulls_.find(too_late) != nullptr)
             say_bye(), resigning_ = true;
     }
@@ -412,7 +411,7 @@ private:
             if (p.suspected_ns != 0 && !p.left && ++p.quiet >= 16 && now - p.suspected_ns >= 2'000'000) lose(r);
         }
     }
-    // Nothing more will come of a rank.
+    // Nothing more will come from a rank.
     BOUGH_COLD void lose(rank_t r) {
         peer& p = peers_[r];
         if (p.left) return;
@@ -423,7 +422,7 @@ private:
             transfer& t = pushes_[i];
             if (t.op.peer != r) continue;
             if (t.stage == transfer::flying && !closed_) {
-                t.given_up_ns = steady_now_ns(); // the provider says soon that it failed
+                t.given_up_ns = steady_now_ns(); // the provider will soon say that it failed
                 continue;
             }
             end(t, errc::peer_dead);
@@ -433,8 +432,8 @@ private:
             if (pulls_[i].op.peer == r) give_up(pulls_[i], errc::peer_dead);
         ready_.push_back({.what = event::kind::lost, .code = p.fault, .peer = r});
     }
-    // Some providers never say that a write failed because its target is gone. Nobody acknowledges it any more, so they do
-    // not go on with it either; the transfer stays theirs, its event comes now.
+    // Some providers never report that a write failed because its target is gone. They do not go on
+    // writing either, unacknowledged. So its event comes now; the transfer stays with the provider.
     void bury() {
         const auto is_grave = [this](const transfer& t) {
             return t.given_up_ns != 0 && !t.over && peers_[t.op.peer].left;
@@ -446,7 +445,7 @@ private:
         for (rank_t r = 0; r != group_.size; ++r)
             if (r != group_.rank && !peers_[r].left) lines_.say(r, fabric_frame::bye);
     }
-    // Leaves the group, to have memory back that the provider does not give back.
+    // Leaves the group: only so does the provider give back the memory that it still holds.
     BOUGH_COLD void resign() {
         lines_.flush();
         device_->close_endpoint();
@@ -458,7 +457,8 @@ private:
             if (r != group_.rank) lose(r);
     }
 
-    // Says goodbye. What cannot be taken back ends first; both take no longer than `linger_ns`.
+    // Lets transfers end that cannot be taken back, then says bye. Takes at most `linger_ns` in
+    // all.
     void leave() {
         if (closed_ || !joined_) return;
         const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
@@ -485,13 +485,13 @@ private:
     fabric_lines<Device> lines_;
     std::vector<peer> peers_;
     fabric_transfers<typename Device::memory> pushes_, pulls_;
-    std::vector<event> ready_; // that are not handed over yet, from next_ready_ on
+    std::vector<event> ready_; // those from next_ready_ on are not handed over yet
     std::size_t next_ready_ = 0;
     fabric_watch watch_;
     std::uint32_t tickets_ = 0, idle_ = 0, suspects_ = 0;
     std::uint64_t strangers_ = 0;
-    bool meeting_ = false, joined_ = false; // greets the others; all have met
-    // A push waits for the device; bye has been said, and it will be closed; it is.
+    bool meeting_ = false, joined_ = false; // it greets the others; all have met
+    // A push waits for the device; bye has been said and the device will be closed; it is closed.
     bool stalled_ = false, resigning_ = false, closed_ = false;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The frames of bough::fabric, and what one rank tells the others of itself before they are connected.
+// The frames that bough::fabric and bough::verbs send, and the card by which a rank tells the
+// others about itself before they are connected.
 #ifndef BOUGH_TRANSPORT_RDMA_FRAME_HPP
 #define BOUGH_TRANSPORT_RDMA_FRAME_HPP
 
@@ -17,42 +18,44 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Before every payload, and alone as a word between two transports. In the byte order of the machine: all are alike.
+// The header of every frame. It stands before a payload, or alone as a control message between two
+// transports. Its numbers are in the byte order of the machine: all machines must have the same.
 struct fabric_frame {
     enum what : std::uint16_t {
-        message,      // its payload follows in the frame
-        announcement, // of a long message: fabric_announcement follows, its payload waits for `go`
-        go,           // put the payload of that long message here: fabric_place follows
-        none,         // there is no payload any more, it was taken back: fabric_place follows, as it came
-        done,         // I do not want the payload of that long message: fabric_place follows
-        room,         // nothing but `used`
-        hello,        // not counted; the first frame of a rank
-        bye,          // the last one that counts
-        farewell,     // not counted; your `bye` has come
+        message,      // a short message: its payload follows in the frame
+        announcement, // announces a long message: fabric_announcement follows; the payload waits for `go`
+        go,           // asks for the payload of a long message: fabric_place follows and says where to put it
+        none,         // answers `go`: the payload was taken back. The fabric_place of the `go` follows
+        done,         // the receiver does not want the payload of a long message: fabric_place follows
+        room,         // carries nothing but `used`
+        hello,        // the first frame of a rank; has no sequence number
+        bye,          // the last frame of a rank that has a sequence number
+        farewell,     // answers `bye`; has no sequence number
     };
     envelope tag{};
-    std::uint32_t sequence = 0; // of the frames of its sender to this receiver that count
-    std::uint32_t job = 0;      // drawn anew by every group: what is left of another one is dropped
+    std::uint32_t sequence = 0; // numbers the sender's frames to this receiver, except hello and farewell
+    std::uint32_t job = 0;      // every group draws a new one, so that frames left over from another are dropped
     rank_t from = 0;
-    std::uint16_t used = 0; // messages of the receiver of this frame that its sender has used up so far
+    std::uint16_t used = 0; // how many of the receiver's messages the sender of this frame has used up so far
     std::uint16_t kind = message;
 
+    // Whether the frame has a sequence number.
     constexpr bool counts() const noexcept { return kind != hello && kind != farewell; }
 };
 static_assert(sizeof(fabric_frame) == 48 && std::is_trivially_copyable_v<fabric_frame>);
 
 struct fabric_announcement {
     std::uint64_t bytes = 0;
-    std::uint32_t number = 0; // of a long message, counted per pair of ranks
+    std::uint32_t number = 0; // numbers the long messages from one rank to another
     std::uint32_t unused = 0;
 };
 struct fabric_place {
     std::uint64_t address = 0, key = 0; // of the receiver's registered memory
-    std::uint32_t number = 0;
-    std::uint32_t ticket = 0; // of the receiver; comes with the payload
+    std::uint32_t number = 0;           // of the long message
+    std::uint32_t ticket = 0;           // chosen by the receiver; comes back with the payload
 };
 
-// A frame that has come, if its length is one that its kind may have.
+// Whether a frame that has come has a length that its kind may have.
 inline bool is_fabric_frame(const fabric_frame& head, std::size_t length, std::size_t eager_bytes) noexcept {
     const std::size_t body = length - sizeof head;
     switch (head.kind) {
@@ -69,18 +72,18 @@ inline bool is_fabric_frame(const fabric_frame& head, std::size_t length, std::s
     }
 }
 
-// What all ranks know of each other.
+// What each rank tells all others about itself when it joins.
 struct fabric_card {
     static constexpr std::size_t most_address_bytes = 512;
 
     std::uint32_t format = 0x62'66'61'33; // "bfa3"
     std::uint32_t window = 0, eager_bytes = 0;
-    std::uint32_t job = 0;   // rank 0's counts
+    std::uint32_t job = 0;   // the group uses the one of rank 0
     std::uint32_t cores = 1; // of its machine
     std::uint64_t machine = 0;
-    std::uint64_t processes = 0; // the space that `process` is a number in
+    std::uint64_t processes = 0; // the process namespace in which `process` is a number
     std::uint64_t process = 0;
-    std::uint32_t tagged = 0; // long payloads have to travel as tagged messages
+    std::uint32_t tagged = 0; // 1: this rank's device cannot write remotely, long payloads travel as tagged messages
     std::uint32_t address_bytes = 0, unused = 0;
     std::array<char, 64> provider{};
     std::array<std::byte, most_address_bytes> address{};

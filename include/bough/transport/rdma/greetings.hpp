@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The wait of ranks that greet each other, so that all are connected before the first message or write.
+// Waits until the ranks of a new group have greeted each other, so that all are connected before
+// the first message or write.
 //
-//   return await_greetings(group, until_ns, [&] { ... say what is due, gather what has come ... }, missing, all_sent, died);
+//   const auto turn = [&] { ... say what is due, gather what has come ... };
+//   return await_greetings(group, until_ns, turn, missing, all_sent, died);
 #ifndef BOUGH_TRANSPORT_RDMA_GREETINGS_HPP
 #define BOUGH_TRANSPORT_RDMA_GREETINGS_HPP
 
@@ -16,9 +18,11 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Calls turn() until nobody is missing() and all_sent(). missing(): the first rank that has not greeted, or could not be; the
-// group's size: none. died(late): a rank that is gone, and without which the group cannot be, while `late` is missing; no_rank:
-// none. Errors: peer_dead of that rank; would_block, at `until_ns`, of the one that is missing, if one is.
+// Calls turn() until nobody is missing() and all_sent().
+//   missing()   the first rank that has not greeted or could not be greeted; the group's size: none
+//   died(late)  a rank that is gone and that the group needs while `late` is missing; no_rank: none
+// Errors: peer_dead with the rank that died; would_block at `until_ns`, with the rank that is
+// missing, if there is one.
 template <class Turn, class Missing, class Sent, class Died>
 status await_greetings(const fabric_group& group, std::uint64_t until_ns, const Turn& turn, const Missing& missing,
                        const Sent& all_sent, const Died& died) {
@@ -38,8 +42,8 @@ status await_greetings(const fabric_group& group, std::uint64_t until_ns, const 
     return {};
 }
 
-// The first rank that has been suspected for 20 ms, so that its last words have had time to come, and of which hopeless(rank) is
-// true; no_rank: none.
+// The first rank for which hopeless(rank) is true and that has been suspected for 20 ms, so that
+// its last frames have had time to come. no_rank: there is none.
 template <class Peers, class Hopeless>
 rank_t first_dead(const Peers& peers, const Hopeless& hopeless) {
     const std::uint64_t now = steady_now_ns();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a rank joins a group: it opens its device, learns where the others are, makes what it needs, and greets them.
-// A rank that fails tells the others, wherever it is (bough/transport/join_room.hpp).
+// How a rank joins a group: it opens its device, learns where the others are, allocates what it
+// needs, and greets them. A rank that fails at any of these steps tells the others
+// (transport/join_room.hpp).
 #ifndef BOUGH_TRANSPORT_RDMA_JOIN_HPP
 #define BOUGH_TRANSPORT_RDMA_JOIN_HPP
 
@@ -40,7 +41,7 @@ status describe_fabric(fabric_card& mine, Device& device, const typename Device:
     return device.describe(mine, size);
 }
 
-// What the cards say of the whole group. An error is everybody's.
+// Derives from the cards what holds for the whole group. If there is an error, every rank gets one.
 template <class Options>
 status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, Options& options, fabric_group& group) {
     group.rank = me;
@@ -65,7 +66,7 @@ status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, Options& o
     return {};
 }
 
-// What every rank does before it greets the others.
+// The part of joining that comes before the greetings.
 template <class Device>
 class fabric_meeting {
 public:
@@ -73,7 +74,8 @@ public:
 
     explicit fabric_meeting(const options_type& o) : options(o), device(std::make_unique<Device>()) {}
 
-    // Collective: opens the device, and tells all. Ranks disagree on the result only if they could not talk to each other.
+    // Collective: opens the device and exchanges cards. Results differ between ranks only if the
+    // ranks could not talk to each other.
     template <WireUp W>
     status run(join_room<W>& room) {
         mine_.window = options.window;
@@ -122,7 +124,7 @@ std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Dev
         end = std::make_unique<fabric_endpoint<Device>>(std::move(met.device), met.options, met.group);
         met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
         if (const status bad = end->prepare()) return bad;
-        // All have memory to be greeted in.
+        // After this exchange every rank has buffers in which greetings can arrive.
         if (const status bad = room.exchange({}, {}, room.left_ns())) return bad;
         return room.meet([&](std::uint64_t until_ns) { return end->meet(until_ns); });
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The frames between one rank and all others: buffers that wait for them, their order, credits, and words that the device
-// does not take at once. What frames mean is the endpoint's business (endpoint.hpp).
+// Sends and receives the frames between one rank and all others. It keeps the buffers into which
+// frames arrive, their order, the credits, and a queue of words: control frames that the device
+// does not take at once. What the frames mean is the business of the endpoint (endpoint.hpp).
 #ifndef BOUGH_TRANSPORT_RDMA_LINES_HPP
 #define BOUGH_TRANSPORT_RDMA_LINES_HPP
 
@@ -33,8 +34,8 @@ struct fabric_group {
 // A frame that has come.
 struct fabric_arrival {
     fabric_frame head{};
-    std::uint64_t bytes = 0;  // of its message
-    std::uint32_t number = 0; // of a long one
+    std::uint64_t bytes = 0;  // of the message's payload
+    std::uint32_t number = 0; // of a long message
 
     explicit fabric_arrival(const fabric_buffer& b) noexcept {
         std::memcpy(&head, b.memory, sizeof head);
@@ -65,19 +66,21 @@ public:
 
     std::uint64_t strangers() const noexcept { return strangers_; }
 
-    // Frames may fail before all ranks are there: then `hello` is said again.
+    // While ranks meet, frames may fail because a peer is not there yet. Then `hello` is said
+    // again.
     void set_meeting(bool on) noexcept { meeting_ = on; }
     bool met(rank_t r) const noexcept { return lines_[r].met; }
-    // The first rank that has not said hello; the group's size: there is none.
+    // The first rank that has not said hello; the group's size: all have.
     rank_t missing() const noexcept {
         return first([](const line& l) { return !l.met; });
     }
-    // All peers that are there have heard this rank's last word.
+    // Whether all peers that are alive have heard this rank's `bye`.
     bool all_waved() const noexcept {
         return first([](const line& l) { return l.parting && !l.waved; }) == group_.size;
     }
     bool all_sent() const noexcept { return queue_.empty() && !is_sending() && device_->all_sent(); }
-    // Nothing is heard of a rank any more, nor said to it but farewell. `dead`: it hears nothing either.
+    // From now on frames from this rank are ignored, and nothing but `farewell` is said to it.
+    // `dead`: the rank does not hear that either.
     void forget(rank_t r, bool dead) noexcept {
         lines_[r].gone = true;
         lines_[r].dead |= dead;
@@ -87,12 +90,13 @@ public:
         closed_ = true;
         queue_.clear();
     }
-    // In a forked child: everything is its parent's.
+    // In a forked child: forgets everything, because it belongs to the parent.
     void abandon() noexcept {
         in_.abandon();
         out_.abandon();
     }
-    // A rank that something could not be sent to, if there is one since the last call.
+    // Whether there is a rank to which something could not be sent, and `r`: which. Each is told
+    // once.
     bool next_broken(rank_t& r) noexcept {
         if (broken_.empty()) return false;
         r = broken_.back();
@@ -106,13 +110,13 @@ public:
         const line& l = lines_[to];
         return l.queued == 0 && l.sent - l.freed < options_.window;
     }
-    // Of a message: takes one of the credits.
+    // Sends a message or an announcement, which takes one of the credits.
     fabric_result send(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body) {
         const fabric_result r = transmit(to, kind, tag, body);
         if (r == fabric_result::ok) ++lines_[to].sent;
         return r;
     }
-    // Says it now, or as soon as the device takes it.
+    // Sends a word now, or as soon as the device takes it.
     void say(rank_t to, std::uint16_t kind, const fabric_place& body = {}) {
         if (closed_) return;
         lines_[to].parting |= kind == fabric_frame::bye;
@@ -137,7 +141,7 @@ public:
             }
             if (done) {
                 --l.queued;
-                l.parting &= !l.gone || w.kind != fabric_frame::bye; // nobody answers what is not said
+                l.parting &= !l.gone || w.kind != fabric_frame::bye; // a bye that was not sent gets no answer
             } else {
                 queue_[kept++] = w;
             }
@@ -145,14 +149,15 @@ public:
         queue_.resize(kept);
         for (const word& w : queue_) lines_[w.to].blocked = false;
     }
-    // --- What has left (GatheringTransport): frames are counted, all of this rank's together ---
+    // --- What has left (GatheringTransport): one number for all frames of this rank ---
 
-    // Something is still here: words that the device has not taken, or frames that it sends when it is called.
+    // Whether something is still here: words that the device has not taken, or frames that the
+    // device sends only when it is called.
     bool unsent() const noexcept { return !closed_ && (!queue_.empty() || (!device_->sends_alone() && is_sending())); }
     std::uint64_t accepted() const noexcept { return said_; }
     std::uint64_t handed_over(rank_t to) noexcept {
         if (lines_[to].gone || !unsent()) return said_;
-        std::uint64_t first = said_ + 1; // that has not left
+        std::uint64_t first = said_ + 1; // the first frame that has not left
         for (const word& w : queue_)
             if (w.to == to) first = std::min(first, w.number);
         for (std::uint32_t i = 0; i != out_.made() && !device_->sends_alone(); ++i)
@@ -160,7 +165,7 @@ public:
         return first - 1;
     }
 
-    // What the device says of a frame.
+    // The device has done with a frame: it was sent, or it was not.
     void sent(std::uint32_t buffer) noexcept {
         out_[buffer].number = 0;
         --lines_[out_[buffer].op.peer].sending;
@@ -179,15 +184,16 @@ public:
 
     // --- In ---
 
-    // Buffers for what may come at once, one for what is said, and room for a word to each. False: there is no memory for
-    // them, or it may not be registered.
+    // Allocates the buffers for all frames that may come at once, one to send from, and room for a
+    // word to each rank. False: there is no memory for them, or it may not be registered.
     bool prepare() {
         queue_.reserve(group_.size);
         fabric_buffer* out = out_.get();
         if (out != nullptr) out_.put(*out);
         return out != nullptr && refill() && posted_ != 0;
     }
-    // Keeps as many buffers posted as frames may come at once, and the device takes. False: there were no more.
+    // Keeps a buffer posted for each frame that may come at once, as far as the device takes them.
+    // False: there were no more buffers.
     bool refill() {
         while (posted_ < receives_ && !closed_) {
             fabric_buffer* b = in_.get();
@@ -219,17 +225,17 @@ public:
         }
         refill();
     }
-    // It was used up with no frame in it.
+    // The posted buffer was used up without a frame in it.
     void unused(std::uint32_t buffer) {
         --posted_;
         put_back(in_[buffer]);
     }
-    // It was longer than any frame of this group.
+    // What came was longer than any frame of this group.
     void not_received(std::uint32_t buffer) {
         --posted_;
         drop(in_[buffer]);
     }
-    // The next frame in order; null: none.
+    // The next frame in order; null: there is none.
     fabric_buffer* next() {
         if (next_ripe_ == ripe_.size()) return nullptr;
         fabric_buffer& b = in_[ripe_[next_ripe_++]];
@@ -246,12 +252,12 @@ public:
         in_.put(b);
         refill();
     }
-    // A message is used up: its buffer, and a credit to give.
+    // A message is used up: its buffer is free again, and its sender gets a credit back.
     void use_up(fabric_buffer& b, rank_t from) {
         put_back(b);
         ++lines_[from].used;
     }
-    // Tells a rank that it may send more, when it may send much more than it knows.
+    // Tells a rank that it may send more, once at least half a window of credits has not been told.
     void give_room(rank_t from) {
         const line& l = lines_[from];
         if (!l.gone && l.used - l.told >= (options_.window + 1) / 2) say(from, fabric_frame::room);
@@ -262,11 +268,11 @@ private:
 
     struct line {
         fabric_order order{};
-        std::uint32_t sequence = 0;        // of the next frame to it
-        std::uint32_t sent = 0, freed = 0; // messages to it, and how many of them it has used up
-        std::uint32_t used = 0, told = 0;  // messages of it that are used up, and how many of them it knows of
+        std::uint32_t sequence = 0;        // of the next frame to the peer
+        std::uint32_t sent = 0, freed = 0; // messages to the peer, and how many of them it has used up
+        std::uint32_t used = 0, told = 0;  // messages from it that are used up, and of how many it knows that
         std::uint32_t queued = 0;          // words to it that the device has not taken
-        std::uint32_t sending = 0;         // frames to it that the device has not done with
+        std::uint32_t sending = 0;         // frames to it with which the device has not done
         bool met = false, parting = false, waved = false, gone = false, dead = false, blocked = false;
     };
     struct word {
@@ -276,7 +282,7 @@ private:
         std::uint64_t since_ns, number;
     };
 
-    // Some providers never say what became of a frame to the dead.
+    // Frames to dead peers do not count: some providers never report their end.
     bool is_sending() const noexcept {
         return out_.in_use() != 0 && first([](const line& l) { return l.sending != 0 && !l.dead; }) != group_.size;
     }
@@ -295,7 +301,7 @@ private:
         return std::as_bytes(std::span(&w.body, 1));
     }
 
-    // `number`: of a frame that has one already, since it waited.
+    // `number`: the frame's number, if it got one when it was queued; 0: it gets a new one.
     fabric_result transmit(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body,
                            std::uint64_t number = 0) {
         line& l = lines_[to];
@@ -306,11 +312,11 @@ private:
             if (!body.empty()) std::memcpy(memory + sizeof head, body.data(), body.size());
         };
         fabric_result result = fabric_result::ok;
-        if (length <= injected_) { // nobody says when that has left
+        if (length <= injected_) { // the device does not report when this has left
             alignas(16) std::byte whole[most_injected];
             write(whole);
             result = device_->inject(to, std::span(whole, length));
-        } else { // words are few, and must not wait for messages
+        } else { // words may exceed the limit of buffers: they are few and must not wait for messages
             fabric_buffer* b = out_.get(kind != fabric_frame::message && kind != fabric_frame::announcement);
             if (b == nullptr) return fabric_result::full;
             write(b->memory);
@@ -333,18 +339,18 @@ private:
     options_type options_;
     fabric_group group_;
     std::vector<line> lines_;
-    std::size_t longest_; // frame
+    std::size_t longest_; // bytes of the longest frame
     fabric_buffers<Device> in_, out_;
     std::size_t injected_;
-    std::size_t receives_, posted_ = 0; // frames that can come at once, as wished and as it is
+    std::size_t receives_, posted_ = 0; // buffers that are to be posted, and that are
     std::vector<word> queue_;
-    std::vector<std::uint32_t> ripe_; // buffers whose frames are in order and not heard yet, from next_ripe_ on
+    std::vector<std::uint32_t> ripe_; // buffers with frames in order; those from next_ripe_ on are to be read
     std::size_t next_ripe_ = 0;
     std::vector<rank_t> broken_;
     std::uint64_t strangers_ = 0;
     bool meeting_ = false; // not all ranks are there yet
     bool closed_ = false;
-    std::uint64_t said_ = 0; // frames that were sent, or wait
+    std::uint64_t said_ = 0; // frames that were sent or are queued
 };
 
 } // namespace bough::detail

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The frames of one peer in the order in which they were sent, whatever order the provider delivers them in. With one that
-// keeps order nothing is ever kept here.
+// Puts the frames of one peer into the order in which they were sent, whatever order the provider
+// delivers them in. If the provider keeps order, nothing is ever stored here.
 //
-//   switch (order.came(frame.sequence, buffer)) ...    next: it is its turn; later: it is kept; never: it came before
-//   while (order.next(buffer)) ...                     those whose turn has come since
+//   switch (order.came(frame.sequence, buffer)) ...
+//       next: it is this frame's turn; later: the frame is stored; never: it has come before
+//   while (order.next(buffer)) ...
+//       the stored frames whose turn has come since
 #ifndef BOUGH_TRANSPORT_RDMA_ORDER_HPP
 #define BOUGH_TRANSPORT_RDMA_ORDER_HPP
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bough::fabric_regions and bough::verbs_regions do: memory of one rank that the others write, over a device (op.hpp).
-//
-// Every write brings a ticket along: its kind and its sender. So the target knows, of each peer, how many writes have landed,
-// whatever order the network keeps; and a flush is a question, "have as many as I have begun?", which is answered when they
-// have (region_flushes.hpp). Greetings, questions, answers and the last word of a rank that leaves are writes too: each pair of ranks has a line for them in
-// front of the region, and never more than one of a kind under way.
-//
-// Up to staged_bytes a put is copied into registered memory and is complete at once. A longer one of one span is written from
-// where it lies, and is complete when the device has done with it; one of two spans is put together first.
+// One rank of bough::fabric_regions and bough::verbs_regions: memory that the others write over a
+// device (op.hpp). Every write carries a ticket with its kind and its sender. So the target counts
+// the writes of each peer that have landed, whatever order the network keeps. A flush asks the
+// target "have as many landed as I have begun?"; the answer comes once they have
+// (region_flushes.hpp). Greetings, questions, answers and the `bye` of a rank that leaves are
+// writes too. Each pair of ranks has a line for them in front of the region, with at most one of
+// each kind under way. A put of up to eager_bytes is copied into registered memory and is complete
+// at once. A longer put of one span is written from where it lies and is complete when the device
+// has done with it; one of two spans is first joined in one buffer.
 #ifndef BOUGH_TRANSPORT_RDMA_REGION_END_HPP
 #define BOUGH_TRANSPORT_RDMA_REGION_END_HPP
 
@@ -59,22 +59,22 @@ public:
             received_.abandon();
             (void)registered_.release();
             exposed_.abandon();
-            (void)memory_.release(); // the device may have marked all of these as its parent's alone
+            (void)memory_.release(); // the device may have marked all of this so that only the parent may touch it
             device_->abandon();
             return;
         }
-        ignore_exceptions([this] { leave(); }); // without memory for last words the others find out by themselves
+        ignore_exceptions([this] { leave(); }); // if memory for `bye` is lacking, peers notice the end themselves
         device_->close_endpoint();
     }
 
     // --- Joining ---
 
-    // What the others must know to write here.
+    // Allocates and registers the region. `card`: what the others must know to write here.
     status prepare(fabric_region_card& card) {
         const auto lines = static_cast<std::size_t>(group_.size + bytes_ / 64);
         memory_.reset(new (std::nothrow) line[lines]()); // zeros
         if (!memory_) return {.code = errc::no_resources, .argument = "region_bytes: there is not so much memory"};
-        fabric_buffer* first = nullptr; // to say hello with
+        fabric_buffer* first = nullptr; // in which to say hello
         if (!device_->register_memory({memory_[0].bytes, lines * 64}, Device::is_written, registered_) || !refill() ||
             (first = staged_.get()) == nullptr)
             return {.code = errc::no_resources, .argument = "region_bytes: so much memory may not be registered"};
@@ -85,13 +85,13 @@ public:
     void watch(rank_t r, std::uint64_t process) {
         if (!watch_.add(r, process)) suspect(r);
     }
-    // Where the others are.
+    // Tells where the regions of the others are.
     void reach(std::span<const fabric_region_card> cards) {
         meeting_ = true;
         for (rank_t r = 0; r != group_.size; ++r) peers_[r].place = cards[r], peers_[r].greets = r != group_.rank;
     }
-    // Says hello to all and waits until all have, so that all are connected, or until `until_ns`: would_block, and the rank
-    // that has not, if any. peer_dead: one that never will.
+    // Says hello to all and waits until all have said it (errors: greetings.hpp). Then all ranks
+    // are connected.
     status greet(std::uint64_t until_ns) {
         const auto missing = [this] {
             rank_t r = 0;
@@ -121,7 +121,7 @@ public:
     std::span<std::byte> region() const noexcept {
         return {memory_[0].bytes + std::size_t{64} * group_.size, static_cast<std::size_t>(bytes_)};
     }
-    // Puts of that peer that have landed here.
+    // How many puts of that peer have landed here.
     std::uint64_t landed(rank_t from) const noexcept { return peers_[from].landed.all(); }
 
     posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
@@ -164,7 +164,7 @@ public:
         return found;
     }
 
-    // --- What has left (GatheringRemoteWrites): all of this rank's is numbered together ---
+    // --- What has left (GatheringRemoteWrites): one number for all writes of this rank ---
 
     bool unsent() const noexcept {
         const auto keeps = [alone = device_->sends_alone()](const peer& p) { return p.keeps_back(alone); };
@@ -185,7 +185,7 @@ private:
     using transfer = fabric_region_transfer<typename Device::memory>;
     using open_flush = fabric_flushes::open;
 
-    // What one peer, which may not poll, can take of something that all need.
+    // How much of a shared supply one peer may take: it may not poll, and the others need the rest.
     std::size_t share_of(std::size_t all) const noexcept {
         return group_.size > 2 ? std::max<std::size_t>(all / 2, 1) : all;
     }
@@ -198,7 +198,7 @@ private:
                std::uint64_t id) {
         peer& p = peers_[to];
         if (to == group_.rank || forked() || p.reported) return posted::failed;
-        if (p.suspected_ns != 0 || p.left) return posted::would_block; // it will be told
+        if (p.suspected_ns != 0 || p.left) return posted::would_block; // poll() will report the loss
         const std::size_t bytes = first.size() + second.size();
         if (bytes == 0) return posted::complete;
         if (bytes > options_.eager_bytes) return put_long(to, at, first, second, id);
@@ -211,7 +211,7 @@ private:
         ++p.begun.of[p.kind];
         return posted::complete;
     }
-    // False: not now, or never; the buffer is free again.
+    // False: the device does not take it, now or ever. The buffer is free again.
     bool write(fabric_buffer& b, rank_t to, const fabric_target& at, ticket::what kind) {
         b.op.peer = to;
         const bool taken = transmit(to, {{b.memory, b.length}, b.descriptor, &b.op}, at, kind);
@@ -227,7 +227,7 @@ private:
         if (result == fabric_result::ok) ++peers_[to].flying;
         return result == fabric_result::ok;
     }
-    // A word in my line of the peer's memory.
+    // Writes a word into this rank's line of the peer's memory.
     bool say(rank_t to, ticket::what kind, std::uint64_t word) {
         fabric_buffer* b = staged_.get(true);
         if (b == nullptr) return false;
@@ -277,7 +277,7 @@ private:
         t.moved += t.piece;
         if (well && !t.over && t.moved != t.from.size()) return push(t);
         end(t, well ? errc::ok : errc::peer_dead);
-        if (t.moved != t.from.size()) { // nothing of it will be under way, so no flush may wait for that
+        if (t.moved != t.from.size()) { // the rest will never be under way, so no flush may wait for it
             --peers_[t.op.peer].waiting;
             flushes_.end(errc::peer_dead, ready_,
                          [&](const open_flush& f) { return f.to == t.op.peer && f.before > t.number; });
@@ -291,7 +291,7 @@ private:
 
     // --- Questions and answers ---
 
-    // Puts the next question, if a flush needs one.
+    // Asks the next question, if a flush needs one.
     void ask(rank_t to) {
         peer& p = peers_[to];
         if (p.asked != 0 || !flushes_.asks(to, p.known_landed)) return;
@@ -313,13 +313,13 @@ private:
     }
     void answered(rank_t from) {
         peer& p = peers_[from];
-        if (p.asked == 0 || word_of(from, ticket::answer) != p.asked) return; // nonsense
+        if (p.asked == 0 || word_of(from, ticket::answer) != p.asked) return; // does not answer this rank's question
         p.known_landed = p.asked_begun;
         p.asked = 0;
         flushes_.landed(from, p.known_landed, ready_);
         ask(from);
     }
-    // Whatever the device did not take.
+    // Tries again what the device did not take.
     BOUGH_COLD void go_on() {
         stalled_ = false;
         for (rank_t r = 0; r != group_.size; ++r) {
@@ -352,7 +352,7 @@ private:
     }
     void ended(fabric_op& op, bool well) {
         if (op.kind == fabric_op::what::receive) return received_.put(received_[op.index]), void(refill());
-        if (!well && meeting_ && op.peer < group_.size) peers_[op.peer].greets = !peers_[op.peer].left; // again
+        if (!well && meeting_ && op.peer < group_.size) peers_[op.peer].greets = !peers_[op.peer].left; // hello again
         if (!well && !meeting_ && op.peer < group_.size) suspect(op.peer);
         if (op.kind == fabric_op::what::injected) return; // a probe
         peer& p = peers_[op.peer];
@@ -390,7 +390,7 @@ private:
             if (p.landed.all() >= p.last) lose(from);
         }
     }
-    // Receives that writes use up, where they do.
+    // Posts receives for writes to use up, on devices where they do.
     bool refill() {
         if constexpr (Device::written_uses_receive) {
             const std::size_t most = std::min<std::size_t>(device_->most_receives(), 512);
@@ -413,12 +413,12 @@ private:
         p.suspected_ns = steady_now_ns();
         ++suspects_;
     }
-    // While ranks meet: one that is gone, and has not said hello, or cannot be told it. `late`: the first that is missing.
+    // While ranks meet: a rank that is gone before both have said hello (see greetings.hpp).
     rank_t died_early(rank_t late) {
         watch_.look([this](rank_t r) { suspect(r); });
         return first_dead(peers_, [&](rank_t r) { return !peers_[r].met || late == r || late == group_.size; });
     }
-    // After a poll that found nothing.
+    // What is checked after a poll that found nothing.
     void look() {
         if (suspects_ != 0) judge();
         if (idle_ % 16 != 0) return;
@@ -437,11 +437,11 @@ private:
             if (!reads || now - p.suspected_ns > grace_ns) lose(r, errc::peer_dead);
         }
     }
-    // Nothing more will come of a rank; ok: it has said so.
+    // Nothing more will come from a rank. ok: it said so itself.
     BOUGH_COLD void lose(rank_t r, errc why = errc::ok) {
         peer& p = peers_[r];
         if (std::exchange(p.left, true)) return;
-        staged_.raise_limit(p.staged); // they may never end, and the living need some
+        staged_.raise_limit(p.staged); // its writes may never end, and the other peers need buffers
         p.left_ns = steady_now_ns();
         if (p.suspected_ns != 0) --suspects_;
         p.asks = p.answers = p.says_bye = false;
@@ -457,13 +457,13 @@ private:
         p.says_bye = p.waiting != 0 || !say(r, ticket::bye, p.begun.all());
         stalled_ |= p.says_bye;
     }
-    // What was put goes out, then everybody is told; both take no longer than `linger_ns`.
+    // Sends out what was put, then says bye to all. Takes at most `linger_ns` in all.
     void leave() {
         if (!joined_) return;
         const std::uint64_t last = deadline_after(steady_now_ns(), options_.linger_ns);
         for (rank_t r = 0; r != group_.size; ++r)
             if (r != group_.rank && !peers_[r].left) say_bye(r);
-        peers_[group_.rank].left = true; // waits for nobody
+        peers_[group_.rank].left = true; // so that it does not wait for itself
         const auto all_done = [this](std::uint64_t now) {
             return std::all_of(peers_.begin(), peers_.end(), [&](const peer& p) { return p.is_done(now, grace_ns); });
         };
@@ -483,13 +483,13 @@ private:
     typename Device::memory registered_;
     exposures exposed_;
     fabric_buffers<Device> staged_, received_;
-    std::vector<std::unique_ptr<transfer>> transfers_; // their places stay: the device points to them
+    std::vector<std::unique_ptr<transfer>> transfers_; // they do not move, because the device points to them
     fabric_flushes flushes_;
     std::vector<peer> peers_;
-    std::vector<event> ready_; // that are not handed over yet
+    std::vector<event> ready_; // not handed over yet
     fabric_watch watch_;
     std::uint64_t bytes_;
-    std::uint64_t posted_ = 0; // writes and long puts: the number of the last
+    std::uint64_t posted_ = 0; // the number of the last write or long put
     std::uint32_t idle_ = 0, suspects_ = 0;
     bool stalled_ = false; // something waits for the device
     bool meeting_ = false, joined_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Memory that a rank exposes beside its region (W11 of a RemoteWriteTransport), over a device (op.hpp): each piece is registered
-// for the time, and the device refuses what comes by a key that is no more.
+// Memory that a rank exposes beside its region (W11 of a RemoteWriteTransport), over a device
+// (op.hpp). Each piece is registered as long as it is exposed; afterwards the device refuses writes
+// with its key.
 #ifndef BOUGH_TRANSPORT_RDMA_REGION_EXPOSURES_HPP
 #define BOUGH_TRANSPORT_RDMA_REGION_EXPOSURES_HPP
 
@@ -15,7 +16,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Where a device writes: an address, as the device counts, in what is registered under the key.
+// Where a device writes: an address, as the device counts them, in the memory registered under the
+// key.
 struct fabric_target {
     std::uint64_t address = 0, key = 0;
 };
@@ -23,7 +25,7 @@ struct fabric_target {
 template <class Device>
 class fabric_exposures {
 public:
-    // No key: it may not be registered, now or ever.
+    // The result has no key if the memory cannot be registered, now or ever.
     exposure expose(Device& device, std::span<std::byte> memory) {
         exposed_.reserve(exposed_.size() + 1);
         typename Device::memory registered;
@@ -36,9 +38,10 @@ public:
     void conceal(const exposure& e) noexcept {
         std::erase_if(exposed_, [&](const auto& x) { return x.first == e; });
     }
-    // Devices have a key 0.
+    // An exposure's key is the device's plus 1: 0 is a valid key of a device, and means "no key"
+    // here.
     static constexpr fabric_target place_of(const exposure& e) noexcept { return {e.place, e.key - 1}; }
-    // Leaves all to another process.
+    // In a forked child: forgets the registered memory, because it belongs to the parent.
     void abandon() noexcept {
         for (auto& x : exposed_) (void)x.second.release();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What remote writes over a device are made of (region_end.hpp): where memory is, what a write says of itself, what is known of
-// a peer, and long puts on their way.
+// The parts of remote writes over a device (region_end.hpp): where memory is, the ticket of a
+// write, what is known about a peer, and long puts that are under way.
 #ifndef BOUGH_TRANSPORT_RDMA_REGION_PARTS_HPP
 #define BOUGH_TRANSPORT_RDMA_REGION_PARTS_HPP
 
@@ -18,11 +18,11 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Where a rank's memory begins, for those who write it.
+// Where a rank's memory begins: its peers need this to write there.
 struct fabric_region_card {
     std::uint64_t address = 0, key = 0, bytes = 0;
 };
-// What the cards say of the whole group: an error is everybody's.
+// Checks what the cards say about the whole group. If there is an error, every rank gets one.
 inline status agree_on_regions(std::span<const fabric_region_card> cards, rank_t me) noexcept {
     for (rank_t r = 0; r != cards.size(); ++r)
         if (cards[r].bytes != cards[me].bytes)
@@ -30,7 +30,7 @@ inline status agree_on_regions(std::span<const fabric_region_card> cards, rank_t
     return {};
 }
 
-// The 32 bits that come with a write: what it is, and of whom.
+// The 32 bits that come with a write: its kind and its sender.
 struct fabric_ticket {
     enum what : std::uint32_t { data, hello, question, answer, bye, bye_heard, data_too };
     static constexpr std::uint32_t rank_bits = 29;
@@ -43,30 +43,33 @@ struct fabric_ticket {
     static constexpr rank_t from_of(std::uint32_t t) noexcept { return t & ((1u << rank_bits) - 1); }
 };
 
+// What this rank knows about one peer.
 struct fabric_region_peer {
     fabric_region_card place{};
-    fabric_write_count begun, landed; // writes of data to it that the device has taken; of its, here
-    std::uint32_t kind = 0;           // of the next to it
-    std::uint64_t known_landed = 0;   // of those to it, as it has said
+    fabric_write_count begun, landed; // writes of data to it that the device has taken; from it, that landed here
+    std::uint32_t kind = 0;           // of the next write to it
+    std::uint64_t known_landed = 0;   // how many of the writes to it have landed, as far as it has told
     std::uint64_t asked = 0;          // the question under way; 0: there is none
-    std::uint64_t asked_begun = 0;    // writes that it is about, and those before
-    std::uint64_t question = 0;       // of its, that is not answered; 0: none
-    std::uint64_t last = 0;           // of its writes, when it has said bye
+    std::uint64_t asked_begun = 0;    // how many writes had been begun when that question was asked
+    std::uint64_t question = 0;       // its question that this rank has not answered; 0: there is none
+    std::uint64_t last = 0;           // how many writes it has sent in all, once it has said bye
     std::uint64_t suspected_ns = 0, left_ns = 0;
-    std::uint32_t flying = 0;                             // writes to it that the device has not done with
-    std::uint32_t staged = 0;                             // of these, copies
-    std::uint32_t waiting = 0;                            // transfers to it that are not all under way
-    std::uint32_t quiet = 0;                              // polls since it was suspected that found nothing
-    bool met = false, greets = false;                     // its hello has come; mine is due
-    bool asks = false, answers = false, says_bye = false; // words to it that are due,
-    bool says_heard = false;                              // also when it has left
-    bool leaves = false, heard = false;                   // it has said bye; has heard mine
+    std::uint32_t flying = 0;                             // writes to it with which the device has not done
+    std::uint32_t staged = 0;                             // how many of these are copies
+    std::uint32_t waiting = 0;                            // transfers to it of which a part is not under way
+    std::uint32_t quiet = 0;                              // polls that found nothing since it was suspected
+    bool met = false, greets = false;                     // its hello has come; this rank's is due
+    bool asks = false, answers = false, says_bye = false; // words to it that are due
+    bool says_heard = false;                              // the same, due even when it has left
+    bool leaves = false, heard = false;                   // it has said bye; it has heard this rank's
     bool left = false, reported = false;
 
-    // Something to it has not left this process. `alone`: what the device has taken leaves by itself.
+    // Whether something to it has not left this process. `alone`: what the device has taken leaves
+    // by itself.
     bool keeps_back(bool alone) const noexcept { return !left && (waiting != 0 || (flying != 0 && !alone)); }
-    // Whether a rank that leaves may go, as far as this peer is concerned. Nobody waits for what is under way to the dead: some
-    // providers never say that it failed. One that has left waits for the word that it was heard, but not for long.
+    // Whether a rank that leaves need not wait for this peer any longer. It does not wait for
+    // writes to a dead peer: some providers never say that these failed. To a peer that has left it
+    // still sends what is due, but not for long.
     bool is_done(std::uint64_t now, std::uint64_t grace_ns) const noexcept {
         if (left && (suspected_ns != 0 || now - left_ns > grace_ns)) return true;
         return (left || heard || leaves) && !says_bye && flying == 0;
@@ -86,22 +89,25 @@ struct fabric_region_transfer {
         whole.insert(whole.end(), second.begin(), second.end());
         from = whole;
     }
-    fabric_op op{}; // first: a completion knows only this
+    fabric_op op{}; // must be first: a completion knows only this
     bool flying = false, over = false, owned;
-    std::uint64_t id, number; // `number`: of those before it
+    std::uint64_t id, number; // `number`: its place among all writes and long puts of this rank
     std::uint64_t moved = 0, piece = 0;
     fabric_target to;
     std::span<const std::byte> from;
-    std::vector<std::byte> whole{}; // that was put together, if `owned`
+    std::vector<std::byte> whole{}; // both spans joined, if `owned`
     Memory memory{};
 
+    // Whether a flush has to wait until this transfer is under way.
     bool is_before(const fabric_flushes::open& f) const noexcept {
         return op.peer == f.to && f.before > number && !is_under_way();
     }
-    bool is_under_way() const noexcept { return moved + (flying ? piece : 0) == from.size(); } // all of it
+    // Whether the device has taken all of it.
+    bool is_under_way() const noexcept { return moved + (flying ? piece : 0) == from.size(); }
 };
 
-// The lowest number of what is to a rank and has not left this process; `none`, if there is nothing.
+// The lowest number among the writes to a rank that have not left this process; `none`: there are
+// none.
 template <class Transfers, class Buffers>
 std::uint64_t first_kept_back(rank_t to, bool alone, const Transfers& transfers, Buffers& staged, std::uint64_t none) {
     std::uint64_t first = none;

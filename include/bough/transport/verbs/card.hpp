@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A port of an RDMA card: which one to take, where others reach it, and how it reaches them. InfiniBand and RoCE.
+// Finds a port of an RDMA card (InfiniBand or RoCE), the address at which others reach it, and the
+// path by which it reaches them.
 #ifndef BOUGH_TRANSPORT_VERBS_CARD_HPP
 #define BOUGH_TRANSPORT_VERBS_CARD_HPP
 
@@ -27,7 +28,7 @@ struct ibv_close {
 template <class T>
 using unique_ibv = std::unique_ptr<T, ibv_close>;
 
-// Where others reach a port, and what it can.
+// The address at which others reach a port, and what the port can do.
 struct verbs_address {
     std::array<std::uint8_t, 16> gid{};
     std::uint64_t most_bytes = 0; // of one transfer
@@ -58,7 +59,8 @@ struct verbs_port {
     }
 };
 
-// The entry of a port's table that others shall use: RoCE v2 with an address of IPv4, else RoCE v2, else the first.
+// Chooses the entry of a port's address table that others shall use: one of RoCE v2 with an IPv4
+// address if there is one, otherwise one of RoCE v2, otherwise the first.
 inline int choose_gid(ibv_context* context, std::uint8_t port, int entries) noexcept {
     int best = 0, best_rank = 0;
     for (int i = 0; i != entries; ++i) {
@@ -97,7 +99,7 @@ inline status open_verbs_port(const verbs_options& options, verbs_port& port) {
             ibv_gid gid{};
             if (ibv_query_gid(context.get(), number, index, &gid) != 0 ||
                 (gid.global.interface_id == 0 && gid.global.subnet_prefix == 0)) {
-                why = "gid_index: the port has none there"; // another may
+                why = "gid_index: the port has none there"; // another port may have one
                 continue;
             }
             port.number = number;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// What libibverbs gives a rank: a card, with one reliable connection to every other rank. A device as fabric/op.hpp
-// describes it.
+// The device that moves bytes through libibverbs: a card, with one reliable connection to every
+// other rank. Its interface is described in rdma/op.hpp.
 //
-// All connections share one completion queue and one queue of posted receives, so receive buffers are counted for the group
-// and not for each peer; a sender that finds none waits in its card (RNR) and nothing is lost. How many sends of a peer are
-// under way is counted here, so that neither a send queue nor the completion queue can overflow.
+// All connections share one completion queue and one queue of posted receives. So the number of
+// receive buffers depends on the group and not on each peer. If a sender finds no buffer, its card
+// waits and tries again (RNR), and nothing is lost. The device counts the sends to each peer that
+// are under way, so that neither a send queue nor the completion queue can overflow.
 #ifndef BOUGH_TRANSPORT_VERBS_DEVICE_HPP
 #define BOUGH_TRANSPORT_VERBS_DEVICE_HPP
 
@@ -41,7 +42,7 @@ public:
     using memory = unique_ibv<ibv_mr>;
     static constexpr measured_costs costs = fabric_costs;
     static constexpr bool tags = false, probes = true, written_uses_receive = true;
-    // Any memory may be read from; only that which the card writes into has to be writable.
+    // The card may read from any registered memory; only memory that it writes into needs a right.
     static constexpr std::uint64_t sends = 0, writes_from = 0, receives = IBV_ACCESS_LOCAL_WRITE,
                                    is_written = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 
@@ -67,7 +68,7 @@ public:
     static constexpr const char* provider() noexcept { return "verbs"; }
     const char* name() const noexcept { return ibv_get_device_name(port_.context->device); }
     std::size_t most_bytes() const noexcept { return most_bytes_; }
-    std::size_t most_sends() const noexcept { return 512; } // buffers; queues have bounds of their own
+    std::size_t most_sends() const noexcept { return 512; } // how many buffers; queues have limits of their own
     std::size_t most_receives() const noexcept { return most_receives_; }
     std::size_t most_injected() const noexcept { return most_inlined_; }
 
@@ -83,7 +84,7 @@ public:
         return {};
     }
 
-    // A connection to every rank, whose numbers go round.
+    // Connects to every rank; for that the ranks exchange the numbers of their connections.
     template <WireUp W>
     status connect(W& wire, std::span<const fabric_card> cards, rank_t me, std::uint64_t last_ns) {
         const std::size_t size = cards.size();
@@ -142,7 +143,8 @@ public:
         request.wr.rdma.rkey = static_cast<std::uint32_t>(key);
         return post(to, *p.op, IBV_WR_RDMA_WRITE_WITH_IMM, part_of(p.bytes, p.descriptor), 0, request);
     }
-    // A write of nothing, which the peer's card acknowledges as long as its process is there.
+    // Writes nothing to the peer. Its card acknowledges that as long as the peer's process is
+    // there.
     void probe(rank_t r) {
         if (peers_[r].under_way == 0) post(r, peers_[r].injected, IBV_WR_RDMA_WRITE, {}, 0);
     }
@@ -158,10 +160,10 @@ public:
         }
         return found;
     }
-    // The peers' cards have acknowledged everything.
+    // Whether the peers' cards have acknowledged everything.
     bool all_sent() const noexcept { return under_way_ == 0; }
-    static constexpr bool sends_alone() noexcept { return true; } // the card does
-    // What is under way to it fails now, and it cannot write here any more.
+    static constexpr bool sends_alone() noexcept { return true; } // the card needs no help
+    // What is under way to the rank fails now, and the rank cannot write here any more.
     void disconnect(rank_t r) noexcept {
         ibv_qp_attr attributes{};
         attributes.qp_state = IBV_QPS_ERR;
@@ -175,7 +177,7 @@ public:
         completions_.reset();
         receives_.reset();
     }
-    // Gives everything up without a word: it is another process's.
+    // In a forked child: forgets everything without closing it, because it belongs to the parent.
     void abandon() noexcept {
         for (peer& p : peers_) (void)p.queue.release();
         (void)completions_.release();
@@ -187,13 +189,13 @@ public:
 private:
     struct peer {
         unique_ibv<ibv_qp> queue{};
-        std::uint32_t under_way = 0; // sends whose end the card has not told
-        fabric_op injected{};        // of all that have no operation of their own
+        std::uint32_t under_way = 0; // sends whose end the card has not reported
+        fabric_op injected{};        // shared by all sends that have no operation of their own
     };
-    struct numbers {                       // of connections, while they go round
-        std::vector<std::uint32_t> some;   // of this rank's ends
-        std::vector<std::uint32_t> all;    // of every rank's, as many
-        std::vector<std::uint32_t> theirs; // of the ends that this rank's are connected to
+    struct numbers {                       // the connection numbers that ranks exchange
+        std::vector<std::uint32_t> some;   // those of this rank's ends that go out in one exchange
+        std::vector<std::uint32_t> all;    // those of every rank from one exchange
+        std::vector<std::uint32_t> theirs; // those of the ends to which this rank's ends connect
     };
 
     static std::uint32_t to_network(std::uint32_t x) noexcept {
@@ -223,7 +225,7 @@ private:
         ++p.under_way, ++under_way_;
         return fabric_result::ok;
     }
-    // One that has ended. False: nobody needs to know.
+    // Translates one completion. False: nobody needs to know of it.
     bool tell(const ibv_wc& w, fabric_done& done) noexcept {
         fabric_op& op = *reinterpret_cast<fabric_op*>(static_cast<std::uintptr_t>(w.wr_id));
         const bool good = w.status == IBV_WC_SUCCESS;
@@ -278,7 +280,7 @@ private:
         const int what = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
         return ibv_modify_qp(queue.get(), &a, what) == 0 ? status{} : status{.code = errc::no_resources};
     }
-    // From here on the peer may send, and this rank too.
+    // Connects to one peer: from here on both may send.
     status connect_queue(ibv_qp& queue, const fabric_card& card, std::uint32_t number) {
         verbs_address there;
         std::memcpy(&there, card.address.data(), sizeof there);
@@ -297,8 +299,8 @@ private:
         a = {};
         a.qp_state = IBV_QPS_RTS;
         a.timeout = options_.ack_timeout;
-        a.retry_cnt = 6; // some take 7 for "for ever"
-        a.rnr_retry = 7; // for ever: a receiver that is busy is not gone
+        a.retry_cnt = 6; // some cards take 7 to mean "for ever"
+        a.rnr_retry = 7; // "for ever": a receiver that is busy is not gone
         a.sq_psn = port_.address.first_packet;
         a.max_rd_atomic = 1;
         const int open = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
@@ -308,11 +310,12 @@ private:
 
     verbs_options options_;
     std::uint32_t most_completions_ = 0, most_receives_ = 0, most_in_queue_ = 0;
-    std::uint32_t deep_ = 0;                           // sends to one peer that may be under way
-    std::uint32_t most_under_way_ = 0, under_way_ = 0; // to all
+    std::uint32_t deep_ = 0;                           // how many sends to one peer may be under way
+    std::uint32_t most_under_way_ = 0, under_way_ = 0; // how many to all peers may be, and are
     std::size_t most_inlined_ = 0;
     std::uint64_t most_bytes_ = std::uint64_t{1} << 30;
-    // Closed from the last to the first.
+    // Members are destroyed from the last to the first, which is the order in which libibverbs
+    // wants them closed.
     verbs_port port_;
     unique_ibv<ibv_pd> domain_;
     unique_ibv<ibv_cq> completions_;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// verbs_regions: remote writes between processes through an RDMA card (InfiniBand, RoCE), by libibverbs alone.
+// bough::verbs_regions: remote writes between processes through RDMA cards (InfiniBand, RoCE), by
+// libibverbs alone.
 //
 //   bough::verbs_regions mine{wire, {.region_bytes = bough::one_sided_bytes(wire.size())}};
 //   bough::communicator comm{bough::one_sided{std::move(mine)}};
 //
-// The protocol is that of bough::fabric_regions (fabric/region_end.hpp), over the device of bough::verbs.
+// The protocol is that of bough::fabric_regions (rdma/region_end.hpp), over the device of
+// bough::verbs.
 //
 // Needs libibverbs of rdma-core 33 or newer: CMake target bough::verbs.
 #ifndef BOUGH_TRANSPORT_VERBS_REGIONS_HPP
@@ -30,14 +32,17 @@ struct verbs_regions_options {
 
 class verbs_regions : public basic_fabric_regions<detail::verbs_device> {
 public:
-    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join()
+    // says.
     template <WireUp W>
     explicit verbs_regions(W& wire, const verbs_regions_options& o = {})
         : basic_fabric_regions(joined(wire, o.device, o.region_bytes)) {}
 
-    // The same without exceptions: empty, and `result` says why, as verbs::join does. invalid_argument also: regions that
-    // differ in size, or are too large; no_resources also: there is no memory for one, or it may not be registered. Where one
-    // rank alone fails, the others end with peer_aborted and its number.
+    // The same without exceptions. If it fails, the optional is empty and `result` says why, as in
+    // verbs::join. Further causes:
+    //   invalid_argument  regions that differ in size or are too large
+    //   no_resources      there is no memory for a region, or it may not be registered
+    // If one rank alone fails, the others end with peer_aborted and its number.
     template <WireUp W>
     static std::optional<verbs_regions> join(W& wire, const verbs_regions_options& o, status& result) {
         auto made = join_regions(wire, o.device, o.region_bytes, result);
