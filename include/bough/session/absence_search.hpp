@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// Absence_search: which ranks hold up an operation that is about to end by its deadline.
+// Absence_search: finds the ranks that hold up an operation which is about to end by its deadline.
 //
-// A rank that waits knows only the ranks that it needs a message of, and these may be waiting, too. So it asks each of them
-// where it is, and then asks those that it waits for, and so on:
+// A rank that waits knows only the ranks from which it needs a message, and these may be waiting,
+// too. So it asks each of them where it is, then asks the ranks that those wait for, and so on:
 //
 //   0 --waits for--> 4 --waits for--> 5: does not answer, so 5 is missing; 4 only waits
 //
-// An answer is one of four. "I am in that call, and wait for these": it is innocent. "I have done my part in it": innocent,
-// too. "I have not come to it, and am in another call, where I wait for these": innocent if one of these is missing. "I have
-// not come to it, and am in no call": it is missing, as is a rank that does not answer at all. Only ranks that somebody waits
-// for are asked, so a root that has sent everything and computes is never named. If all who are asked wait for each other,
-// those are named that are in another call than the others wait for them in.
-// This is the memory of it, without messages: bough/session/deadline_watch.hpp sends them. Nothing is allocated before the
-// first search. (doc/design/013-who-is-missing.md)
+// There are four answers:
+//   "I am in that call, and wait for these": innocent.
+//   "I have done my part in it": innocent.
+//   "I have not come to it, and am in another call, where I wait for these": innocent if one of
+//   these is missing.
+//   "I have not come to it, and am in no call": missing. No answer: missing, too.
+// Only ranks that somebody waits for are asked, so a root that has sent everything and computes is
+// never named. If all ranks that were asked wait for each other, those are named that are in
+// another call than the one in which others wait for them.
+//
+// This class only remembers questions and answers; bough/session/deadline_watch.hpp sends them. It
+// allocates nothing before the first search. (doc/design/013-who-is-missing.md)
 #ifndef BOUGH_SESSION_ABSENCE_SEARCH_HPP
 #define BOUGH_SESSION_ABSENCE_SEARCH_HPP
 
@@ -50,25 +55,28 @@ private:
     std::vector<unsigned char> bits_;
 };
 
-// Where a rank is, when it is asked about a call.
+// A rank's answer to the question where it is in a call.
 struct whereabouts {
     enum class place : std::uint8_t { done, in_it, elsewhere, nowhere };
     place at = place::nowhere;
-    envelope call{};  // the one that it is in; nowhere: its latest, whose operation is 0 if there is none
-    rank_set waits{}; // in that call, for these
+    envelope call{};  // that it is in; nowhere: its latest (operation 0: it has made none)
+    rank_set waits{}; // the ranks for which it waits in `call`
 };
 
-// What a rank would report, and how sure it is: of two findings the surer one counts.
+// What a rank would report, and how sure it is. Of two findings the surer one counts.
 //
-// out_of_step: all ranks on the way have answered, and wait for each other in different calls. That is a deadlock whatever
-// other ranks do. unreached: a rank on the way could not be asked, or had no time to answer. It may be missing, or only
-// slow, so everything else is surer; but the ranks that wait for it are not out of step as far as is known (judge()).
+// out_of_step: all ranks on the way have answered, and wait for each other in different calls. That
+// is a deadlock, whatever other ranks do. unreached: a rank on the way could not be asked, or had
+// no time to answer. It may be missing or only slow, so every other finding is surer. But then the
+// ranks that wait for it are not known to be out of step (judge()).
 struct finding {
     enum class how_sure : std::uint8_t { nothing, unreached, out_of_step, was_there, sure };
     how_sure sure = how_sure::nothing;
     status report{};
 
-    // The same on every rank that has the same findings, in whatever order they came. Of the same call: all who are missing.
+    // Merges two findings. The result does not depend on the order in which findings came, so all
+    // ranks with the same findings get the same result. Two equally sure findings of one call name
+    // the missing ranks of both.
     friend finding both(const finding& a, const finding& b) noexcept {
         if (a.sure != b.sure) return a.sure < b.sure ? b : a;
         const auto call = [](const finding& f) { return std::uint64_t{f.report.context} << 32 | f.report.operation; };
@@ -82,8 +90,9 @@ struct finding {
         s.collective = std::max(s.collective, high.report.collective);
         return made;
     }
-    // What to report of it, if these ranks have proposed something themselves: they do not hold others up by being away. And
-    // several findings may have named more ranks than any one of them counted.
+    // What to report, given the ranks that have made a proposal themselves: these are present, so
+    // they are not missing. The merged finding may also name more ranks than either finding had
+    // counted.
     status settled(const rank_set& present) const noexcept {
         status s = report;
         const rank_t first = s.peer - s.peer % 64;
@@ -106,15 +115,16 @@ public:
     explicit absence_search(rank_t size, rank_t me) noexcept : size_(size), me_(me) {}
 
     std::uint32_t round() const noexcept { return round_; }
-    // In a round each rank is asked once about each call. Operations that look for theirs within `at_least_ns` share one.
+    // In a round, each rank is asked once about each call. Operations that begin their searches
+    // within `at_least_ns` of each other share a round.
     void begin_round(std::uint64_t now_ns, std::uint64_t at_least_ns) {
         if (asked_.empty()) asked_.resize(size_);
         if (round_ != 0 && now_ns - began_ns_ < at_least_ns) return;
         ++round_;
         began_ns_ = now_ns;
     }
-    // send(rank, call) for each of `who` that is to be asked about `call`. A rank that has not answered its last question is
-    // sent no other one: the next goes out with its answer.
+    // Calls send(rank, call) for each rank of `who` that must be asked about `call`. A rank has at
+    // most one question on its way: the next one goes out when its answer has come.
     template <class F>
     void ask(const rank_set& who, const envelope& call, F&& send) {
         who.for_each([&](rank_t r) {
@@ -126,7 +136,7 @@ public:
             ask_next(r, send);
         });
     }
-    // The answer to the question about `call`. False: that was not asked.
+    // Takes an answer to the question about `call`. False: that was not asked.
     template <class F>
     bool answered(rank_t from, const envelope& call, whereabouts&& said, F&& send) {
         if (from >= asked_.size() || !asked_[from].is_open || !same_call(asked_[from].open, call)) return false;
@@ -141,7 +151,8 @@ public:
     // Pre: it has answered that question.
     const whereabouts& said_by(rank_t r, const envelope& call) const noexcept { return asked_[r].find(call)->said; }
 
-    // The time of a question counts from when it has left this rank. `is_stuck(rank)`: what was said to it has not.
+    // The time of a question counts from the moment at which it leaves this rank. `is_stuck(rank)`:
+    // messages to that rank have not left yet.
     template <class F>
     void look_at_departures(std::uint64_t now_ns, F&& is_stuck) {
         if (staying_ == 0) return;
@@ -154,9 +165,10 @@ public:
         }
     }
 
-    // Who holds up `call`, in which this rank waits for `waits`. An answer is of use if it came in round `since` or later; a
-    // rank that has not answered in `enough_ns` is silent. `self(call)` -> whereabouts: where this rank is, if others wait for
-    // it in that call.
+    // Finds the ranks that hold up `call`, in which this rank waits for `waits`. Uses answers that
+    // came in round `since` or later. A rank that has not answered for `enough_ns` is silent.
+    // `self(call)` -> whereabouts: where this rank itself is, for the case that others wait for it
+    // in that call.
     template <class F>
     finding find(const rank_set& waits, const envelope& call, std::uint32_t since, std::uint64_t now_ns,
                  std::uint64_t enough_ns, F&& self) const {
@@ -205,21 +217,22 @@ public:
         return judge(suspects);
     }
 
-    // What rank `by` proposes to report because of its call `of`; this rank included. It is of no use any more from until_ns
-    // on, or when `by` withdraws it, with a finding of nothing: what it waited for in that call has come.
+    // Keeps what rank `by`, which may be this one, proposes to report because of its call `of`. It
+    // holds until until_ns, or until `by` withdraws it with a finding of nothing, because what it
+    // waited for in that call has come.
     void propose(rank_t by, const envelope& of, const finding& f, std::uint64_t until_ns, std::uint64_t now_ns) {
         std::erase_if(proposals_,
                       [&](const proposal& p) { return now_ns >= p.until_ns || (p.by == by && same_call(p.of, of)); });
         if (f.sure != finding::how_sure::nothing && by < size_) proposals_.push_back({by, of, f, until_ns});
     }
-    // What follows from all that is proposed.
+    // The finding that follows from all current proposals.
     finding proposed(std::uint64_t now_ns) const noexcept {
         finding all;
         for (const proposal& p : proposals_)
             if (now_ns < p.until_ns) all = both(all, p.what);
         return all;
     }
-    // The ranks that have proposed something.
+    // The ranks that have a current proposal.
     rank_set proposers(std::uint64_t now_ns) const {
         rank_set who(size_);
         for (const proposal& p : proposals_)
@@ -237,11 +250,11 @@ public:
 private:
     struct question {
         envelope about{};
-        std::uint32_t asked = 0, answered = 0; // the latest rounds in which that happened
-        bool is_due = false;                   // it was not sent yet
+        std::uint32_t asked = 0, answered = 0; // the latest round of each
+        bool is_due = false;                   // not sent yet
         whereabouts said{};
     };
-    // What one rank was asked: one question is on its way at a time.
+    // The questions to one rank. At most one of them is on its way.
     struct asked_rank {
         const question* find(const envelope& call) const noexcept {
             for (const question& q : questions)
@@ -249,9 +262,9 @@ private:
             return nullptr;
         }
         std::vector<question> questions;
-        envelope open{};                        // what the one that has no answer yet is about
-        bool is_open = false, has_left = false; // there is one; and it is not in this process any more,
-        std::uint64_t since_ns = 0;             // since then
+        envelope open{};                        // the call of the question that has no answer yet
+        bool is_open = false, has_left = false; // there is such a question; it has left this process
+        std::uint64_t since_ns = 0;             // when it was seen to have left
     };
     struct suspect {
         rank_t rank;
@@ -265,13 +278,13 @@ private:
         finding what;
         std::uint64_t until_ns;
     };
-    static constexpr std::uint32_t kept_rounds = 64; // in which others, too, may look at an answer
+    static constexpr std::uint32_t kept_rounds = 64; // answers are kept so long for other searches
 
     question& question_to(rank_t r, const envelope& call) {
         std::vector<question>& all = asked_[r].questions;
         for (question& q : all)
             if (same_call(q.about, call)) return q;
-        for (question& q : all) // of a call that is long over
+        for (question& q : all) // reuse one of a call that is long over
             if (!q.is_due && round_ - q.asked > kept_rounds) {
                 q = {};
                 q.about = call;
@@ -296,8 +309,8 @@ private:
 
     static std::uint64_t key(const status& s) noexcept { return std::uint64_t{s.context} << 32 | s.operation; }
     static last_call last(const envelope& e, absence a) noexcept { return {e.operation, e.context, e.kind, a}; }
-    // Of the surest suspects those that are missing in the earliest call, as one report. Where a rank could not be asked, it may
-    // be the one that those wait for who are out of step.
+    // One report of the surest suspects: those that are missing in the earliest call. If a rank
+    // could not be asked, nobody is reported as out of step: they may all be waiting for that rank.
     static finding judge(const std::vector<suspect>& suspects) {
         const bool is_complete = std::none_of(suspects.begin(), suspects.end(),
                                               [](const suspect& x) { return x.sure == finding::how_sure::unreached; });
@@ -329,7 +342,7 @@ private:
     std::uint32_t round_ = 0;
     std::uint64_t began_ns_ = 0;
     std::vector<asked_rank> asked_; // by rank; empty before the first search
-    std::size_t staying_ = 0;       // questions that are on their way, and have not been seen to leave this rank
+    std::size_t staying_ = 0;       // open questions that have not been seen to leave this rank
     std::vector<proposal> proposals_;
 };
 

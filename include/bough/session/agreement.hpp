@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// Agreement: the survivors of a group agree on who has failed and on a word, while further ranks may fail.
+// Agreement: the survivors of a group agree on which ranks have failed and on a word, while further
+// ranks may fail.
 //
-// Rounds of flooding. In each, a rank sends what it knows (the failed ranks, the word) to all that it does not know to have
-// failed, and waits for the same from each of them, or for its loss, or for the round's time to be up, which counts as a
-// loss. When all of a round said exactly what this rank said, it decides and tells everybody; whoever hears a decision
-// adopts it and passes it on. Nothing is heard from a rank once it is known to have failed, its decisions included: one may
-// still be on its way when others have gone on without it.
-// Of two ranks that end without error, either both have the same decision, or one holds the other for failed. If all losses
-// are real, the survivors have the same decision. A rank that was only slow is told the decision, too, and finds itself
-// among the failed: its agreement ends with peer_aborted, and it is out. (doc/design/007-agreement.md)
+// It floods in rounds. In a round, a rank sends what it knows (the failed ranks, the word) to all
+// ranks that it does not know to have failed. Then it waits for the same from each of them, or for
+// the loss of that rank. When the time of the round is up, a missing rank counts as lost. If all
+// messages of a round said exactly what this rank said, it decides and tells all ranks; a rank that
+// gets a decision adopts it and passes it on. Messages of a rank that is known to have failed are
+// ignored, decisions included: a decision may arrive when others have already gone on without its
+// sender.
 //
-// A state machine: step() never blocks, and is one step of the session under its lock; bough/group.hpp waits. Messages:
-// p - 1 a round and rank, at most 2 failures + 2 rounds, and p - 1 for the decision.
+// If two ranks end without error, they have the same decision, or one takes the other for failed.
+// If all losses are real, all survivors have the same decision. A rank that was only slow is told
+// the decision, too, and finds itself among the failed: its agreement ends with peer_aborted, and
+// it is out. (doc/design/007-agreement.md)
+//
+// It is a state machine: step() never blocks, and is one step of the session under its lock;
+// bough/group.hpp waits. Messages: p - 1 for each round and rank, in at most 2(f + 1) rounds if f
+// ranks fail, and p - 1 for the decision.
 #ifndef BOUGH_SESSION_AGREEMENT_HPP
 #define BOUGH_SESSION_AGREEMENT_HPP
 
@@ -30,7 +36,8 @@ namespace bough::inline BOUGH_ABI {
 template <Transport T>
 class agreement {
 public:
-    // `members`: ranks of the transport that take part, this one among them. `number`: of the agreements of this context.
+    // `members`: the ranks of the transport that take part, this one among them. `number`: counts
+    // the agreements of this context.
     agreement(session<T>& shared, std::vector<rank_t> members, std::uint16_t context, std::uint32_t number,
               std::uint64_t word, std::uint64_t round_timeout_ns)
         : session_(shared), members_(std::move(members)), number_(number), context_(context),
@@ -40,13 +47,14 @@ public:
 
     bool done() const noexcept { return done_; }
     const status& result() const noexcept { return result_; }
-    // When the round's time is up; changes in step().
+    // When the time of the round is up; step() changes it.
     const std::uint64_t& deadline_ns() const noexcept { return deadline_ns_; }
-    // Valid once done() without error: the bitwise and of the words, and for each member whether it has failed.
+    // Valid once done() without error: the bitwise and of the words; for each member, whether it
+    // has failed.
     std::uint64_t word() const noexcept { return word_; }
     const std::vector<unsigned char>& failed() const noexcept { return failed_; }
 
-    // Looks at what has come. Call after session::progress() until done().
+    // Handles the messages that have come. Call it after each session::progress() until done().
     void step() {
         if (!done_) session_.with_lock([this] { locked_step(); });
     }
@@ -146,7 +154,7 @@ private:
         std::vector<unsigned char> theirs(members_.size());
         std::memcpy(theirs.data(), m.bytes.data() + sizeof h, theirs.size());
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if (members_[i] == session_.rank() && theirs[i] != 0) { // taken for dead: out
+            if (members_[i] == session_.rank() && theirs[i] != 0) { // this rank was taken for dead: it is out
                 result_ = came_too_late(session_.rank());
                 done_ = true;
                 return;

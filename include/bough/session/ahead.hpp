@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ahead: how much a rank may send for operations that are not the oldest it has in flight.
+// Ahead: bounds what a rank may send for operations that are not its oldest in flight.
 //
-// A peer that is late has started none of them, and keeps what comes for them. Sent without bound, that would fill the
-// transport, and the oldest operation, which the peer may be waiting in, could not send any more: nobody would go on. So
-// what is sent ahead to one peer is bounded by what its session copies out when nothing else moves: half of early_limits.
-// Where it cannot copy, by that and by four messages, for which the transport must have memory. A message that is longer
-// than that is never sent ahead. The oldest operation may always send, and what an operation has sent ahead is forgotten
-// when it is the oldest. Limits should be equal on all ranks.
+// A peer that is late has started none of them, and keeps what comes for them. Without a bound,
+// that would fill the transport: the oldest operation, in which the peer may be waiting, could not
+// send any more, and nobody would go on. So what is sent ahead to one peer is bounded by what its
+// session copies out when nothing else moves: half of early_limits. Where the peer cannot copy, the
+// bound is that and four messages, for which the transport must have memory. A message that is
+// longer than the bound is never sent ahead. The oldest operation may always send. When an
+// operation becomes the oldest, what it has sent ahead no longer counts. Limits should be equal on
+// all ranks.
 #ifndef BOUGH_SESSION_AHEAD_HPP
 #define BOUGH_SESSION_AHEAD_HPP
 
@@ -22,11 +24,11 @@ namespace bough::inline BOUGH_ABI {
 
 class ahead {
 public:
-    // `copies`: a receiver can copy out what is early.
+    // `copies`: receivers can copy early messages out.
     ahead(rank_t ranks, const early_limits& limits, bool copies) noexcept
         : most_(std::min(limits.bytes_per_peer, limits.bytes / ranks) / 2), least_(copies ? 0 : most_ / 4) {}
 
-    // Makes room for what `by` may send: nothing below allocates.
+    // Makes room for the peers of `by`: the functions below do not allocate.
     void prepare(prepared& by) {
         const auto& channels = by.outgoing(); // by peer
         if (!channels.empty() && channels.back().peer >= sent_.size())
@@ -36,14 +38,14 @@ public:
         const std::uint64_t used = to < sent_.size() ? sent_[to] : 0;
         return used <= most_ && cost(bytes) <= most_ - used;
     }
-    // Pre: prepare(by); one of its peers.
+    // Pre: prepare(by) was called, and `to` is one of its peers.
     void sent(prepared& by, rank_t to, std::uint64_t bytes) noexcept {
         sent_[to] += cost(bytes);
         total_ += cost(bytes);
         for (auto& channel : by.outgoing())
             if (channel.peer == to) channel.ahead += cost(bytes);
     }
-    // It is the oldest now, or has ended.
+    // What `by` has sent ahead no longer counts: it is the oldest now, or has ended.
     void forget(prepared& by) noexcept {
         if (total_ == 0) return;
         for (auto& channel : by.outgoing()) {
@@ -58,7 +60,7 @@ private:
     std::uint64_t cost(std::uint64_t bytes) const noexcept { return std::max(bytes + 256, least_); }
 
     std::uint64_t most_;  // bytes to one peer
-    std::uint64_t least_; // that a message counts for
+    std::uint64_t least_; // bytes that a message counts for, at least
     std::uint64_t total_ = 0;
     std::vector<std::uint64_t> sent_; // by peer
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Contexts: the communicators of a session by their numbers, and how far each has counted.
+// Contexts: the numbers of the communicators of a session, and how far each has counted its
+// operations.
 //
-// A new communicator needs a number that is free on all of its members. Each reserves one, and they take the largest, if
-// that is free everywhere (bough/group.hpp): other threads may be making others meanwhile.
+// A new communicator needs a number that is free on all of its members. Each member reserves one,
+// and they take the largest if it is free everywhere (bough/group.hpp): other threads may be making
+// other communicators meanwhile.
 #ifndef BOUGH_SESSION_CONTEXTS_HPP
 #define BOUGH_SESSION_CONTEXTS_HPP
 
@@ -17,35 +19,37 @@ namespace bough::inline BOUGH_ABI {
 
 class contexts {
 public:
-    // Of two numbers that count up and wrap: is a before b?
+    // Is a before b? Both count up, and wrap around.
     static bool before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
 
-    // 0 is the context of the first communicator. `none` is no communicator's: the agreements of all ranks count there.
+    // 0 is the context of the first communicator. `none` belongs to no communicator: the agreements
+    // of all ranks use it.
     static constexpr std::uint16_t none = 0xffff;
 
-    // Reserves the least number that is not less than `least` and that no communicator of this rank has, or had in this
-    // epoch. `none`: there is no such number.
+    // Reserves the least number that is not less than `least` and that no communicator of this rank
+    // has, or had in this epoch. `none`: there is no such number.
     std::uint16_t reserve(std::uint32_t least = 1) {
         for (std::uint32_t n = std::max<std::uint32_t>(least, lowest_); n < none; ++n)
             if (claim(static_cast<std::uint16_t>(n))) return static_cast<std::uint16_t>(n);
         return none;
     }
-    // Reserves this one. False: it is taken. Pre: it is not `none`.
+    // Reserves this number. False: it is taken. Pre: it is not `none`.
     bool claim(std::uint16_t context) {
         if (context == 0 || at(context).reserved) return false;
         all_[context].reserved = true;
         while (lowest_ < all_.size() && all_[lowest_].reserved) ++lowest_;
         return true;
     }
-    // Of one that is reserved, and is not going to be used after all.
+    // Ends the reservation of a number that will not be used after all.
     void give_back(std::uint16_t context) noexcept {
         if (context >= all_.size()) return;
         all_[context].reserved = false;
         lowest_ = std::min<std::uint32_t>(lowest_, context);
     }
 
-    // Threads that want a number for communicators of their own stand in line, by the number of the communicator that they
-    // make it from: only the first proposes one, so that of several that want one at the same time one gets it.
+    // Threads that want a number for a new communicator stand in line, ordered by the context from
+    // which they make it. Only the first proposes a number: if several want one at the same time,
+    // one gets it.
     void stand_in_line(std::uint16_t from) { line_.push_back(from); }
     bool is_first(std::uint16_t from) const noexcept {
         return std::none_of(line_.begin(), line_.end(), [from](std::uint16_t other) { return other < from; });
@@ -66,7 +70,7 @@ public:
         const per_context& c = all_[tag.context];
         return c.has_started && !before(c.latest, tag.operation);
     }
-    // How many agreements have begun in a context, this one included.
+    // How many agreements have begun in a context, with the one that begins now.
     std::uint32_t next_agreement(std::uint16_t context) {
         return context == none ? ++agreements_of_all_ : ++at(context).agreements;
     }
@@ -80,7 +84,7 @@ public:
 
 private:
     struct per_context {
-        std::uint32_t latest = 0; // of the operations that were started
+        std::uint32_t latest = 0; // the last operation that was started
         std::uint32_t agreements = 0;
         bool has_started = false;
         bool reserved = false;

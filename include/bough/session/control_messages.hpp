@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Notices: messages of a session, not of an operation, as they come in: aborts, agreement.
+// Notices: incoming messages that belong to a session and not to an operation, such as aborts and
+// agreement.
 //
-// Their payloads are structs (abort_notice, told_signature, ...) as they lie in memory, as those of operations are (op/wire.hpp).
-// Pre: all ranks of a group have one byte order and one layout of these structs, so the same bough.
+// Their payloads are structs (abort_notice, told_signature, ...) as they lie in memory, like those
+// of operations (op/wire.hpp). Pre: all ranks of a group have one byte order and one layout of
+// these structs, so they use the same bough.
 #ifndef BOUGH_SESSION_CONTROL_MESSAGES_HPP
 #define BOUGH_SESSION_CONTROL_MESSAGES_HPP
 
@@ -25,13 +27,15 @@ struct control_message {
     std::vector<std::byte> bytes;
 };
 
-// Copies their short payloads; where a transport delivers those later, they wait here.
+// Copies their short payloads. Where a transport delivers payloads later, messages wait here for
+// theirs.
 class notices {
 public:
-    // Ids of its takes have this upper half, which no operation's ticket takes.
+    // The upper half of the ids of its takes; no operation's ticket has this value.
     static constexpr std::uint32_t id_mark = outbox::id_mark - 1;
 
-    // Reads an arrival and releases it, also if memory runs out. True: `m` is the message; false: taken() will bring it.
+    // Reads an arrival and releases it, also if memory runs out. True: `m` is the message. False:
+    // taken() will give it later, if it comes.
     template <Transport T>
     bool read(T& transport, unexpected_messages<T>& early, const event& e, control_message& m) {
 #if BOUGH_HAS_EXCEPTIONS
@@ -58,15 +62,16 @@ public:
         if (result != posted::complete) early.release(e.id);
         return true;
     }
-    // Memory for so many more, until unreserve; and the memory of one that was read. If it throws, nothing has changed.
+    // reserve: memory for so many more messages, until unreserve; if it throws, nothing has
+    // changed. recycle: takes back the memory of a message that was read.
     void reserve(std::size_t messages, std::size_t bytes) {
         under_way_.reserve(under_way_.size() + room() + messages);
         spare_.reserve(messages, bytes);
     }
     void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
-    std::size_t room() const noexcept { return spare_.room(); } // messages that memory is reserved for
+    std::size_t room() const noexcept { return spare_.room(); } // messages for which memory is reserved
     void recycle(std::vector<std::byte>&& bytes) noexcept { spare_.give(std::move(bytes)); }
-    // The end of a take. True: `m` is the message.
+    // A take has ended. True: `m` is the message.
     bool taken(const event& e, control_message& m) {
         for (std::size_t i = 0; i != under_way_.size(); ++i) {
             if (under_way_[i].first != e.id) continue;

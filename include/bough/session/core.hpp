@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Session_core: what a session does, without its lock. See bough/session/session.hpp, which is what others use.
+// Session_core: the work of a session, without its lock. Others use bough/session/session.hpp.
 //
-// It moves events from the transport to the engines of the operations in flight, and knows why that may not go on. Nothing is
-// thrown out of it once an operation has started: if memory runs out, the group is broken with no_resources, and the others
-// are told as soon as there is memory for that.
+// It hands events from the transport to the engines of the operations in flight, and ends
+// operations that cannot go on. Once an operation has started nothing is thrown: if memory runs
+// out, the group is broken with no_resources, and others are told when there is memory for that.
 #ifndef BOUGH_SESSION_CORE_HPP
 #define BOUGH_SESSION_CORE_HPP
 
@@ -60,7 +60,7 @@ public:
     const unexpected_messages<T>& early() const noexcept { return early_; }
     std::size_t outstanding() const noexcept { return active_.size(); }
     bool is_disputed() const noexcept { return dispute_.is_open(); }
-    // When check_deadlines() is to look again on behalf of this operation.
+    // When check_deadlines() must look at this operation again.
     std::uint64_t attend_ns(const session_operation& op) const noexcept {
         return std::min(op.attend_ns_, dispute_.last_ns());
     }
@@ -68,8 +68,7 @@ public:
     bool unsent() const noexcept { return departures<T>::unsent(transport_); }
     bough::contexts& contexts() noexcept { return contexts_; }
     std::vector<control_message>& inbox() noexcept { return inbox_; }
-    // Is this the child of a fork? Then no list of this object is used: another thread may have
-    // been changing it.
+    // In the child of a fork, no list may be used: another thread may have been changing it.
     bool forked() const noexcept {
         if constexpr (requires { transport_.forked(); })
             return transport_.forked();
@@ -123,7 +122,7 @@ public:
         std::size_t found = 0, next = 0;
         sheltered([&] { found = transport_.poll(events_); });
         handling_ = true;
-        while (next != found) // again after each exception
+        while (next != found) // begins again after an exception
             sheltered([&] {
                 while (next != found) handle(events_[next++]);
             });
@@ -137,14 +136,14 @@ public:
         return found != 0 || active_.size() != before; // the end of one may let another go on
     }
 
-    // Copies out what came and cannot be used yet, so that it keeps no slot that an older message needs: that one may be of
-    // the operation in which a peer blocks, for which what came here waits. Done when nothing else moves.
+    // Copies early messages out of the transport to free their slots, when nothing else moves. If
+    // an older operation's message found none, its sender and this rank would deadlock.
     BOUGH_COLD void make_way() {
         if (active_.empty()) return;
         early_.copy_all();
         if (active_.size() != 1) free_slots();
     }
-    // The same of what operations hold, too.
+    // Frees the slots of the messages that operations hold, too.
     BOUGH_COLD void free_slots() {
         early_.copy_all();
         for (session_operation* op : active_)
@@ -174,7 +173,7 @@ public:
         notices_.unreserve(messages, bytes);
         outbox_.unreserve(messages, bytes);
     }
-    // What runs on control messages has failed: so has the group, as if an operation had.
+    // What runs on control messages has failed: the group fails, as with an operation.
     void give_up(const status& why) { break_group(why); }
     void suspect(rank_t r) {
         mark_lost(r, errc::peer_dead);
@@ -192,20 +191,19 @@ public:
         dispute_.close();
         std::erase_if(inbox_, [this](const control_message& m) { return m.tag.epoch != epoch_; });
         stale_ += early_.drop([this](const event& e) { return bough::contexts::before(e.envelope.epoch, epoch_); });
-        // What came for this epoch before it began here, aborts and control messages included; what is early is kept again.
+        // What came for this epoch before it began here; messages still early are kept again.
         const auto due = [this](const event& e) { return e.envelope.epoch == epoch_; };
         std::size_t left = early_.count(due);
         for (event e; left != 0 && early_.next(e, due); --left) sheltered([&] { arrived(e); });
     }
 
 private:
-    // How an engine reaches the transport.
-    friend struct session_port<session_core>;
+    friend struct session_port<session_core>; // through it an engine reaches the transport
     friend struct deadline_watch<session_core>;
     friend class session_disputes<session_core>;
     using port = session_port<session_core>;
 
-    // Why this one cannot start, if it cannot.
+    // True: the operation cannot start, and its result says why.
     BOUGH_COLD bool refuses_to_start(session_operation& op) {
         if (poison_) return op.result_ = poisoned(poison_), true;
         if (op.result_ = refusals_.why_theirs(op.tag_); !op.result_) return false;
@@ -213,7 +211,7 @@ private:
         return true;
     }
 
-    // Runs what may call the user's op.
+    // Runs f, which may call the user's op: an exception fails the operation.
     template <class F>
     BOUGH_ALWAYS_INLINE void guarded(session_operation& op, F&& f) {
 #if BOUGH_HAS_EXCEPTIONS
@@ -230,7 +228,7 @@ private:
 #endif
     }
 
-    // Runs what may allocate.
+    // Runs f, which may allocate: an exception breaks the group.
     template <class F>
     BOUGH_ALWAYS_INLINE void sheltered(F&& f) {
 #if BOUGH_HAS_EXCEPTIONS
@@ -265,7 +263,7 @@ private:
     BOUGH_COLD void arrived_for_nobody(const event& e) {
         const envelope& tag = e.envelope;
         if (tag.epoch != epoch_) {
-            if (bough::contexts::before(epoch_, tag.epoch)) return early_.keep(e); // its sender has shrunk already
+            if (bough::contexts::before(epoch_, tag.epoch)) return early_.keep(e); // its sender has begun it
             ++stale_;
             early_.release(e.id);
         } else if (tag.segment > inquiry_segment) {
@@ -275,7 +273,7 @@ private:
         } else if (refusals_.why_mine(tag) != errc::ok) {
             early_.release(e.id);
             refused(tag);
-        } else if (contexts_.was_started(tag)) { // and was complete without this message, or is asked for
+        } else if (contexts_.was_started(tag)) { // complete without this message, or this is an inquiry
             early_.release(e.id);
             disputes().heard(find(tag), e);
         } else {
@@ -288,9 +286,9 @@ private:
         if (m.tag.segment == control_segment) return inbox_.push_back(std::move(m));
         if (m.tag.segment == signature_segment) return disputes().told(m.peer, m.tag, m.bytes);
         status said = abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context);
-        if (m.tag.segment == abort_segment) return break_group(said); // it gave up: so does this rank
+        if (m.tag.segment == abort_segment) return break_group(said); // the sender gave up: this rank does, too
         if (m.tag.segment != refusal_segment) return deadline_watch<session_core>{*this}.heard(m);
-        said.peer = m.peer; // it refuses a call
+        said.peer = m.peer; // the sender refuses a call
         if (poison_ || refusals_.why_mine(m.tag) != errc::ok) return;
         contexts_.was_started(m.tag) ? break_group(said) : refusals_.theirs(m.tag, said);
     }
@@ -330,7 +328,7 @@ private:
         for (event e; early_.next(e, its);) {
             if (!op.done_)
                 deliver(op, e);
-            else if (early_.release(e.id); !op.result_) // complete without it: its sender made another call, or asks
+            else if (early_.release(e.id); !op.result_) // it needs no more: another call, or an inquiry
                 disputes().heard(&op, e);
         }
     }
@@ -346,7 +344,7 @@ private:
             if (op->ticket_ != ticket) continue;
             --op->pending_;
             if (op->result_) return finish_failed(*op);
-            if (e.code == errc::peer_aborted && e.peer < size()) return taken_back(*op, e.peer); // of a take
+            if (e.code == errc::peer_aborted && e.peer < size()) return taken_back(*op, e.peer); // a take
             if (e.code != errc::ok) return fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
             port p{*this, *op};
             guarded(*op, [&] { op->work_->engine().completed(static_cast<std::uint32_t>(e.id), p); });
@@ -376,19 +374,20 @@ private:
             if (is_lost(channel.peer) && channel.arrived != channel.count) return fails(channel.peer);
     }
 
-    // The first failure poisons the group and is told to everybody whose link is alive.
+    // The first failure poisons the group. Every rank whose link is alive is told.
     BOUGH_COLD void set_poison(const status& why) {
         if (poison_) return;
         poison_ = as_seen_by(rank(), why);
         tells_ = why;
         dispute_.close();
         told_ = 0;
-        // What survivors say to each other is of use in a broken group, too: it lies there while an epoch begins.
+        // Control messages stay: survivors need them, and begin_epoch() finds some among the early
+        // ones.
         early_.drop(
             [this](const event& e) { return e.envelope.epoch == epoch_ && e.envelope.segment != control_segment; });
         flush();
     }
-    // Sends what others must be told. If there is no memory for that, some other time.
+    // Sends what others must be told. If memory runs out, a later call tries again.
     BOUGH_COLD void flush() {
         ignore_exceptions([this] {
             tell_poison(outbox_, tells_, epoch_, rank(), told_, lost_);
@@ -404,7 +403,7 @@ private:
 
     BOUGH_COLD void fail(session_operation& op, const status& why) {
         if (op.result_) return;
-        if (forked()) return op.end_in_child(); // an op has forked
+        if (forked()) return op.end_in_child(); // the user's op has forked
         op.result_ = as_seen_by(rank(), why);
         port p{*this, op};
         op.work_->engine().release_held(p);
@@ -415,10 +414,11 @@ private:
         finish_failed(op);
         set_poison(why);
     }
-    // A message that the operation needs was taken back: its sender gave up, or is gone. Its notice, or its loss, says why.
+    // The sender has taken back a message that the operation needs. Its notice or its loss says
+    // why.
     void taken_back(session_operation& op, rank_t peer) {
         op.taken_back_by_ = peer;
-        op.work_->engine().release_held(port{*this, op}); // its reason may be waiting for a slot
+        op.work_->engine().release_held(port{*this, op}); // the notice may be waiting for a slot
         if (any_lost_) fail_if_lost(op);
     }
     // A failed operation ends when the transport has given all its bytes back.
@@ -431,7 +431,7 @@ private:
         if (engine.error() != errc::ok) return stopped(op);
         if (engine.done() && !dispute_.is_open() && !departures_.begins(transport_, op)) remove(op);
     }
-    // Ends each call of the session: what was posted in it leaves, and operations end that only waited for that.
+    // Ends each call of the session: sends what was posted, ends operations that waited for that.
     BOUGH_ALWAYS_INLINE void hand_over() {
         if constexpr (GatheringTransport<T>) {
             sheltered([&] { transport_.flush(); });
@@ -464,7 +464,7 @@ private:
                 guarded(op, [&] { op.work_->engine().retry(p); });
                 settle(op);
             }
-            if (i < active_.size() && active_[i] == &op) ++i; // else it has ended, and another is here now
+            if (i < active_.size() && active_[i] == &op) ++i; // otherwise it has ended, and another is in its place
         }
     }
 
@@ -474,24 +474,24 @@ private:
     unexpected_messages<T> early_;
     ahead ahead_;
     std::uint32_t epoch_ = 1;
-    std::uint32_t tickets_ = 0; // operations started: operations of two communicators may have the same number
-    rank_t told_;               // of poison: all ranks below this one
+    std::uint32_t tickets_ = 0; // counts starts: operations of two communicators may have the same number
+    rank_t told_;               // ranks below this one have been told of the poison
     std::array<event, 8> events_;
     std::vector<session_operation*> active_;
-    departures<T> departures_; // of these
+    departures<T> departures_; // of active_
     refusals refusals_;
-    std::vector<errc> lost_; // of each rank why; ok: it is not
+    std::vector<errc> lost_; // by rank: why it is lost; ok: it is not
     std::vector<control_message> inbox_;
     bough::contexts contexts_;
     recent_calls recent_;
     dispute dispute_;
     std::uint64_t stale_ = 0;
     std::uint32_t idle_turns_ = 0;
-    bool blocked_ = false; // an engine has a refused send
+    bool blocked_ = false; // a send of some engine was refused
     bool any_lost_ = false;
-    bool handling_ = false; // events that have been polled
+    bool handling_ = false; // progress() is handling the events that it polled
     status poison_{};
-    status tells_{}; // the same, as others are told of it
+    status tells_{}; // the same, as it is told to others
     absence_search search_{size(), rank()};
 };
 

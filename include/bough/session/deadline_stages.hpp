@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Deadline_stages: what the clock of one operation says is due, from its start to its deadline.
+// Deadline_stages: what an operation must do at which time between its start and its deadline.
 //
 //   time      |<-- question -->|   ...   | search | search again | propose | end
 //   deadline                             - 4 parts      - 2 parts   - 1 part   0
@@ -14,11 +14,12 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 struct deadline_stages {
-    // What its time says is due. Once, after ask_after_ns or half of its own time: to ask those that it
-    // waits for whether they make the same call. In the last quarter of its time, or its last two
-    // seconds: to look, twice, for the ranks that hold it up; to propose to all others what to report;
-    // and its end. A rank that looks at the clock too late does all that, too, and ends later, by up to
-    // three quarters of that while.
+    // What is due at a time. question: once, after ask_after_ns or half of the timeout, ask the
+    // ranks that the operation waits for whether they make the same call. In the last quarter of
+    // the timeout, or its last two seconds: search and search_again: look for the ranks that hold
+    // it up; proposal: propose to all others what to report; end: end it. A rank that looks at the
+    // clock too late goes through all stages, too, and ends later, by up to three quarters of that
+    // last while.
     enum class due : std::uint8_t { nothing, question, search, search_again, proposal, end };
     static constexpr std::uint64_t ask_after_ns = 250'000'000;
     static constexpr std::uint64_t longest_search_ns = 2'000'000'000;
@@ -33,7 +34,7 @@ struct deadline_stages {
             return due::nothing;
         }
         if (next_ == due::question) {
-            if (now_ns < time_of(due::search)) { // again, until it is the oldest operation, which alone asks
+            if (now_ns < time_of(due::search)) { // repeat: only the oldest operation asks
                 const std::uint64_t again_ns = deadline_after(now_ns, ask_ns);
                 attend_ns_ = !asked_ && again_ns < time_of(due::search) ? again_ns : time_of(due::search);
                 return due::question;
@@ -47,7 +48,7 @@ struct deadline_stages {
         attend_ns_ = at_least_ns < time_of(next_) ? time_of(next_) : at_least_ns;
         return what;
     }
-    // A quarter of the time in which it looks for those that hold it up.
+    // A quarter of the time between the first search and the deadline.
     std::uint64_t part_ns() const noexcept {
         return (timeout_ns_ / 4 < longest_search_ns ? timeout_ns_ / 4 : longest_search_ns) / 4;
     }
@@ -65,10 +66,10 @@ struct deadline_stages {
     }
 
     std::uint64_t timeout_ns_ = 0;
-    std::uint64_t deadline_ns_ = 0; // of the transport's clock; valid once there is
-    std::uint64_t attend_ns_ = 0;   // when its time is to be looked at again; 0: not yet computed
+    std::uint64_t deadline_ns_ = 0; // by the transport's clock; valid if attend_ns_ != 0
+    std::uint64_t attend_ns_ = 0;   // when at() must be called next; 0: its time has not begun
     bool asked_ = false;
-    bool proposed_ = false; // to report that somebody is missing
+    bool proposed_ = false; // has proposed to report missing ranks
     due next_ = due::question;
 };
 

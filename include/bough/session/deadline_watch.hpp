@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Deadline_watch: what a session does as the deadlines of its operations come near, and how it answers others that do so.
+// Deadline_watch: what a session does as the deadlines of its operations come near, and how it
+// answers other ranks that do so.
 //
 //   time      |<-- ask, as inquiry.hpp says -->|   ...   | search | search again | propose | end
 //   deadline                                             - 4 parts      - 2 parts   - 1 part   0
-// A part is a sixteenth of the operation's time, and at most half a second. Two ranks whose times are up at
-// once must not report different things, so each proposes what it has found to all before, and reports what follows from all
-// proposals. No message of these is sent, and no clock read for them, before an operation is in the last quarter of its time.
+// A part is a sixteenth of the operation's time, and at most half a second. Two ranks whose times
+// are up at once must not report different things. So each first proposes to all ranks what it has
+// found, and then reports what follows from all proposals. Before an operation is in the last
+// quarter of its time, no message of these is sent, and no clock is read for them.
 #ifndef BOUGH_SESSION_DEADLINE_WATCH_HPP
 #define BOUGH_SESSION_DEADLINE_WATCH_HPP
 
@@ -44,7 +46,8 @@ struct deadline_watch {
         }
     }
 
-    // A message of another rank that looks for those that hold it up. Those to a broken group need no answer.
+    // Handles a message of a rank that searches for those that hold it up. In a broken group they
+    // need no answer.
     void heard(const control_message& m) {
         if (self.poison_) return;
         if (m.tag.segment == search_segment) return answer(m.peer, m.tag);
@@ -69,7 +72,8 @@ struct deadline_watch {
         look_at_departures(now);
     }
 
-    // An operation has ended well. If it proposed something, that is withdrawn: the ranks that it missed have come.
+    // For an operation that has ended well. If it had proposed to report missing ranks, the
+    // proposal is withdrawn: they have come.
     BOUGH_COLD void withdraw(session_operation& op) {
         self.search_.propose(self.rank(), op.tag_, {}, 0, 0);
         ignore_exceptions([&] { tell_proposal(op, {}, 0); });
@@ -86,7 +90,7 @@ private:
             if (is_oldest && what != due::proposal && !std::exchange(op.asked_, true))
                 bough::detail::ask(self.transport_, self.outbox_, *op.work_, op.tag_, self.lost_);
             if (what == due::proposal) return propose(op, now);
-            self.free_slots(); // questions of others may find none
+            self.free_slots(); // the questions of others may need slots
             if (what == due::question) return;
             self.search_.begin_round(now, op.part_ns() / 2);
             if (what == due::search) op.search_ = self.search_.round();
@@ -138,7 +142,7 @@ private:
         }
         return said;
     }
-    // The ranks that it needs a message of, or that must take one of its own.
+    // The ranks from which it needs a message, or that must take one from it.
     rank_set waits_of(session_operation& op) {
         rank_set who(self.size());
         for (const auto& channel : op.work_->incoming())
@@ -148,7 +152,7 @@ private:
         if (op.taken_back_by_ != no_rank) who.add(op.taken_back_by_);
         return who;
     }
-    // It may not send before the oldest operation has ended, or gone on.
+    // It cannot send until the oldest operation has ended or has moved on.
     bool is_held_back(const session_operation& op) const {
         return &op != self.active_.front() && op.work_->engine().has_blocked();
     }
@@ -162,7 +166,8 @@ private:
         if (is_held_back(op)) f = both(f, in(*self.active_.front()));
         return f;
     }
-    // Its finding, to all, who keep it twice as long as its own time lasts, and then some.
+    // Sends its finding to all ranks. Each keeps it for two parts, twice as long as the operation
+    // still has.
     void propose(session_operation& op, std::uint64_t now) {
         const finding f = find(op, now);
         if (f.sure == finding::how_sure::nothing) return;
@@ -216,7 +221,8 @@ private:
                 .context = op.tag_.context};
     }
 
-    // Payloads, in the byte order of the machine (notices.hpp). An answer has a rank_set behind its head.
+    // Payloads, in the byte order of the machine (control_messages.hpp). In an answer, a rank_set
+    // follows the head.
     struct answer_head {
         std::uint32_t operation; // of the call that was asked about
         std::uint16_t context;
@@ -228,7 +234,7 @@ private:
         std::uint64_t lasts_ns;
         std::uint32_t operation; // of the call for which its sender proposes it
         std::uint16_t context;
-        finding::how_sure sure; // nothing: it is withdrawn
+        finding::how_sure sure; // nothing: this withdraws it
         std::uint8_t unused;
     };
     static_assert(sizeof(answer_head) == 8 && sizeof(proposal_message) == 40);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Departures: an operation has ended only when what it sent has left this process, so that it needs its rank no more.
+// Departures: keeps an operation from ending before its messages have left this process. After its
+// end, they need this rank no more.
 //
-// All its sends may be complete while some of their messages are still here, gathered, or without room in the system
-// (GatheringTransport). The operation waits for what had been posted to its peers when its last step was done; what is
-// posted behind that does not count. Where nothing is left, which is so as a rule, that costs one question.
+// All sends of an operation may be complete while some of its messages are still here: gathered, or
+// waiting for room in the system (GatheringTransport). The operation then waits for what had been
+// posted to its peers when its last step was done; what is posted later does not count. Usually
+// nothing is left, and this costs one question to the transport.
 #ifndef BOUGH_SESSION_DEPARTURES_HPP
 #define BOUGH_SESSION_DEPARTURES_HPP
 
@@ -27,7 +29,7 @@ concept HasPartOfGathering = requires(T& t) {
 template <Transport T>
 class departures {
     static constexpr bool gathers = GatheringTransport<T>;
-    // A misspelt member is not taken for none.
+    // A transport with a misspelt member must not compile as one that does not gather.
     static consteval bool is_whole() {
         if constexpr (HasPartOfGathering<T>)
             return explain_gathering_transport<T>();
@@ -47,8 +49,8 @@ public:
             return false;
     }
 
-    // The last step of an operation is done. True: some of what it sent is still here, and next() will name it; or it
-    // has been asked before.
+    // Call when the last step of an operation is done. True: some of its messages are still here,
+    // and next() will name it when they have left.
     bool begins(T& transport, session_operation& op) noexcept {
         if constexpr (gathers) {
             if (op.leaving_) return true;
@@ -56,19 +58,19 @@ public:
         }
         return false;
     }
-    // One of these operations of which nothing is here any more; null: none.
+    // One of these operations whose messages have all left; null: none.
     session_operation* next(T& transport, const std::vector<session_operation*>& all) const noexcept {
         if (leaving_ == 0) return nullptr;
         for (session_operation* op : all)
             if (op->leaving_ && !op->result_ && late(transport, *op) == no_rank) return op;
         return nullptr;
     }
-    // It has ended, well or not.
+    // The operation has ended, well or not.
     void end(session_operation& op) noexcept {
         if constexpr (gathers)
             if (op.leaving_) op.leaving_ = false, --leaving_;
     }
-    // f(rank) for each that takes nothing, so that the operation waits.
+    // Calls f(rank) for each rank whose messages have not left yet.
     template <class F>
     static void for_each_late(T& transport, const session_operation& op, F&& f) {
         if constexpr (gathers)
@@ -76,7 +78,7 @@ public:
                 for (const auto& channel : op.work_->outgoing())
                     if (transport.handed_over(channel.peer) < channel.last) f(channel.peer);
     }
-    // One of them; no_rank: there is none.
+    // One of those ranks; no_rank: there is none.
     static rank_t late(T& transport, const session_operation& op) noexcept {
         if constexpr (gathers)
             if (op.leaving_)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Dispute: two ranks whose calls of one number differ tell each other how.
+// Dispute: two ranks that made different calls under one number tell each other how the calls
+// differ.
 //
-// A message carries a hash of its call's signature. The first one whose hash is not that of this rank's own call opens a
-// dispute: from then on no operation ends well, and the peer is asked for its signature. The question has this rank's own. So both
-// know both, and each breaks the group with what differs and both values. A peer that does not answer in time, is lost or has
-// forgotten the call leaves what the message tells: what differs, but for bits that it does not have, without the values.
-// A session has at most one dispute: its end is that of the group.
+// A message carries a hash of its call's signature. The first message whose hash differs from that
+// of this rank's own call opens a dispute. From then on no operation ends well, and the peer is
+// asked for its signature. The question contains this rank's own signature. So both ranks know
+// both, and each breaks the group with what differs and both values. If the peer does not answer in
+// time, is lost or has forgotten the call, only the message itself is known: it tells what differs,
+// but not the values, and misses differences in bits that it does not have. A session has at most
+// one dispute, as its end is the end of the group.
 #ifndef BOUGH_SESSION_DISPUTE_HPP
 #define BOUGH_SESSION_DISPUTE_HPP
 
@@ -38,7 +41,7 @@ public:
         kept_[next_++ % kept_.size()] = {tag, signature};
     }
     const envelope& latest() const noexcept { return kept_[(next_ + kept_.size() - 1) % kept_.size()].tag; }
-    // Null: it is not among them.
+    // Null: the call is not among them.
     const made_call* find(const envelope& tag) const noexcept {
         for (const made_call& c : kept_)
             if (c.tag.operation != 0 && same_call(c.tag, tag)) return &c;
@@ -57,7 +60,7 @@ struct told_signature {
     std::uint32_t known = 0; // 0: its sender has forgotten the call
     std::uint32_t asks = 0;
 
-    // Anything but such a payload reads as one that is not known.
+    // Any other payload reads as one with known == 0.
     static told_signature read(std::span<const std::byte> bytes) noexcept {
         told_signature said;
         if (bytes.size() == sizeof said) std::memcpy(&said, bytes.data(), sizeof said);
@@ -69,7 +72,7 @@ static_assert(sizeof(told_signature) == 48);
 
 class dispute {
 public:
-    // How long a peer that may be busy with something else is waited for, at most.
+    // The longest time to wait for a peer, which may be busy with something else.
     static constexpr std::uint64_t patience_ns = 2'000'000'000;
 
     bool is_open() const noexcept { return peer_ != no_rank; }
@@ -81,13 +84,13 @@ public:
         last_ns_ = deadline_after(now_ns, patience_ns);
     }
     void close() noexcept { peer_ = no_rank; }
-    // Of this rank's side, if `tag` is of that call; else null.
+    // This rank's side of the dispute; null if `tag` belongs to another call.
     const made_call* find(const envelope& tag) const noexcept {
         return is_open() && same_call(mine_.tag, tag) ? &mine_ : nullptr;
     }
     // What is known without an answer.
     const status& known() const noexcept { return known_; }
-    // Until when the answer is waited for; for ever, if nothing is disputed.
+    // How long the answer is waited for; for ever, if there is no dispute.
     std::uint64_t last_ns() const noexcept { return is_open() ? last_ns_ : ~std::uint64_t{0}; }
     bool is_late(std::uint64_t now_ns) const noexcept { return is_open() && now_ns >= last_ns_; }
 
@@ -98,14 +101,14 @@ private:
     std::uint64_t last_ns_ = 0;
 };
 
-// What a session does about it; `Core` is a session_core.
+// What a session does in a dispute; `Core` is a session_core.
 template <class Core>
 class session_disputes {
 public:
     explicit session_disputes(Core& session) noexcept : self(session) {}
 
-    // A message of a call that this rank has made. It differs from that, the call is complete without it, or it only asks.
-    // `op`: the operation, if it is at hand.
+    // Handles a message of a call that this rank has made: the message differs from the call, the
+    // call is complete without it, or it only inquires. `op`: the operation, if it is at hand.
     BOUGH_COLD void heard(session_operation* op, const event& e) {
         const made_call* mine = find(op, e.envelope);
         if (mine != nullptr && bough::differ(mine->tag, e.envelope)) {
@@ -117,7 +120,8 @@ public:
                               .operation = e.envelope.operation});
         }
     }
-    // A question or an answer has come. One that no dispute is about is of one that the peer sees alone.
+    // Handles a question or an answer. If it is about no dispute of this rank, only the peer has
+    // seen a difference so far.
     BOUGH_COLD void told(rank_t peer, const envelope& theirs, std::span<const std::byte> bytes) {
         if (self.poison_) return;
         const told_signature said = told_signature::read(bytes);
@@ -127,7 +131,8 @@ public:
             if (said.asks != 0) tell(peer, theirs, {});
             return self.break_group({.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
         }
-        // An answer that knows nothing carries this rank's own envelope: the message that opened the dispute says more.
+        // An answer without a signature carries this rank's own envelope: the message that opened
+        // the dispute says more.
         if (said.known == 0 && self.dispute_.is_with(peer) && self.dispute_.find(theirs)) return conclude();
         status why = call_mismatch(mine->tag, theirs, peer);
         if (said.asks != 0) tell(peer, mine->tag, {mine->signature, 1, 0});

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Inquiries: an operation that has waited for long tells its call to those that it waits for.
+// Inquiries: an operation that has waited for long tells its call to the ranks that it waits for.
 //
-// A call that differs is seen in the first message of it that meets another. Where each side only waits for the other, as two
-// ranks that both take themselves for the root of a reduction, there is none. So after ask_after_ns an operation sends, once,
-// an empty message with its own envelope to every rank of which it still needs one. Who gets it compares the call with its
-// own of that number: running, among its latest sixteen, or the next one that it will start; and if they differ the group
-// is broken with both values (bough/session/dispute.hpp). Every chain of waiting ranks ends at one that made another call, or has not come yet.
-// Costs nothing before: the time is looked at only by ranks that are idle. Only the oldest operation of a rank asks.
+// When calls differ, usually the first message that meets another call shows it. But there is no
+// message if each side only waits for the other, as when two ranks both take themselves for the
+// root of a reduction. So after ask_after_ns an operation sends, once, an empty message with its
+// own envelope to every rank from which it still needs one. The receiver compares the call with its
+// own of that number: one that is running, one of its latest sixteen, or the next one that it
+// starts. If they differ, the group is broken with both values (bough/session/dispute.hpp). Every
+// chain of waiting ranks ends at a rank that made another call, or that has not come yet.
+//
+// It costs nothing before: only idle ranks look at the time. Only the oldest operation of a rank
+// asks.
 #ifndef BOUGH_SESSION_INQUIRY_HPP
 #define BOUGH_SESSION_INQUIRY_HPP
 
@@ -21,7 +25,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// Segments of messages that are not those of operations, inquiry_segment the least of them.
+// Segments of messages that do not belong to operations. inquiry_segment is the least of them.
 inline constexpr std::uint32_t inquiry_segment = 0xffff'fff8u;
 inline constexpr std::uint32_t signature_segment = 0xffff'fff9u; // bough/session/dispute.hpp
 inline constexpr std::uint32_t search_segment = 0xffff'fffau;    // and the next two: bough/session/deadline_watch.hpp
@@ -31,7 +35,7 @@ inline constexpr std::uint32_t refusal_segment = 0xffff'fffdu;
 inline constexpr std::uint32_t control_segment = 0xffff'fffeu;
 inline constexpr std::uint32_t abort_segment = 0xffff'ffffu;
 
-// `lost`: of each rank, why; ok if it is not.
+// `lost`: by rank: why it is lost; ok: it is not.
 template <Transport T>
 void ask(T& transport, outbox& out, prepared& work, envelope tag, const std::vector<errc>& lost) {
     tag.segment = inquiry_segment;

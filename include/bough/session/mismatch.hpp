@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mismatch: what differs between two ranks' calls of one operation; and the notice by which a failure is told to others.
+// Mismatch: what differs between two ranks' calls of one operation. Also the notice by which a rank
+// tells others of a failure.
 #ifndef BOUGH_SESSION_MISMATCH_HPP
 #define BOUGH_SESSION_MISMATCH_HPP
 
@@ -13,7 +14,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Are these of one call, as its number says?
+// Do these have the number of one call?
 inline bool same_call(const envelope& a, const envelope& b) noexcept {
     return a.operation == b.operation && a.context == b.context;
 }
@@ -21,8 +22,8 @@ inline bool same_call(const envelope& a, const envelope& b) noexcept {
 inline bool differ(const envelope& a, const envelope& b) noexcept {
     return !(a.digest == b.digest) || a.kind != b.kind || a.root != b.root;
 }
-// The first difference, in the order collective, op, type, count, root, plan. protocol_error: there is none, so the message
-// that differed was not what its sender had made.
+// The first difference, in the order collective, op, type, count, root, plan. protocol_error: there
+// is none, so the message that differed was not the one that its sender had made.
 inline status call_mismatch(const call_signature& mine, const call_signature& theirs, rank_t peer,
                             std::uint32_t operation) noexcept {
     status s{.code = errc::protocol_error, .peer = peer, .operation = operation};
@@ -41,8 +42,9 @@ inline status call_mismatch(const call_signature& mine, const call_signature& th
     look(mismatch::plan, mine.plan, theirs.plan);
     return s;
 }
-// The same, as far as two messages tell: what differs, and the values only of the collective, which they have whole. none:
-// what differs does so in bits that they do not have.
+// The same, as far as two envelopes tell: what differs. The values are known only for the
+// collective, as envelopes have only a few bits of the others. mismatch::none: the calls differ in
+// bits that envelopes do not have.
 inline status call_mismatch(const envelope& mine, const envelope& theirs, rank_t peer) noexcept {
     status s{.code = errc::call_mismatch, .peer = peer, .operation = mine.operation};
     const auto look = [&s](mismatch what, bool differs) {
@@ -61,7 +63,7 @@ inline status call_mismatch(const envelope& mine, const envelope& theirs, rank_t
     return s;
 }
 
-// A message that the plan of this rank does not expect.
+// A message that this rank's plan does not expect.
 inline status unexpected_message(const event& e) noexcept {
     return {.code = errc::call_mismatch,
             .mismatch = mismatch::segment,
@@ -69,17 +71,17 @@ inline status unexpected_message(const event& e) noexcept {
             .operation = e.envelope.operation,
             .theirs = e.envelope.segment};
 }
-// What a call on a group that `why` has broken ends with.
+// The result of a call on a group that `why` has broken.
 inline status poisoned(status why) noexcept {
     if (why.code != errc::peer_aborted) why.cause = why.code;
     why.code = errc::group_poisoned;
     return why;
 }
 
-// The payload of an abort, and of a refusal: what its sender knows. 24 bytes, so that it rides with
-// its envelope, which has the number of the operation and its communicator.
+// The payload of an abort, and of a refusal: what its sender knows. It has 24 bytes, so it travels
+// with its envelope, which has the number of the operation and of its communicator.
 struct abort_notice {
-    std::uint64_t mine = 0, theirs = 0; // of a mismatch; of a deadline: bough/core/absence.hpp
+    std::uint64_t mine = 0, theirs = 0; // the two values of a mismatch; for a deadline see bough/core/absence.hpp
     rank_t peer = no_rank;              // whose fault it was
     errc code = errc::protocol_error;   // the first cause
     bough::mismatch differs = mismatch::none;
@@ -91,7 +93,7 @@ struct abort_notice {
         const auto missing = static_cast<std::uint8_t>(s.missing < 255 ? s.missing : 255);
         return {s.mine, s.theirs, s.peer, first, s.mismatch, s.collective, missing};
     }
-    // Anything but a notice reads as a protocol_error.
+    // Any other payload reads as a protocol_error.
     static abort_notice read(std::span<const std::byte> bytes) noexcept {
         abort_notice said;
         if (bytes.size() != sizeof said) return said;
@@ -99,7 +101,8 @@ struct abort_notice {
         if (said.code == errc::ok || said.code > errc::would_block || said.differs > mismatch::segment) return {};
         return said;
     }
-    // What its receiver reports. A sender that names no peer names itself, but for a deadline: it only waited.
+    // What the receiver reports. If the notice names no peer, the sender is meant; but not for a
+    // deadline, as then the sender only waited.
     status as_status(rank_t sender, std::uint32_t operation, std::uint16_t context = 0) const noexcept {
         return {.code = errc::peer_aborted,
                 .cause = code,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Session_mutex: what a session locks. Nothing, unless its transport brings a session_mutex (bough/transport/serialised.hpp).
+// Session_mutex: the mutex of a session. It is none, unless the transport has a session_mutex
+// (bough/transport/serialised.hpp).
 #ifndef BOUGH_SESSION_MUTEX_HPP
 #define BOUGH_SESSION_MUTEX_HPP
 
@@ -7,7 +8,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The session is used by one thread at a time.
+// For sessions that are used by one thread at a time.
 struct no_mutex {
     constexpr void lock() noexcept {}
     constexpr void unlock() noexcept {}
@@ -41,7 +42,7 @@ template <>
 class locked<no_mutex> {
 public:
     constexpr explicit locked(no_mutex&) noexcept {}
-    constexpr ~locked() {} // not trivial: one that is not read is no mistake
+    constexpr ~locked() {} // not trivial, so that compilers do not warn of an unused variable
     locked(const locked&) = delete;
     locked& operator=(const locked&) = delete;
 };

@@ -25,7 +25,8 @@ template <class Core>
 class session_disputes;
 } // namespace detail
 
-// One operation of a communicator, from start to end. The caller owns it and keeps it alive and in place until done().
+// One operation of a communicator, from start to end. The caller owns it and keeps it alive and in
+// place until done().
 class session_operation : detail::deadline_stages {
 public:
     bool done() const noexcept { return done_; }
@@ -42,7 +43,7 @@ private:
     friend struct detail::deadline_watch;
     using due = deadline_stages::due;
 
-    // In the child of a fork: this copy of it ends, and the parent's goes on.
+    // For the child of a fork: this copy of the operation ends; the one of the parent goes on.
     void end_in_child() noexcept {
         result_ = {.code = errc::forked_child, .operation = tag_.operation};
         done_ = true;
@@ -53,15 +54,16 @@ private:
     template <class Core>
     friend class detail::session_disputes;
     prepared* work_ = nullptr;
-    envelope tag_{}; // of its messages; the segment is filled in
+    envelope tag_{}; // the envelope of its messages; each send fills in the segment
     call_signature signature_{};
     std::uint32_t ticket_ = 0;  // upper half of the ids of its posts: unique on this rank while it is in flight
     std::uint32_t pending_ = 0; // posts that the transport still holds
-    // A message that this operation needs was taken back by its sender, or is of another call: why is yet to be told.
+    // The sender of a message that this operation needs: it took the message back, or made another
+    // call. Why is yet to be told.
     rank_t taken_back_by_ = no_rank;
-    std::uint32_t search_ = 0; // the round in which it began to look for those that hold it up
+    std::uint32_t search_ = 0; // the round in which its search began
     bool done_ = true;
-    bool leaving_ = false; // all is done but for messages that are still in this process
+    bool leaving_ = false; // it only waits for messages that are still in this process
     status result_{};
 };
 

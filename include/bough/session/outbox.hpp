@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The outbox: messages of the session itself (aborts, agreement), kept until the transport has sent them.
+// The outbox: messages of the session itself (aborts, agreement), kept until the transport has sent
+// them.
 #ifndef BOUGH_SESSION_OUTBOX_HPP
 #define BOUGH_SESSION_OUTBOX_HPP
 
@@ -14,13 +15,15 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Memory of messages that are over, for the next ones: what was reserved comes back, the rest is let go.
+// Memory of used messages, for later ones. Memory that was reserved comes back here; other memory
+// is freed.
 //
-// A message takes the shortest that is long enough. So where no more messages of a length are in use than are reserved for
-// that very length, none has to allocate, whatever other lengths there are.
+// A message takes the shortest buffer that is long enough. So as long as no more messages of a
+// length are in use than were reserved for that length, none has to allocate, whatever other
+// lengths there are.
 class spare_bytes {
 public:
-    // Room for so many messages more, of so many bytes each. If it throws, nothing has changed.
+    // Reserves so many more messages of so many bytes each. If it throws, nothing has changed.
     void reserve(std::size_t messages, std::size_t bytes) {
         if (messages == 0) return;
         buffers more(messages);
@@ -35,7 +38,7 @@ public:
         }
         room_ += messages;
     }
-    // Ends one reserve(). What is in use comes back into what room is left.
+    // Ends one reserve(). Buffers in use come back later, as far as there is room left.
     void unreserve(std::size_t messages, std::size_t bytes) noexcept {
         if (messages == 0) return;
         const auto at = first_of(bytes);
@@ -68,18 +71,18 @@ public:
 private:
     using buffers = std::vector<std::vector<std::byte>>;
     struct length {
-        std::size_t bytes; // that each can hold, at least
+        std::size_t bytes; // each buffer holds at least so many
         std::size_t room;
-        buffers free; // has room
+        buffers free; // its capacity is at least `room`
     };
 
-    // The shortest that is as long; there are few.
+    // The first length that is at least `bytes`. A linear search: there are few lengths.
     std::vector<length>::iterator first_of(std::size_t bytes) noexcept {
         auto at = lengths_.begin();
         while (at != lengths_.end() && at->bytes < bytes) ++at;
         return at;
     }
-    // Empty, if none that is free is as long.
+    // Empty, if no free buffer is long enough.
     std::vector<std::byte> take(std::size_t bytes) noexcept {
         for (auto at = first_of(bytes); at != lengths_.end(); ++at) {
             if (at->free.empty()) continue;
@@ -96,7 +99,7 @@ private:
 
 class outbox {
 public:
-    // Ids of its posts have this upper half, which no operation's number takes.
+    // The upper half of the ids of its posts; no operation's ticket has this value.
     static constexpr std::uint32_t id_mark = 0xffff'ffffu;
 
     bool empty() const noexcept { return notices_.empty(); }
@@ -106,18 +109,19 @@ public:
         put(to, tag, bytes);
         flush(transport);
     }
-    // To be sent by the next flush().
+    // The next flush() sends it.
     void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
         notices_.push_back({to, tag, spare_.copy_of(bytes), std::uint64_t{id_mark} << 32 | next_id_++, false});
     }
-    // Memory for so many more, until unreserve. If it throws, nothing has changed.
+    // Reserves memory for so many more messages, until unreserve. If it throws, nothing has
+    // changed.
     void reserve(std::size_t messages, std::size_t bytes) {
         notices_.reserve(notices_.size() + spare_.room() + messages);
         spare_.reserve(messages, bytes);
     }
     void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
 
-    // Posts what was refused before, in order per peer.
+    // Posts the messages that are not posted yet, in order for each peer.
     template <Transport T>
     void flush(T& transport) {
         for (std::size_t i = 0; i != notices_.size();) {
@@ -145,7 +149,7 @@ public:
             return;
         }
     }
-    // Is anything for this rank still here, because the transport does not take it?
+    // Is a message to this rank still here, because the transport has not taken it?
     bool holds_for(rank_t peer) const noexcept {
         for (const notice& n : notices_)
             if (!n.posted && n.to == peer) return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Session_port: how the engine of an operation reaches the transport of its session (bough/engine/engine.hpp, Port).
+// Session_port: through it the engine of an operation uses the transport of its session (the Port
+// of bough/engine/engine.hpp).
 #ifndef BOUGH_SESSION_PORT_HPP
 #define BOUGH_SESSION_PORT_HPP
 
@@ -14,7 +15,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Why the engine of an operation has stopped. Of peer_aborted: it needs a message that `peer` has taken back.
+// Why the engine of an operation has stopped. peer_aborted: the operation needs a message that
+// `peer` has taken back.
 inline status why_stopped(prepared& work, std::uint32_t operation) noexcept {
     const engine& stopped = work.engine();
     const std::vector<bound_step>& steps = work.bound().steps;
@@ -39,7 +41,8 @@ struct session_port {
         if (!oldest && !self.ahead_.fits(to, bytes)) return self.blocked_ = true, posted::would_block;
         op.tag_.segment = segment;
         posted result = self.transport_.post_send(to, op.tag_, {data, static_cast<std::size_t>(bytes)}, id(step));
-        // Lost, but its last words may be among the events that are yet to be handled: retry() will tell.
+        // The peer is lost, but its last messages may be among the events that are still to be
+        // handled. retry() sends again after those.
         if (result == posted::failed && self.handling_) result = posted::would_block;
         if (result == posted::pending) ++op.pending_;
         if (result == posted::would_block) self.blocked_ = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Refusals: calls that broke a rule and were not started, by this rank and, as far as it was told, by others.
+// Refusals: remembers the calls that were not started because they broke a rule: those of this
+// rank, and those of other ranks, as far as this rank was told.
 #ifndef BOUGH_SESSION_REFUSALS_HPP
 #define BOUGH_SESSION_REFUSALS_HPP
 
@@ -15,17 +16,20 @@ namespace bough::inline BOUGH_ABI {
 
 class refusals {
 public:
-    // This rank refuses a call, with this error. What others said of it is settled.
+    // Remembers that this rank refuses a call with this error. What other ranks said about that
+    // call no longer matters.
     void mine(const envelope& tag, errc why) {
         std::erase_if(theirs_, [&](const refusal& r) { return r.is_of(tag); });
         remember(mine_, {tag.operation, tag.context, {.code = why}});
     }
-    bool empty() const noexcept { return theirs_.empty(); } // no other rank has refused a call that may come
-    // Why this rank refused a call; ok: it did not.
+    bool empty() const noexcept { return theirs_.empty(); } // no peer has refused a call that this rank may still make
+    // Why this rank refused a call; ok: it has not.
     errc why_mine(const envelope& tag) const noexcept { return by(mine_, tag).code; }
-    // A peer refuses a call that this rank has not come to, which is to end with `said` then.
+    // Remembers that a peer refuses a call to which this rank has not come. The call is to end with
+    // `said`.
     void theirs(const envelope& tag, const status& said) { remember(theirs_, {tag.operation, tag.context, said}); }
-    // What a call is to end with, as a peer has refused it; empty: nobody that is known has.
+    // The status with which a call must end because a peer has refused it; empty: no peer is known
+    // to have.
     status why_theirs(const envelope& tag) const noexcept { return by(theirs_, tag); }
     void clear() noexcept {
         mine_.clear();
@@ -39,7 +43,7 @@ private:
         status said;
         bool is_of(const envelope& tag) const noexcept { return operation == tag.operation && context == tag.context; }
     };
-    static constexpr std::size_t kept = 64; // the latest
+    static constexpr std::size_t kept = 64; // refusals, the latest ones
 
     static void remember(std::vector<refusal>& all, const refusal& r) {
         if (all.size() == kept) all.erase(all.begin());

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
-// The session: everything between a transport and the engines of the operations in flight. Written once, for all
-// transports: matching by operation, early messages, call signatures, deadlines, the death of peers, and poison.
+// The session: everything between a transport and the engines of the operations in flight. Written
+// once, for all transports: matching by operation, early messages, call signatures, deadlines, the
+// death of peers, and poison.
 //
-// A message belongs to the operation that its envelope names, never to "the oldest open one from this sender". One that
-// comes before its operation has started is kept (bough/session/unexpected.hpp). One whose signature differs from mine, or that
-// my plan does not expect, is a call_mismatch. The first failure poisons the group: its cause is told to every rank whose
-// link is alive, and every later operation fails at once. The group of a session is that of its transport;
-// communicators are contexts within it and share its fate.
+// A message belongs to the operation that its envelope names, never to "the oldest open one from
+// this sender". A message that comes before its operation has started is kept
+// (bough/session/unexpected.hpp). A message is a call_mismatch if its signature differs from that
+// of this rank's call, or if this rank's plan does not expect it. The first failure poisons the
+// group: its cause is told to every rank whose link is alive, and every later operation fails at
+// once. The group of a session is that of its transport; communicators are contexts within it and
+// share its fate.
 //
-// In the child of a fork everything is the parent's, if the transport knows of forks (an optional
-// member, forked()). Every operation ends with forked_child there, those in flight at the fork as
-// soon as the child looks at them. The session sends, takes and waits for nothing, also at its end.
+// In the child of a fork, everything still belongs to the parent. A transport that knows of forks
+// says so by the optional member forked(). Then every operation in the child ends with
+// forked_child; those that were in flight at the fork end as soon as the child looks at them. The
+// session sends nothing, takes nothing and waits for nothing there, not even in its destructor.
 //
-// An operation that is done has handed its messages over: they need nothing more of this rank, which may compute, or end.
-// So has each call that starts one, polls or tells others something, as far as the system takes its messages at once.
+// When an operation is done, its messages have been handed over: they need nothing more of this
+// rank, which may compute, or end. Calls that start an operation, poll, or tell others something
+// also hand their messages over before they return, as far as the system takes them at once.
 //
-// One thread at a time, unless the transport has a session_mutex (bough/transport/serialised.hpp): then each public member locks it,
-// and with_lock(f) makes one step of several. What it does is in bough/session/core.hpp.
+// One thread at a time may use a session, unless the transport has a session_mutex
+// (bough/transport/serialised.hpp): then each public member locks it, and with_lock(f) makes one
+// step of several. The work itself is in bough/session/core.hpp.
 #ifndef BOUGH_SESSION_SESSION_HPP
 #define BOUGH_SESSION_SESSION_HPP
 
@@ -42,12 +48,12 @@ public:
     explicit session(T transport, const early_limits& limits = {}) : core_(std::move(transport), limits) {}
     session(const session&) = delete;
     session& operator=(const session&) = delete;
-    // Pre: no operation is in flight. What the other ranks must still be told is sent, as long as that takes no longer
-    // than 100 ms.
+    // Pre: no operation is in flight. Sends what the other ranks must still be told, but takes no
+    // longer than 100 ms for it.
     ~session() {
         if (!forked()) tell_the_rest();
-        // Where several threads use the session, the fork may have met one of them amid a change:
-        // what its copy holds stays where it is.
+        // Where several threads use the session, one of them may have been changing it at the fork.
+        // So the child does not destroy its copy.
         if (!has_mutex || !forked()) std::destroy_at(&core_);
     }
 
@@ -55,10 +61,10 @@ public:
     rank_t size() const noexcept { return core_.size(); }
     // Is this process the child of a fork, and the session its parent's?
     bool forked() const noexcept { return core_.forked(); }
-    // Not to be used beside another thread, except within with_lock.
+    // If several threads use the session: only within with_lock.
     T& transport() noexcept { return core_.transport(); }
 
-    // f(), as one step: no other thread is in this session meanwhile.
+    // Calls f() as one step: no other thread uses this session meanwhile.
     template <class F>
     decltype(auto) with_lock(F&& f) const {
         const lock_guard held = hold();
@@ -90,28 +96,29 @@ public:
         return with_lock([&] { return core_.early().allocations(); });
     }
 
-    // Starts an operation: `tag` has its context and number. Its end is seen by done() after enough calls of progress().
-    // Throws what allocating throws: if the operation is done then, it has not started.
+    // Starts an operation; `tag` has its context and number. done() becomes true after enough calls
+    // of progress(). Throws what allocating throws: if the operation is done() then, it has not
+    // started.
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns) {
         const lock_guard held = hold();
         core_.start(op, work, c, tag, signature, timeout_ns);
     }
-    // Its time counts from now on, and not from the first time that somebody looks at it.
+    // Starts the time of an operation now, not when check_deadlines() first looks at it.
     void start_clock(session_operation& op) {
         const lock_guard held = hold();
         if (!op.done_) op.start_clock(core_.transport().now_ns());
     }
-    // It ends at the latest when so much time from now on has passed.
+    // Sets the deadline of an operation to so much time from now.
     void set_timeout_ns(session_operation& op, std::uint64_t timeout_ns) {
         const lock_guard held = hold();
         if (!op.done_) op.set_timeout(core_.transport().now_ns(), timeout_ns);
     }
 
-    // This rank's call broke a rule, or had no memory, and was not started; `why` is its error. If
-    // others start it, they must not wait for this rank: they are told (`members`: who they are;
-    // empty: all), with the cause, and their first message poisons the group. If all refuse it,
-    // nothing has happened.
+    // A call of this rank was not started, because it broke a rule or memory ran out; `why` is its
+    // error. Ranks that do start it must not wait for this one. So the `members` (empty: all ranks)
+    // are told the cause, and the first message of a rank that has started it poisons the group. If
+    // all ranks refuse the call, nothing happens.
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members = {}) {
         const lock_guard held = hold();
         if (!forked()) core_.refuse(tag, why, members);
@@ -122,16 +129,16 @@ public:
         const lock_guard held = hold();
         if (!is_over(op)) core_.fail_as(op, errc::cancelled);
     }
-    // After an exception that is not the op's, as when memory runs out: ends the operation, and the group with it, unless
-    // the operation has ended.
+    // For an exception that does not come from the op, for instance when memory runs out: ends the
+    // operation, and the group with it, unless the operation has ended.
     void abandon(session_operation& op) noexcept {
         const lock_guard held = hold();
         if (is_over(op)) return;
         core_.fail_as(op, errc::no_resources);
         BOUGH_EXPECTS(wait_for_bytes(op), kept_bytes);
     }
-    // For an operation that has failed: waits until the transport has given its bytes back, which by T9 it does soon. False:
-    // it has not, in give_back_ns: it does not keep the rule.
+    // Waits until the transport has given back the bytes of an operation that has failed. Rule T9
+    // says that it does so soon. False: it has not within give_back_ns, and breaks the rule.
     bool wait_for_bytes(session_operation& op) noexcept {
         const std::uint64_t last = deadline_after(now_ns(), give_back_ns);
         wait_until([&] { return is_done(op) || now_ns() >= last; }, last);
@@ -147,15 +154,16 @@ public:
         return core_.progress();
     }
 
-    // Frees the slots of messages that cannot be used yet: others may wait for these. For who sleeps until the transport
-    // has something, and does not wait().
+    // Frees the slots of messages that cannot be used yet; other messages may be waiting for them.
+    // Callers that do not wait(), but sleep until the transport has something, call this before
+    // they sleep.
     void make_way() {
         const lock_guard held = hold();
         if (!forked()) core_.make_way();
     }
 
-    // Has the operation ended? As op.done(), if another thread may be at work on this session; and
-    // it ends in the child of a fork.
+    // Has the operation ended? Use this, not op.done(), where another thread may be using the
+    // session. In the child of a fork it ends the operation.
     bool is_done(session_operation& op) const {
         const lock_guard held = hold();
         return is_over(op);
@@ -165,15 +173,16 @@ public:
         return forked() ? 0 : core_.outstanding();
     }
 
-    // Is there anything to do before the next call? Operations in flight, what others must still be told, or what waits in
-    // the transport to be sent.
+    // Is there work to do before the next call? That is: operations in flight, an open dispute,
+    // messages that others must still be sent, or bytes that wait in the transport.
     bool busy() const {
         const lock_guard held = hold();
         if (forked()) return false;
         return core_.outstanding() != 0 || core_.has_to_send() || core_.unsent() || core_.is_disputed();
     }
 
-    // Progress until the operation is done. Never longer than its timeout, unless the transport breaks its rules.
+    // Makes progress until the operation is done: never longer than its timeout, unless the
+    // transport breaks its rules.
     const status& wait(session_operation& op) {
         std::uint64_t attend_ns = 0;
         const auto done = [&] {
@@ -185,13 +194,13 @@ public:
         return op.result_;
     }
 
-    // Progress until `done()`; deadline_ns tells the transport until when it may sleep, and may
-    // change in done(). False: it is not done, and this is the child of a fork.
+    // Makes progress until `done()`. The transport may sleep until deadline_ns, which done() may
+    // change. False: it is not done, and this is the child of a fork.
     template <class F>
     bool wait_until(F&& done, const std::uint64_t& deadline_ns) {
         std::uint32_t idle = 0;
         for (std::uint32_t turn = 1; !done(); ++turn) {
-            if ((turn & 1023u) == 0) check_deadlines(); // however busy other operations keep this rank
+            if ((turn & 1023u) == 0) check_deadlines(); // even if other operations keep this rank busy
             if (progress()) {
                 idle = 0;
                 continue;
@@ -204,26 +213,28 @@ public:
         return true;
     }
 
-    // When check_deadlines() is to look at this operation next, by the transport's clock. 0: at once, its time has not begun.
+    // When check_deadlines() must look at this operation next, by the transport's clock. 0: at
+    // once, because its time has not begun.
     std::uint64_t attend_ns(const session_operation& op) const {
         const lock_guard held = hold();
         return core_.attend_ns(op);
     }
-    // Ends operations whose time is up, and looks before that for the ranks that hold them up (deadline_watch.hpp). Callers
-    // that use progress() instead of wait() must call this now and then.
+    // Ends operations whose time is up. Before that, it looks for the ranks that hold them up
+    // (deadline_watch.hpp). Callers that use progress() instead of wait() must call this now and
+    // then.
     void check_deadlines() {
         const lock_guard held = hold();
         if (!forked()) core_.check_deadlines();
     }
 
-    // Its communicators (bough/group.hpp). Within with_lock.
+    // The communicators of this session (bough/group.hpp). Only within with_lock.
     bough::contexts& contexts() noexcept { return core_.contexts(); }
     // How many agreements have begun in a context, this one included.
     std::uint32_t next_agreement(std::uint16_t context) {
         return with_lock([&] { return core_.contexts().next_agreement(context); });
     }
 
-    // --- for the agreement of survivors (bough/session/agreement.hpp), and for NIC programs (bough/nic/run/host.hpp) ---
+    // --- for bough/session/agreement.hpp, and for NIC programs (bough/nic/run/host.hpp) ---
 
     void send_control(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
         const lock_guard held = hold();
@@ -235,10 +246,12 @@ public:
         return forked() || core_.has_told(to);
     }
     static constexpr std::uint16_t shrink_context = bough::contexts::none;
-    // Control messages that have come, in order per peer; the reader removes what it has used. Within with_lock.
+    // Control messages that have come, in order per peer; the reader removes those that it has
+    // used. Only within with_lock.
     std::vector<control_message>& inbox() noexcept { return core_.inbox(); }
-    // Memory for so many control messages more, each way, until that is given back: nothing, if it throws; and the memory
-    // of one that was used, to be used again.
+    // reserve_control: memory for so many more control messages, each way, until unreserve_control.
+    // If it throws, nothing is reserved. recycle: takes the memory of a message that was used, for
+    // later ones.
     void reserve_control(std::size_t messages, std::size_t bytes) {
         const lock_guard held = hold();
         core_.reserve_control(messages, bytes);
@@ -248,17 +261,20 @@ public:
         core_.unreserve_control(messages, bytes);
     }
     void recycle(std::vector<std::byte>&& bytes) { core_.recycle(std::move(bytes)); } // within with_lock
-    // What runs on control messages has failed: the group is poisoned with it, as by an operation.
+    // Something that runs on control messages has failed: poisons the group with `why`, as a failed
+    // operation does.
     void give_up(const status& why) {
         const lock_guard held = hold();
         if (!forked()) core_.give_up(why);
     }
-    // Treats a rank as lost. Nothing of it is heard any more, however alive it is: it may live in another group now.
+    // Treats a rank as lost: its messages are dropped from now on, even if it is alive, as it may
+    // belong to another group by then.
     void suspect(rank_t r) {
         const lock_guard held = hold();
         core_.suspect(r);
     }
-    // Begins a new epoch: poison ends, what belongs to the old one is dropped. Pre: no operation is in flight.
+    // Begins a new epoch: the poison ends, and what belongs to the old epoch is dropped. Pre: no
+    // operation is in flight.
     void begin_epoch() {
         const lock_guard held = hold();
         core_.begin_epoch();
@@ -269,7 +285,8 @@ private:
     using lock_guard = detail::locked<mutex>;
     static constexpr bool has_mutex = !std::is_same_v<mutex, detail::no_mutex>;
 
-    // Nobody is left to unlock it in the child of a fork, and nobody else is there.
+    // In the child of a fork the mutex is not locked: no thread is left there to unlock it, and
+    // none to keep out.
     lock_guard hold() const {
         if constexpr (has_mutex)
             return lock_guard(mutex_, !forked());
@@ -290,7 +307,7 @@ private:
         }
     }
 
-    union { // is destroyed by hand
+    union { // ~session() destroys it, or leaves it to the parent
         detail::session_core<T> core_;
     };
     [[no_unique_address]] mutable mutex mutex_;

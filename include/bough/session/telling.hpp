@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a session tells the other ranks of its own accord: that its group is broken, that it has refused a call, and the
-// words of an agreement.
+// Telling: what a session tells the other ranks by itself: that its group is broken, that it has
+// refused a call, and the messages of an agreement.
 #ifndef BOUGH_SESSION_TELLING_HPP
 #define BOUGH_SESSION_TELLING_HPP
 
@@ -18,7 +18,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Puts the cause into the outbox for every rank from `told` on that is not lost. `told` moves on with each.
+// Puts the cause into the outbox for every rank from `told` on that is not lost. `told` moves on
+// with each message.
 inline void tell_poison(outbox& out, const status& why, std::uint32_t epoch, rank_t me, rank_t& told,
                         const std::vector<errc>& lost) {
     envelope tag;
@@ -31,7 +32,8 @@ inline void tell_poison(outbox& out, const status& why, std::uint32_t epoch, ran
         if (told != me && lost[told] == errc::ok) out.put(told, tag, std::as_bytes(std::span(&said, 1)));
 }
 
-// Tells the members (none: all ranks) that are not lost. `call`: its envelope; `why` it is refused.
+// Tells the members (empty: all ranks) that are not lost that this rank refuses a call. `call`: its
+// envelope; `why`: the error.
 template <Transport T>
 void tell_refusal(T& transport, outbox& out, envelope call, errc why, std::uint32_t epoch,
                   std::span<const rank_t> members, const std::vector<errc>& lost) {
@@ -46,7 +48,7 @@ void tell_refusal(T& transport, outbox& out, envelope call, errc why, std::uint3
     }
 }
 
-// Has all that was said to `to` left this process?
+// Have all messages of the session to `to` left this process?
 template <Transport T>
 bool has_told(T& transport, const outbox& out, rank_t to) {
     if (to == transport.rank()) return true;
@@ -55,14 +57,15 @@ bool has_told(T& transport, const outbox& out, rank_t to) {
     return !out.holds_for(to);
 }
 
-// Memory for so many words more, each way. If it throws, nothing has changed but the capacity of `inbox`.
+// Reserves memory for so many more messages, each way. If it throws, only the capacity of `inbox`
+// has changed.
 inline void reserve_words(std::vector<control_message>& inbox, notices& in, outbox& out, std::size_t messages,
                           std::size_t bytes) {
     inbox.reserve(inbox.size() + in.room() + messages);
     struct undo {
         notices& in;
         std::size_t messages, bytes;
-        ~undo() { in.unreserve(messages, bytes); } // none, unless memory runs out
+        ~undo() { in.unreserve(messages, bytes); } // undoes nothing, unless memory runs out
     } half{in, 0, bytes};
     in.reserve(messages, bytes);
     half.messages = messages;

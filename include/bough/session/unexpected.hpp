@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// Early messages: those that came before their operation was started on this rank.
+// Early messages: those that come before this rank has started their operation.
 //
-// They stay where they landed: the transport's slots bound how many there can be, and a sender without a free slot is told
-// would_block. When one sender has several there, they are copied out, so that they do not stand in the way of another
-// communicator's messages, up to a cap in bytes per peer and per group; beyond it they stay where they are again, as do
-// those whose payload is with their sender still. The same is done as soon as a message of an operation that has started
-// comes behind them, as a transport may free its slots only in the order in which they were filled; and when nothing comes
-// for a while, as such a message may be waiting for a slot. Then what operations in flight hold is copied out, too.
+// They stay where they landed. The transport's slots bound their number, and a sender without a
+// free slot is told would_block. When a sender has several there, they are copied out, so that they
+// do not hold up messages of another communicator. Copies have a cap in bytes, per peer and per
+// group; beyond it messages stay where they are. Messages whose payload is still with their sender
+// stay, too.
 //
-// Copies allocate, and their memory is kept for others (256 pieces, 2 MiB): one more allocation for every message by which
-// more are early at a time than ever before, and then none. Nothing else in a session allocates once its plans are bound.
+// There are two more occasions to copy. One is when a message of a started operation comes behind
+// them, as a transport may free its slots only in the order in which they were filled. The other is
+// when nothing comes for a while, as such a message may be waiting for a slot; then messages that
+// operations in flight hold are copied out, too.
+//
+// Copies allocate, and their memory is kept for later ones (256 pieces, 2 MiB). So there is one
+// allocation whenever more messages are early at a time than ever before, and none otherwise.
+// Nothing else in a session allocates once its plans are bound.
 #ifndef BOUGH_SESSION_UNEXPECTED_HPP
 #define BOUGH_SESSION_UNEXPECTED_HPP
 
@@ -28,7 +33,7 @@
 namespace bough::inline BOUGH_ABI {
 
 struct early_limits {
-    std::uint32_t in_place = 4; // messages of one sender that stay in the transport before copying begins
+    std::uint32_t in_place = 4;                            // messages of one sender that stay in the transport uncopied
     std::uint64_t bytes_per_peer = std::uint64_t{1} << 20; // copies of one sender's messages
     std::uint64_t bytes = std::uint64_t{64} << 20;         // copies in all
 };
@@ -47,7 +52,8 @@ public:
     std::uint64_t copied_bytes() const noexcept { return copied_; }
     std::uint64_t allocations() const noexcept { return allocations_; } // since it was made
 
-    // Releases it, if there is no memory to remember it: what is thrown says so.
+    // Keeps a message. If there is no memory to remember it, it is released, and the exception goes
+    // on.
     void keep(const event& e) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
@@ -63,25 +69,26 @@ public:
         std::uint32_t in_place = 0;
         for (const event& other : waiting_) in_place += other.peer == e.peer && !is_copy(other.id);
         if (in_place <= limits_.in_place) return;
-        // All of them, the oldest first: slots become free in the order in which they were filled.
+        // Copies all, the oldest first: slots become free in the order in which they were filled.
         for (event& other : waiting_)
             if (other.peer == e.peer && !is_copy(other.id)) copy_out(other);
     }
 
-    // A message of this peer has come that is of use already: the next may be, too.
+    // Call when a message of this peer has come that can be used already, as the next one may be,
+    // too.
     void overtaken(rank_t peer) {
         if (!InPlaceTransport<T>) return;
         for (event& other : waiting_)
             if (other.peer == peer && !is_copy(other.id)) copy_out(other);
     }
 
-    // What is early must not stand in the way of anything.
+    // Copies out all early messages, so that they hold up nothing.
     void copy_all() {
         if (!InPlaceTransport<T>) return;
         for (event& e : waiting_)
             if (!is_copy(e.id)) copy_out(e);
     }
-    // The same of a message that an operation holds.
+    // Copies out a message that an operation holds.
     void detach(held_message& held) {
         if (!InPlaceTransport<T> || is_copy(held.handle)) return;
         event e;
@@ -125,7 +132,7 @@ public:
         return dropped;
     }
 
-    // As the transport's, for arrivals and for copies.
+    // Like the transport's functions, but for arrivals and for copies.
     void release(std::uint64_t handle) {
         if (!is_copy(handle)) return transport_.release(handle);
         for (std::size_t i = 0; i != copies_.size(); ++i) {
@@ -152,7 +159,7 @@ public:
     }
 
 private:
-    // Transports' handles are below 2^63.
+    // Handles of transports are below 2^63.
     static constexpr std::uint64_t first_copy = std::uint64_t{1} << 63;
     static constexpr bool is_copy(std::uint64_t handle) noexcept { return handle >= first_copy; }
 
@@ -162,14 +169,14 @@ private:
         std::vector<std::byte> bytes;
     };
 
-    // Memory of copies that is kept for others.
+    // How much memory of used copies is kept for later ones.
     static constexpr std::size_t most_spare = 256;
     static constexpr std::size_t most_spare_bytes = std::size_t{2} << 20;
 
-    // What a copy takes, its bookkeeping included.
+    // The memory of a copy, with its bookkeeping.
     static constexpr std::uint64_t cost(std::uint64_t bytes) noexcept { return bytes + sizeof(copy) + sizeof(event); }
 
-    // Or leaves it where it is, if there is no memory for a copy.
+    // Copies a message out. It stays where it is if there is no memory for a copy.
     void copy_out(event& e) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
@@ -181,16 +188,18 @@ private:
 #endif
     }
     void try_to_copy_out(event& e) {
-        if (e.data == nullptr && e.bytes != 0) return; // it is with its sender, and takes no room here
+        if (e.data == nullptr && e.bytes != 0) return; // the payload is with its sender, and takes no room here
         std::uint64_t of_peer = cost(e.bytes);
         for (const copy& c : copies_)
             if (c.peer == e.peer) of_peer += cost(c.bytes.size());
         if (of_peer > limits_.bytes_per_peer || copied_ + cost(e.bytes) > limits_.bytes) return;
         make_room(copies_, copies_.size() + 1);
-        make_room(spare_, std::min(copies_.size() + 1 + spare_.size(), most_spare)); // where it may go afterwards
+        make_room(spare_,
+                  std::min(copies_.size() + 1 + spare_.size(), most_spare)); // where its memory may go afterwards
         copy made{next_copy_++, e.peer, {}};
         if (e.bytes != 0 && !spare_.empty()) {
-            // The smallest that is large enough, so that the large ones are there for large messages; else the largest.
+            // Takes the smallest that is large enough, so that the large ones remain for large
+            // messages. If none is, the largest.
             std::size_t best = 0;
             for (std::size_t i = 1; i != spare_.size(); ++i) {
                 const std::size_t has = spare_[i].capacity(), known = spare_[best].capacity();
@@ -203,7 +212,7 @@ private:
         }
         allocations_ += made.bytes.capacity() < e.bytes;
         made.bytes.resize(static_cast<std::size_t>(e.bytes));
-        if (!claim(e.id)) return; // its sender took it back, and whoever claims it will be told so again
+        if (!claim(e.id)) return; // its sender took it back; a later claim will say so again
         if (e.bytes != 0) std::memcpy(made.bytes.data(), e.data, made.bytes.size());
         transport_.release(e.id);
         copied_ += cost(e.bytes);
