@@ -5,22 +5,27 @@
 //   const auto made = nic::assemble(plan, rank, nic::needs_of<bough::plus, long>, nic::capabilities_of<nic::host>);
 //   if (made) run(made.program); else std::puts(nic::describe(made.why.reason));
 //
-// Any plan: what follows from its steps and their dependence is all that is used. A message becomes an inlet with a slot of
-// its own; a combine or copy a step; what a step must wait for, a counter. A rank's program depends on the whole plan, since
-// a message names an inlet of its receiver, and all ranks must agree whether the target refuses; so assemble_all gives all
-// programs for the price of one.
+// Any plan will do: only its steps and their dependence are used. Every message becomes an inlet
+// with a slot of its own, every combine or copy becomes a step, and what a step must wait for
+// becomes a counter. Making one rank's program takes the whole plan, for two reasons: a message
+// names an inlet of its receiver, and all ranks must agree whether the target refuses. So
+// assemble_all gives all programs for the price of one.
 //
-// *Ordered* (default): every message has its own slot, operands are those of the plan: the same bits as on the host.
-// *Accumulate*: messages that are folded into one another anyway share a slot and are combined as they land; the fewest
-//   steps and slots; only ops that are exact and commute.
-// *Multicast*: a plan for a reduce becomes an allreduce; the root sends its result to everyone at once.
-// *Credits* are part of the programs, where hosts that run ahead could overwrite something (bough/nic/detail/network.hpp).
-//   Without them the caller promises that no host enters instance e + banks before every rank has ended e.
+// *Ordered* (default): every message has its own slot, and the operands are those of the plan. The
+//   result has the same bits as on the host.
+// *Accumulate*: messages that the plan folds into one another share a slot and are combined as they
+//   land. This takes the fewest steps and slots. It needs an op that is exact and commutes.
+// *Multicast*: a plan for a reduce becomes an allreduce: the root sends its result to everyone at
+//   once.
+// *Credits* are added to the programs where a host that runs ahead could overwrite something
+//   (bough/nic/detail/network.hpp). Without them the caller promises that no host enters instance
+//   e + banks before every rank has ended instance e.
 //
-// A message of the plan in several parts is several messages here. The bell brings the rank's whole input, in elements; the
-// vector is cut into blocks as everywhere, the first (elements mod blocks) being longer by one.
-// *Errors*   what the target cannot run is refused, with the reason and the figures, to all ranks alike; the plan is taken as
-//            verified
+// If a message of the plan has several parts, each part is a message here. The bell brings the
+// rank's whole input, in elements. The vector is cut into blocks as everywhere: the first
+// (elements mod blocks) blocks are longer by one element.
+// *Errors*   a program that the target cannot run is refused, to all ranks alike, with the reason
+//            and the figures; the plan is not verified here
 // *Time*     O(steps x ranks / 64), and O(steps of one rank squared / 64) for each rank
 // *Memory*   O(steps x ranks), as bough/nic/check.hpp: 700 MB for a binomial tree of 16384 ranks
 #ifndef BOUGH_NIC_ASSEMBLE_HPP
@@ -46,7 +51,7 @@ namespace bough::inline BOUGH_ABI::nic {
 
 struct assemble_options {
     std::uint32_t elements = 1; // of the whole vector
-    std::uint32_t banks = 1;    // instances that may be under way: a power of two
+    std::uint32_t banks = 1;    // how many instances may be under way: a power of two
     bool accumulate = false;
     bool multicast = false;
     bool credits = true;
@@ -67,7 +72,7 @@ struct assembled_all {
 
 namespace detail {
 
-// The goal of the programs: with a multicast, everyone gets the result of a reduce.
+// Calls f with the goal of the programs. With a multicast, a reduce becomes an allreduce.
 template <class Goal>
 constexpr auto spread(const Goal& g, bool multicast, auto&& f) {
     if constexpr (std::same_as<Goal, goal::reduce>)
@@ -75,7 +80,7 @@ constexpr auto spread(const Goal& g, bool multicast, auto&& f) {
     return f(g);
 }
 
-// What can be refused without looking at steps.
+// Refuses what can be refused without a look at the steps.
 template <Plan P>
 constexpr refusal refuse_plan(const P& plan, const needs& op, const capabilities& target,
                               const assemble_options& options) {
@@ -105,14 +110,17 @@ constexpr refusal refuse_plan(const P& plan, const needs& op, const capabilities
 template <Plan P>
 class assembler {
 public:
-    // Names that no user's global is likely to have: compilers warn of shadowing in here.
+    // The parameters have names that no user's global is likely to have: compilers would warn of
+    // shadowing in here.
     constexpr assembler(const P& the_plan, const needs& the_op, const capabilities& the_target,
                         const assemble_options& the_options)
         : plan_(the_plan), op_(the_op), target_(the_target), options_(the_options),
           offsets_(the_options.elements, the_plan.blocks()) {
         why_ = refuse_plan(plan_, op_, target_, options_);
         if (why_) return;
-        // Where hosts contribute, they mostly have to before there is a result.
+        // Try first to give every host its result where it landed, if the goal combines: then hosts
+        // contribute, so there is mostly no next result before a host has rung again. Hosts for
+        // which this does not hold get a copy in the second attempt.
         bool good = connect([](rank_t) { return goal_type::combines; });
         std::vector<std::uint8_t> keep;
         for (rank_t r = 0; good && r != plan_.size(); ++r)
@@ -129,7 +137,8 @@ public:
         if (options_.credits) network_.add_credits();
         for (const rank_nodes& r : network_.ranks) inlets_.push_back(inlets_of(r, options_.multicast));
     }
-    // Of all ranks, so that all of them are told the same: a rank alone cannot know that another's program is refused.
+    // Makes the programs of all ranks, so that all ranks are told the same: a rank alone cannot
+    // know that another rank's program is refused.
     constexpr assembled_all run() {
         assembled_all all;
         for (rank_t r = 0; r != plan_.size() && !why_; ++r) all.programs.push_back(program_of(r));
@@ -159,11 +168,12 @@ private:
         program made = emit.run(head, remote);
         why_ = refuse(rank, emit);
         made.head.checksum =
-            why_ ? 0 : checksum_of(made); // what is refused may not be of the sizes that its header says
+            why_ ? 0 : checksum_of(made); // a refused program may have other sizes than its header says
         return made;
     }
 
-    // `direct(r)`: may rank r's host be given a message where it landed? False: the plan is wrong.
+    // `direct(r)`: may rank r's host be given a message where it landed? Returns false if the plan
+    // is wrong.
     template <class F>
     constexpr bool connect(F&& direct) {
         network_ = {};
@@ -203,7 +213,7 @@ private:
             x.before = std::move(r.before[i]);
             x.multicast = multicasts && r.source[i] == last;
             x.notice = i + 1 == n;
-            if (x.notice) { // the host is told when its result is there; or, if it gets none, when all is done
+            if (x.notice) { // the host is told when its result is there, or when all is done if it gets none
                 x.before.push_back(r.direct ? last_behind_bell(made.nodes, read) : 0);
                 for (std::uint32_t b = 1; b != i; ++b)
                     if (read[b] == 0 && (made.nodes[b].arrival || result.count == 0)) x.before.push_back(b);
@@ -214,8 +224,9 @@ private:
         network_.ranks.push_back(std::move(made));
     }
 
-    // That the host has rung: the last send that follows the bell and sets nothing else free, so that no step is spent on
-    // counting the bell twice. 0: the bell, where there is none.
+    // The node that stands for "the host has rung" in the notice's condition: the last send that
+    // follows the bell and that no other node waits for. Waiting for that send instead of the bell
+    // saves the step that would count the bell twice. 0, the bell itself, if there is no such send.
     static constexpr std::uint32_t last_behind_bell(const std::vector<node>& nodes,
                                                     const std::vector<std::uint8_t>& read) {
         std::vector<std::uint8_t> behind;
@@ -264,14 +275,15 @@ private:
 
 } // namespace detail
 
-// All programs of a plan, or the first refusal.
+// Makes all programs of a plan, or gives the first refusal.
 template <Plan P>
 constexpr assembled_all assemble_all(const P& plan, const needs& op, const capabilities& target,
                                      const assemble_options& options = {}) {
     return detail::assembler<P>(plan, op, target, options).run();
 }
 
-// The program of one rank; refused if that of any rank is, so that every rank falls back or none. Pre: rank < plan.size().
+// Makes the program of one rank. It is refused if the program of any rank is, so that either every
+// rank falls back to the host or none does. Pre: rank < plan.size().
 template <Plan P>
 constexpr assembled assemble(const P& plan, rank_t rank, const needs& op, const capabilities& target,
                              const assemble_options& options = {}) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Programs and their states on the heap, of any size; and how a program becomes a constant.
+// Holds NIC programs and their states of any size, on the heap, and turns a program into a
+// constant.
 //
 //   nic::program p = ...;                     from nic::assemble
 //   nic::state<double> s = nic::make_state<double>(p);
-//   constexpr auto fixed = nic::fix<nic::limits_of(programs)>(p);      no heap: for the machine of a target
+//   constexpr auto fixed = nic::fix<nic::limits_of(programs)>(p);   no heap: for a target's machine
 #ifndef BOUGH_NIC_ASSEMBLED_HPP
 #define BOUGH_NIC_ASSEMBLED_HPP
 
@@ -19,7 +20,7 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
-// One rank's program. A value.
+// One rank's program, as a value.
 struct program {
     header head{};
     std::vector<step> steps{};
@@ -65,7 +66,7 @@ constexpr void grow(V& v, std::size_t size) {
 }
 } // namespace detail
 
-// The memory that a program needs, started. T is default constructible.
+// Makes the memory that a program needs, and starts it. T must be default constructible.
 template <class T>
 constexpr state<T> make_state(const program& p, u32 first_epoch = 0, u32 turn = 0) {
     state<T> made;
@@ -75,13 +76,13 @@ constexpr state<T> make_state(const program& p, u32 first_epoch = 0, u32 turn = 
         detail::grow(b.expected, p.inlets.size());
         detail::grow(b.filled, p.slots.size());
         detail::grow(b.next, p.counters.size());
-        detail::grow(b.memory, std::size_t{p.head.elements} + 1); // one more, so that there is always an address
+        detail::grow(b.memory, std::size_t{p.head.elements} + 1); // never empty, so that it has an address
     }
     start(p, made, first_epoch, turn);
     return made;
 }
 
-// The least room that all of these fit.
+// The smallest limits that all of these programs fit.
 constexpr limits limits_of(std::span<const program> programs) {
     limits l;
     for (const program& p : programs) {
@@ -95,7 +96,8 @@ constexpr limits limits_of(std::span<const program> programs) {
     return l;
 }
 
-// Pre: p fits L, and its tables have the sizes that its header says.
+// Copies a program into arrays of fixed size. Pre: p fits L, and its tables have the sizes that its
+// header says.
 template <limits L>
 constexpr fixed_program<L> fix(const program& p) {
     BOUGH_EXPECTS(fits(p.head, L), "limits: the program does not fit them");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Capabilities: what a NIC is able to run, and what an op asks of it, as constants. And refusals: why it cannot.
+// Capabilities: what a NIC can run, what an op asks of it, and why a NIC refuses a program; as
+// constants.
 //
 //   constexpr auto& target = nic::capabilities_of<nic::xdp>;
 //   nic::assemble(plan, rank, nic::needs_of<bough::plus, long>, target)
@@ -23,12 +24,12 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
-// What an element is. `opaque`: any bytes, combined by a program of their own.
+// What an element is. `opaque`: any bytes; only the op's own code can combine them.
 enum class element : std::uint8_t { int32, uint32, int64, uint64, float32, float64, opaque };
-// Ops that atomic units have names for. `own`: everything else.
+// Ops that atomic units have names for. `own`: every other op.
 enum class native : std::uint8_t { sum, min, max, bit_and, bit_or, bit_xor, own };
 
-// A set of values of one of the two.
+// A set of elements or of native ops.
 template <class E>
 struct set_of {
     std::uint32_t bits = 0;
@@ -44,22 +45,22 @@ inline constexpr set_of<E> all_of{~std::uint32_t{0}};
 
 struct capabilities {
     const char* name = "";
-    bool shown = false; // does bough run programs on it? If not, the record is written from documents
+    bool shown = false; // does bough run programs on it? If not, the figures are from documents
     std::uint32_t ranks = 0xfffe;
     std::uint32_t steps = 0xfffe;
     std::uint32_t slots = 0xfffe;
     std::uint32_t counters = 0xfffe;
     std::uint32_t inlets = 0xfffe;
     std::uint32_t banks = 256;
-    std::uint32_t element_bytes = 0; // of every element; 0: any
+    std::uint32_t element_bytes = 0; // the size that every element must have; 0: any
     std::uint32_t message_bytes = 0xffff'ffffu;
     std::uint32_t elements_per_bank = 0xffff'ffffu;
-    std::uint32_t memory_bytes = 0xffff'ffffu; // of all banks
+    std::uint32_t memory_bytes = 0xffff'ffffu; // for all banks together
     std::uint32_t sends_per_arrival = 0xffff'ffffu;
     bool multicast = true;
     bool accumulates = true;                    // can it combine a message with a slot as it lands?
-    bool floating_point = true;                 // else: only ops that need none
-    set_of<element> elements = all_of<element>; // that it can combine
+    bool floating_point = true;                 // false: it runs only ops that use none
+    set_of<element> elements = all_of<element>; // which ones it can combine
     set_of<native> ops = all_of<native>;
     friend constexpr bool operator==(const capabilities&, const capabilities&) = default;
 };
@@ -91,7 +92,8 @@ constexpr element element_of() noexcept {
 }
 } // namespace detail
 
-// The name of an op in atomic units; specialise it for ops that are one of them bit for bit, on any type.
+// The op of atomic units that O is. Specialise it for an op of yours that gives the same bits as
+// one of them, on every type.
 template <class O>
 inline constexpr native native_of = native::own;
 template <>
@@ -108,12 +110,14 @@ template <>
 inline constexpr native native_of<bough::bit_xor> = native::bit_xor;
 
 namespace detail {
-// Of O on T. Atomic units differ from IEEE 754-2019 in the minimum and maximum of NaN and signed zeros, so those are ops of
-// their own.
+// The op of atomic units that O is on T. Minimum and maximum of floating-point numbers are `own`:
+// atomic units differ from IEEE 754-2019 on NaN and signed zeros.
 template <class O, class T>
 inline constexpr native native_on =
     std::is_floating_point_v<T>&& native_of<O> != native::sum ? native::own : native_of<O>;
-// Sums by integers are the sum of what their format describes; on bare words that hold a float they are not.
+// soft_plus computes a floating-point sum with integers. On double or float it is the native sum.
+// On integer words that hold a double's or float's bits it is not: the native sum would add
+// integers.
 template <class T>
 inline constexpr native native_on<soft_plus<f64_bits>, T> = std::is_same_v<T, double> ? native::sum : native::own;
 template <class T>
@@ -131,19 +135,20 @@ constexpr needs find_needs() noexcept {
 }
 } // namespace detail
 
-// For an op that lifts T into states (exact_sum, limb_sum): what its states ask, since those are what the NIC combines.
+// What O on T asks of a target. If the op lifts T into states (exact_sum, limb_sum), it is what the
+// states ask: the NIC combines states.
 template <class O, class T>
 inline constexpr needs needs_of = detail::find_needs<O, T>();
-// Of a collective that combines nothing.
+// What a collective that combines nothing asks.
 template <class T>
 inline constexpr needs moves_of{detail::element_of<T>(), sizeof(T), native::own, true, true, true};
 
 // Why a target cannot run a program.
 enum class reason : std::uint8_t {
     none,
-    wrong_plan, // sends and receives do not match, or the ranks wait for each other
+    wrong_plan, // sends and receives do not match, or ranks wait for each other in a circle
     ranks,      // more than the target, or 16 bits, can name
-    steps,      // and so on: more than the target has room for
+    steps,      // this and the next three: more than the target has room for
     slots,
     counters,
     inlets,
@@ -156,15 +161,15 @@ enum class reason : std::uint8_t {
     element,        // a type that the target cannot combine
     op,             // the target knows a few ops by name, and this is none of them
     floating_point, // the op needs it and the target has none
-    exact,          // the ranks would get different bits unless the op is exact, and it is not
-    accumulate,  // only an op that is exact and commutes may be combined in the order of arrival; or the target cannot
-    commutative, // the plan does not keep rank order, and the op does not commute
-    multicast,   // the target has none
+    exact,          // the ranks would get different bits, since the op is not exact
+    accumulate,     // the target cannot combine messages as they land, or the op is inexact or does not commute
+    commutative,    // the plan does not keep rank order, and the op does not commute
+    multicast,      // the target has none
     multicast_plan, // a multicast makes an allreduce of a reduce; another plan was given
     elements,       // a message has more elements than 16 bits can count
 };
 
-// A value: which limit, and by how much.
+// Which limit is exceeded, on which rank, and by how much.
 struct refusal {
     nic::reason reason = nic::reason::none;
     rank_t rank = no_rank;
@@ -207,7 +212,7 @@ constexpr const char* describe(reason why) noexcept {
 
 // --- Targets --------------------------------------------------------------------------------------------------------
 
-// The machine in a process of the host: everything that 16-bit indices can say.
+// The machine in a process of the host: 16-bit indices are the only limit.
 struct host {
     static constexpr capabilities limits{.name = "host", .shown = true};
 };
@@ -216,8 +221,9 @@ struct simulated {
     static constexpr capabilities limits{.name = "simulated", .shown = true};
 };
 namespace detail {
-// What tools/xdp compiles for the Linux kernel, both ways: its tables and maps, and sums of 64-bit words, as integers or as
-// doubles by integers. There is no floating point in the kernel.
+// What tools/xdp compiles for the Linux kernel, for XDP and for tc: the sizes of its tables and
+// maps. It sums 64-bit words, as integers or, by integer arithmetic, as doubles: the kernel has no
+// floating point.
 constexpr capabilities in_kernel(const char* name, std::uint32_t sends_per_arrival) noexcept {
     return {.name = name,
             .shown = true,
@@ -237,7 +243,7 @@ constexpr capabilities in_kernel(const char* name, std::uint32_t sends_per_arriv
             .ops = set(native::sum)};
 }
 } // namespace detail
-// In the driver's receive path: a frame in, at most one frame out.
+// XDP, in the driver's receive path: one frame comes in, at most one goes out.
 struct xdp {
     static constexpr capabilities limits = detail::in_kernel("xdp", 1);
 };
@@ -268,7 +274,8 @@ constexpr capabilities triggers(const char* name, std::uint32_t pending, bool sh
 struct libfabric_deferred {
     static constexpr capabilities limits = detail::triggers("libfabric_deferred", 0xfffe, true);
 };
-// The same on Slingshot: as many pending ones as the provider's default pool leaves, 512 less 8 reserved.
+// libfabric deferred work on Slingshot. The provider's default pool has room for 512 pending
+// operations, of which 8 are reserved.
 struct cxi {
     static constexpr capabilities limits = detail::triggers("cxi", 504);
 };
@@ -276,8 +283,8 @@ struct cxi {
 struct portals4 {
     static constexpr capabilities limits = detail::triggers("portals4", 0xfffe);
 };
-// BlueField-3's data-path accelerator: event handlers on RISC-V threads. Whether they may use floating point is not known
-// to us, so it is refused.
+// BlueField-3's data-path accelerator: event handlers on RISC-V threads. We do not know whether
+// they may use floating point, so it is refused.
 struct dpa {
     static constexpr capabilities limits{.name = "dpa", .message_bytes = 4096, .floating_point = false};
 };

@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
-// check: proves that a set of programs, wherever they come from, obeys the rules of the machine. At compile time too.
+// check: proves that a set of programs, wherever they come from, obeys the rules of the machine.
+// It works at compile time, too.
 //
 //   static_assert(nic::check(programs));
 //   if (const auto v = nic::check(programs); !v) std::puts(nic::describe(v.fault));
 //
-// It looks at the tables only, not at the plan, so it is a second derivation of what nic::assemble takes care of:
-//   one counter, one condition   a step waits for all bumps that its counter gets in an instance, not for some of them
-//   forward                      a bump serves later steps only, and steps of one counter stand side by side
+// It looks at the tables only, not at the plan. So it derives a second time, independently, what
+// nic::assemble takes care of. The rules are:
+//   one counter, one condition   a step waits for all bumps that its counter gets in an instance,
+//                                not for some of them
+//   forward                      a bump serves later steps only, and the steps of one counter stand
+//                                side by side
 //   one notice                   every host is told once per instance
-//   one sender                   every inlet gets one message per instance, of its length, from the rank that it names
-//   no race                      two that touch the same elements, one of them writing, are ordered by counters
-//   the host's                   nothing writes what the host was given before it rings again, and no message that may be sent
-//                                before it does lands there
-//   progress                     no rank waits for itself round a corner; none of its steps but counts has all it waits for
-//                                before anything comes, since no arrival would ever run it
-//   room                         no message can come before its slot and its counter have served the turn before: there is a
-//                                credit, or what follows from the steps of all ranks (bough/nic/detail/network.hpp)
-// Time: O(steps x ranks / 64 + steps of a rank squared). Memory: O(steps x ranks): three bits for each rank and each step,
-// inlet and credit of all ranks, of which a binomial tree has about seven a rank: 700 MB for 16384 ranks.
+//   one sender                   every inlet gets one message per instance; it comes from the rank
+//                                that the inlet names and has the inlet's length
+//   no race                      if two steps or messages touch the same elements and one of them
+//                                writes, counters order them
+//   host's result                nothing writes what the host was given before the host rings
+//                                again, and no message lands there that can be sent before that
+//                                ring
+//   progress                     no rank waits for itself through others. And only steps `count`
+//                                may be ready before anything comes: no arrival would run another
+//                                step
+//   room                         no message can come before its slot and its counter have served
+//                                the turn before. A credit ensures this, or the order of all ranks'
+//                                steps does (bough/nic/detail/network.hpp)
+// Time: O(steps x ranks / 64 + steps of a rank squared). Memory: O(steps x ranks): three bits for
+// each pair of a rank and a step, inlet or credit of any rank. A binomial tree has about seven of
+// these per rank: 700 MB for 16384 ranks.
 #ifndef BOUGH_NIC_CHECK_HPP
 #define BOUGH_NIC_CHECK_HPP
 
@@ -37,17 +47,17 @@ enum class program_fault : std::uint8_t {
     none,
     table,          // a table by itself is broken: `table` says how
     checksum,       // a table was changed
-    set,            // the programs are not one set: ranks, banks, stream, their order; or there are none
-    two_conditions, // a step waits for some of its counter's bumps, or a counter gets more or fewer than it says
-    backwards,      // a step bumps a counter that an earlier step, or itself, waits for
+    set,            // there are no programs, or they differ in ranks, banks or stream, or are out of order
+    two_conditions, // a step waits for some of its counter's bumps only, or a counter gets more or fewer than it says
+    backwards,      // a step bumps a counter for which it waits itself, or an earlier step does
     first_step,     // the steps that wait for a counter are not those that it names
     lost_message,   // a send names an inlet that is not there, or not its own, or of another length
     no_sender,      // nobody sends to an inlet
-    two_senders,    // or more than one
+    two_senders,    // more than one rank or step sends to an inlet
     unheard,        // nothing waits for an inlet: an instance could end without it
     notice,         // a host is told more than once in an instance, or never
     race,           // two steps, or a message and a step, touch the same elements in no certain order
-    host_race,      // a step or a message may write the host's result before it rings again
+    host_race,      // a step or a message may write the host's result before the host rings again
     stuck,          // a step waits for ever, or for credits alone
     no_room,        // a message may come before its slot or counter is free
 };
@@ -141,7 +151,8 @@ private:
         return true;
     }
 
-    // Local order: nodes are the inlets, then the steps.
+    // Checks the counters of rank r, and fills before_: which nodes of the rank come before which.
+    // The nodes are the inlets, then the steps.
     constexpr bool counters(rank_t r) {
         const program& p = all_[r];
         const std::size_t inlet_count = p.inlets.size(), nodes = inlet_count + p.steps.size();
@@ -175,7 +186,7 @@ private:
             }
         }
         for (std::size_t c = 0; c != p.counters.size(); ++c) {
-            if (first[c] == p.steps.size()) continue; // nobody cares
+            if (first[c] == p.steps.size()) continue; // no step waits for it
             if (sources[c].size() != p.counters[c].increment || credits[c] != p.counters[c].primed)
                 return fault(program_fault::two_conditions, r, first[c]);
         }
@@ -186,7 +197,8 @@ private:
             if (s - first[p.steps[s].wait] >= waiting[p.steps[s].wait]) return fault(program_fault::first_step, r, s);
         return starts(r) && tells_once(r);
     }
-    // Credits that are there from the start run counts, and those others; but nothing else, which would wait for ever.
+    // Credits that are there from the start may make steps `count` ready, and these further ones.
+    // Any other step that is ready at the start would never run.
     constexpr bool starts(rank_t r) {
         const program& p = all_[r];
         std::vector<std::uint32_t> bumped;
@@ -207,7 +219,7 @@ private:
             if (steps[s].what == kind::notify && ++notices == 2) return fault(program_fault::notice, r, s);
         return notices == 1 || fault(program_fault::notice, r);
     }
-    // Must node a of rank r be over before step s begins?
+    // Is node a of rank r always over before step s begins?
     constexpr bool precedes(rank_t r, std::size_t a, std::size_t s) const {
         return before_[r].test(all_[r].inlets.size() + s, a);
     }
@@ -286,7 +298,8 @@ private:
         return true;
     }
 
-    // The order of all steps of one instance, and which ranks must run something before and after each.
+    // Finds the order of all steps of one instance, and which ranks must run something before and
+    // after each step. False if a step can never run.
     constexpr bool progress() {
         std::uint32_t count = 0;
         for (const program& p : all_) {
@@ -328,7 +341,7 @@ private:
 
     constexpr bool room(rank_t r) {
         const program& p = all_[r];
-        for (std::uint32_t s = 0; s != p.steps.size(); ++s) // a message may come, one turn early, while the host reads
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s) // may a message come one turn early, while the host reads?
             for (std::uint32_t i = bell_inlet + 1; i < p.inlets.size() && p.steps[s].what == kind::notify; ++i)
                 if (used(p, i) && overlap(p, p.steps[s].a, p.inlets[i].slot) &&
                     !reach_.rung.test(step_node(senders_[r][i].rank, senders_[r][i].step), r))
@@ -349,7 +362,7 @@ private:
         }
         return true;
     }
-    // Does the sender wait for a credit of rank r that is sent after step s?
+    // Does the sender wait for a credit that rank r sends after step s?
     constexpr bool credited(rank_t r, std::uint32_t s, const sender& from) const {
         const program& q = all_[from.rank];
         for (std::uint32_t k = 1; k != q.inlets.size(); ++k) {
@@ -359,7 +372,7 @@ private:
         }
         return false;
     }
-    // Is the next credit sent only after a message that rank r sends when step s has run, or as step s?
+    // Is the next credit sent only after a message of rank r that step s sends, or a step after s?
     constexpr bool answered(rank_t r, std::uint32_t s, const sender& grant) const {
         const program& q = all_[grant.rank];
         for (std::uint32_t k = 1; k != q.inlets.size(); ++k) {

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// choose_target: where a reduction should run, host, NIC, or some levels of the tree here and some there; of what degree; and
-// how often its vector should be split first.
+// choose_target: chooses where a reduction should run, of what degree its tree should be, and how
+// often its vector should be split first. It can run on the hosts, on the NICs, or with some levels
+// of the tree on each.
 //
-//   auto fit = nic::fit_serial([&](const model::reduction_sample& run) { return measured_ns(run); });    a target's L, r, c, C
+//   auto fit = nic::fit_serial(                                    a target's L, r, c and C
+//       [&](const model::reduction_sample& run) { return measured_ns(run); });
 //   auto best = nic::choose_target(64, 8, {.host = host.model, .nic = fit.model}, {.elements = 8});
 //   std::cout << to_string(best);
 //
-// Prices are those of the programs: nic::assemble makes them, nic::run_simulated runs them under the model of their target,
-// which is never above Moody's formula and equal to it for full trees. A *hybrid* has two tiers: groups of consecutive ranks
-// reduce to the first of each on one target, which then enters the upper tree on the other. Groups are subtrees of a
-// full f-nomial tree, so the tiers are the tree's lower and upper levels. What it costs to enter a target and to be told is
-// that target's C (startup_ns), paid by each tier. Trees on one target are also tried with the vector split
-// (bough/algorithm/reduce/vector_split.hpp), as often as its elements and the number of ranks allow.
+// A price is the time of the programs: nic::assemble makes them, and nic::run_simulated runs them
+// under the model of their target. It is never above Moody's formula, and equal to it for full
+// trees. A *hybrid* has two tiers: groups of consecutive ranks reduce to the first rank of each
+// group on one target, and these first ranks then enter the upper tree on the other. Groups are
+// subtrees of a full f-nomial tree, so the tiers are the tree's lower and upper levels. Each tier
+// pays its target's C (startup_ns): what it costs to enter the target and to be told. Trees on one
+// target are also tried with the vector split (bough/algorithm/reduce/vector_split.hpp), as often
+// as its elements and the number of ranks allow.
 //
 // priced_ns gives the price of any plan as programs.
-// *Source* Moody et al. 2003, sections 5.1 (fit), 5.2 (degree), 5.3 (splits); a choice of levels is their future work
-// (section 8).
+// *Source* Moody et al. 2003, sections 5.1 (fit), 5.2 (degree), 5.3 (splits); a choice of levels is
+// their future work (section 8).
 #ifndef BOUGH_NIC_CHOOSE_TARGET_HPP
 #define BOUGH_NIC_CHOOSE_TARGET_HPP
 
@@ -49,11 +53,11 @@ namespace bough::inline BOUGH_ABI::nic {
 
 namespace detail {
 
-// A model in which an element of one byte weighs so many.
+// A model in which an element of one byte costs what `bytes` bytes do.
 template <CostModel M>
 struct weighed {
     const M& model;
-    std::uint64_t bytes = 1; // of an element
+    std::uint64_t bytes = 1; // per element
     double start_ns() const { return model.start_ns(); }
     double send_ns(rank_t a, rank_t b, std::uint64_t n) const { return model.send_ns(a, b, n * bytes); }
     double latency_ns(rank_t a, rank_t b, std::uint64_t n) const { return model.latency_ns(a, b, n * bytes); }
@@ -81,8 +85,9 @@ std::vector<program> programs_of(const P& plan, std::uint32_t elements) {
 
 } // namespace detail
 
-// What programs take under a model, until all hosts have been told; of a reduce, the root. `elements` of `element_bytes` each.
-// Pre: the programs are one set. T is of no matter: nothing is computed.
+// The time that programs take under a model: until all hosts have been told if `all`, or else until
+// `root` has been told. Elements have `element_bytes` bytes each. No values are computed.
+// Pre: the programs are one set.
 template <CostModel M>
 double priced_ns(std::span<const program> programs, rank_t root, bool all, const M& model, std::uint64_t element_bytes,
                  const run_options& options = {}) {
@@ -91,8 +96,9 @@ double priced_ns(std::span<const program> programs, rank_t root, bool all, const
     BOUGH_EXPECTS(run.finished, "programs: they do not end");
     return all ? run.makespan_ns : run.finish_ns[root];
 }
-// Of a plan, once: without credits, which are for the next. Pre: it has no more than 65534 ranks, and, as programs, steps a
-// rank (nic::assemble_all for the host refuses it else).
+// The time that one run of a plan takes as programs: for a reduce, until the root has been told.
+// There are no credits, which serve the next run only. Pre: the plan has at most 65534 ranks, and
+// its programs at most 65534 steps per rank (otherwise nic::assemble_all refuses it for the host).
 template <Plan P, CostModel M>
 double priced_ns(const P& plan, const M& model, std::uint32_t elements, std::uint64_t element_bytes,
                  const run_options& options = {}) {
@@ -102,11 +108,12 @@ double priced_ns(const P& plan, const M& model, std::uint32_t elements, std::uin
 }
 
 struct serial_options {
-    rank_t most_ranks = 13;                     // reductions of 1, 2, ... so many
-    std::vector<std::uint64_t> bytes = {8, 16}; // of a message
+    rank_t most_ranks = 13;                     // reductions of 1, 2, ... most_ranks ranks are timed
+    std::vector<std::uint64_t> bytes = {8, 16}; // sizes of messages
 };
-// The model of a target from serial reductions, in which all others send to rank 0: time(sample) says what the run with
-// sample.ranks, sample.bytes and sample.with_op took, in ns. `samples`, if given, keeps them.
+// Fits the model of a target to serial reductions, in which all other ranks send to rank 0.
+// time(sample) returns what the run with sample.ranks, sample.bytes and sample.with_op took, in ns.
+// `samples`, if not null, receives all samples.
 template <class Time>
 model::lrc_fit fit_serial(Time&& time, const serial_options& options = {},
                           std::vector<model::reduction_sample>* samples = nullptr) {
@@ -122,23 +129,25 @@ model::lrc_fit fit_serial(Time&& time, const serial_options& options = {},
     return fit;
 }
 
-// What a message and a combine cost on each of the two; C is what it costs a host to enter and to be told.
+// What a message and a combine cost on each target. C is what it costs a host to enter the target
+// and to be told.
 struct target_costs {
     model::lrc host{};
     model::lrc nic{};
 };
 
 struct target_options {
-    std::uint64_t elements = 1; // that the bytes are: what can be split
+    std::uint64_t elements = 1; // into which the bytes can be split
     rank_t most_degree = 8;
     rank_t most_splits = 4;
-    double before_ns = 0; // what ranks do before they enter, all alike: the processes of a node among themselves
+    double before_ns = 0; // what every rank spends before it enters, such as on a reduction within its node
 };
 
-// A way to run a reduction. `group` 1: one tree on `upper`, or 2^splits of them.
+// A way to run a reduction. If `group` is 1, there is one tree, or 2^splits trees, on the upper
+// target only.
 struct placement {
     bool lower_on_nic = false, upper_on_nic = false;
-    rank_t group = 1; // ranks that `lower` reduces to one
+    rank_t group = 1; // how many ranks the lower tier reduces to one
     rank_t lower_degree = 0, upper_degree = 2;
     rank_t splits = 0; // of the vector, before the trees
     double predicted_ns = 0;
@@ -149,14 +158,14 @@ struct placement {
 struct target_choice {
     rank_t size = 1;
     std::uint64_t bytes = 0;
-    std::vector<placement> tried{}; // the fastest first; equal ones: the simpler first
+    std::vector<placement> tried{}; // the fastest first, and among equals the simplest first
     const placement& winner() const noexcept { return tried.front(); }
-    // The fastest that is on one target only.
+    // The fastest that runs on this target only.
     const placement& best_on(bool nic) const noexcept {
         return *std::find_if(tried.begin(), tried.end(),
                              [nic](const placement& p) { return !p.is_hybrid() && p.upper_on_nic == nic; });
     }
-    // The fastest there with so many splits; null: none was tried.
+    // The fastest that runs on this target only, with so many splits. Null if none was tried.
     const placement* best_with(bool nic, rank_t splits) const noexcept {
         for (const placement& p : tried)
             if (!p.is_hybrid() && p.upper_on_nic == nic && p.splits == splits) return &p;
@@ -166,11 +175,11 @@ struct target_choice {
 
 namespace detail {
 
-// Prices of f-nomial reductions, each walked once.
+// The prices of f-nomial reductions. Each is simulated once.
 class tier_prices {
 public:
     tier_prices(const target_costs& costs, std::uint64_t bytes) : costs_(costs), bytes_(bytes) {}
-    // From when the first enters, all at once, until the root has the result.
+    // The price if all ranks enter at the same time: from then until the root has the result.
     double alike_ns(bool on_nic, rank_t size, rank_t degree) {
         const auto [at, is_new] = known_.try_emplace({on_nic, size, degree}, 0.0);
         if (is_new) at->second = ns(on_nic, size, degree, {});
@@ -199,7 +208,8 @@ private:
 
 namespace detail {
 
-// Both targets, every degree, 1 to most_splits splits. The programs are the same on both.
+// Tries 1 to most_splits splits, with every degree, on both targets. The programs are the same on
+// both.
 inline void try_splits(target_choice& made, const target_costs& costs, const target_options& options) {
     const std::uint64_t element_bytes = made.bytes / options.elements;
     for (rank_t splits = 1; splits <= options.most_splits; ++splits) {
@@ -220,8 +230,8 @@ inline void try_splits(target_choice& made, const target_costs& costs, const tar
 
 } // namespace detail
 
-// Pre: size is 1 to 65534, most_degree >= 2, bytes a multiple of elements, of which there are 1 to 65535. *Time* the walk of some
-// hundred programs of up to `size` ranks.
+// Pre: size is 1 to 65534; most_degree >= 2; there are 1 to 65535 elements, and bytes is a multiple
+// of their number. *Time* that of simulating some hundred sets of programs of up to `size` ranks.
 inline target_choice choose_target(rank_t size, std::uint64_t bytes, const target_costs& costs,
                                    const target_options& options = {}) {
     const rank_t most_degree = options.most_degree;
@@ -241,7 +251,7 @@ inline target_choice choose_target(rank_t size, std::uint64_t bytes, const targe
             const rank_t last = static_cast<rank_t>(size - (leaders - 1) * group);
             for (const bool lower : {false, true}) {
                 std::vector<double> enter_ns(leaders, prices.alike_ns(lower, static_cast<rank_t>(group), f));
-                if (last == 1) // has nobody to wait for
+                if (last == 1) // this rank has nobody to wait for
                     enter_ns.back() = 0;
                 else
                     enter_ns.back() = prices.alike_ns(lower, last, f);
@@ -256,7 +266,7 @@ inline target_choice choose_target(rank_t size, std::uint64_t bytes, const targe
     return made;
 }
 
-// "groups of 8 on hosts, degree 8; then NICs, degree 4".
+// A placement in words, such as "groups of 8 on hosts, degree 8; then NICs, degree 4".
 inline std::string to_string(const placement& p) {
     const auto on = [](bool nic) { return std::string(nic ? "NICs" : "hosts"); };
     const auto degree = [](rank_t f) { return ", degree " + std::to_string(f); };
@@ -267,10 +277,10 @@ inline std::string to_string(const placement& p) {
            on(p.upper_on_nic) + degree(p.upper_degree);
 }
 
+// The winner, then the fastest of each other kind and how much longer it is expected to take:
 //   reduce over 64 ranks, 8 bytes: groups of 4 on hosts, degree 4; then NICs, degree 4: 21.5 us
 //     all on NICs, degree 4                          32.8 us   1.52 times as long
 //     all on hosts, degree 2                         40.1 us   1.87 times as long
-// The fastest of each kind, and how much longer it is expected to take.
 inline std::string to_string(const target_choice& c) {
     std::string text = "reduce over " + std::to_string(c.size) + (c.size == 1 ? " rank, " : " ranks, ") +
                        std::to_string(c.bytes) + " bytes: " + to_string(c.winner()) + ": " +

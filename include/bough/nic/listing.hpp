@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Listing: a NIC program as text; and refusals and verdicts as sentences.
+// Listing: prints a NIC program as text, and refusals, verdicts and proofs as sentences.
 //
 //   std::cout << nic::listing(program);
 //
@@ -11,7 +11,8 @@
 //     step 1   c1 = 2  send [1..2) to 0, inlet 2    -> c2
 //     step 2   c2 = 1  notify
 //     step 3   c2 = 1  credit to 3, inlet 1
-// Ranges are elements of a bank's memory. "c1 = 2": runs when counter 1 has been bumped twice in its turn.
+// Ranges are elements of a bank's memory. "c1 = 2" means: the step runs when counter 1 has been
+// bumped twice in its turn.
 #ifndef BOUGH_NIC_LISTING_HPP
 #define BOUGH_NIC_LISTING_HPP
 
@@ -98,7 +99,7 @@ std::string listing(const Program& p) {
     return text;
 }
 
-// As "rank 0: more steps than the target has room for (70, and 64 is the most)".
+// Such as "rank 0: more steps than the target has room for (70, and 64 is the most)".
 inline std::string to_string(const refusal& r) {
     std::string text = r.rank == no_rank ? "" : "rank " + std::to_string(r.rank) + ": ";
     text += describe(r.reason);
@@ -107,7 +108,7 @@ inline std::string to_string(const refusal& r) {
     return text;
 }
 
-// As "rank 3, step 2: a step waits for ever".
+// Such as "rank 3, step 2: a step waits for ever".
 inline std::string to_string(const program_verdict& v) {
     std::string text;
     if (v.rank != no_rank) text = "rank " + std::to_string(v.rank);
@@ -117,7 +118,7 @@ inline std::string to_string(const program_verdict& v) {
     return text + (v.fault == program_fault::table ? describe(v.table) : describe(v.fault));
 }
 
-// As "rank 0: not tried: a rank has more messages than 16, the bell included".
+// Such as "rank 0: not tried: a rank has more messages than 16, the bell included".
 inline std::string to_string(const order_proof& proof) {
     return (proof.rank == no_rank ? "" : "rank " + std::to_string(proof.rank) + ": ") + describe(proof.reason);
 }

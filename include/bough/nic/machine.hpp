@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: BSL-1.0
-// The NIC's machine: the form of a program, and what runs it. Freestanding to the last: it includes macros only (core/config.hpp).
+// The NIC's machine: the form of a program, and the functions that run it. It is freestanding to
+// the last: it includes nothing but macros (core/config.hpp).
 //
 //   nic::fixed_state<limits, long> state;                    memory of one rank: no heap
 //   nic::start(program, state);
 //   nic::deliver(program, state, message, payload, op, port);   one message has come, or the host has rung
 //
-// A program is a table. Every *step* waits until one *counter* is full, acts on *slots* (ranges of elements in the bank's
-// memory), and may bump one counter. A message names an *inlet* of its receiver; the inlet says in which slot the payload
-// lands and which counter it bumps. The host's own contribution is one more message, the *bell*, on inlet 0. Steps that wait
-// for the same counter stand side by side, and bumps only go forward: an arrival that fills a counter runs that counter's
-// steps, then those of the counters that these have filled, and looks at no other. No heap, recursion, exceptions, division
-// or floating point; everything is constexpr.
+// A program is a table. Every *step* waits until one *counter* is full, acts on *slots* (ranges of
+// elements in the bank's memory), and may bump one counter. A message names an *inlet* of its
+// receiver; the inlet says in which slot the payload lands and which counter it bumps. The host's
+// own contribution is one more message, the *bell*, on inlet 0. Steps that wait for the same
+// counter stand side by side, and bumps only go forward. So an arrival that fills a counter runs
+// that counter's steps, then those of the counters that these have filled, and no other step is
+// looked at. There is no heap, recursion, exception, division or floating point; everything is
+// constexpr.
 //
-// The program is run again and again: *instance* (epoch) e in bank e mod banks. Counters are never reset: in its n-th turn
-// a bank's counter is full from (n + 1) increments on, modulo 2^32. A sender that may run ahead waits for a credit, which is
-// a message without payload, sent when its slot has been read.
+// The program is run again and again: *instance* (epoch) e runs in bank e mod banks. Counters are
+// never reset: in turn n of a bank, counted from 0, a counter is full when it has been bumped
+// (n + 1) * increment times, modulo 2^32. A sender that could run ahead waits for a credit: a
+// message without payload, which the receiver sends when it has read the slot.
 //
-// `Program` is anything with head, steps, slots, counters and inlets (fixed_program below; bough/nic/assembled.hpp has one on
-// the heap); `State` has banks. `op(lower, upper)` gives an element. `Port` has
-//   port.send(message, const T* payload)    payload: message.count elements; the bytes must be taken before it returns
+// `Program` is anything with head, steps, slots, counters and inlets (fixed_program below;
+// bough/nic/assembled.hpp has one on the heap). `State` has banks. `op(lower, upper)` gives an
+// element. `Port` has
+//   port.send(message, const T* payload)    message.count elements, to be copied before it returns
 //   port.notify(epoch, const T* result, count)
-// and if it wants to know what was done: port.combined(count), port.copied(count), in elements.
+// and, if it wants to know what was done, port.combined(count) and port.copied(count), in elements.
 #ifndef BOUGH_NIC_MACHINE_HPP
 #define BOUGH_NIC_MACHINE_HPP
 
 #include <bough/core/config.hpp>
 
-// BPF passes five arguments at most, so there everything is one function.
+// BPF passes five arguments at most, so everything is inlined into one function there.
 #if defined(__BPF__)
 #define BOUGH_NIC_INLINE [[gnu::always_inline]]
 #else
 #define BOUGH_NIC_INLINE
 #endif
-// Where calls would cost more than what is called: on a NIC, whose loop over frames then holds the whole machine and saves no
-// registers for each. Hosts compile it quicker without.
+// On a NIC a call would cost more than the function that is called. Inlining puts the whole machine
+// into the NIC's loop over frames, which then saves no registers for each frame. Hosts do not
+// inline, because it compiles quicker.
 #if defined(__BPF__) || (defined(__GNUC__) && !__STDC_HOSTED__)
 #define BOUGH_NIC_HOT [[gnu::always_inline]]
 #else
@@ -45,7 +51,7 @@ namespace bough::inline BOUGH_ABI::nic {
 using u8 = unsigned char;
 using u16 = unsigned short;
 using u32 = unsigned int;
-using index_t = decltype(sizeof 0); // no instruction is spent on making an index wide
+using index_t = decltype(sizeof 0); // the width of an address, so that indexing needs no widening
 static_assert(sizeof(u8) == 1 && sizeof(u16) == 2 && sizeof(u32) == 4,
               "bough: the machine needs 8, 16 and 32 bit integers");
 
@@ -61,7 +67,7 @@ enum class kind : u8 {
     combine, // out = op(a, b), element by element
     copy,    // out = a
     send,    // slot a to inlet `out` of `peer`; without a slot: a credit
-    count,   // nothing but the bump: it hands one event on to a second counter
+    count,   // does nothing but bump: it hands one event on to a second counter
     notify,  // tells the host; slot a holds its result
 };
 
@@ -73,7 +79,7 @@ struct step {
     u16 b = no_index;
     u16 out = no_index;
     u16 wait = no_index;
-    u16 threshold = 0; // the counter's increment: one counter, one condition
+    u16 threshold = 0; // equals the counter's increment: one counter, one condition
     u16 bump = no_index;
     friend constexpr bool operator==(const step&, const step&) = default;
 };
@@ -87,9 +93,9 @@ struct slot {
 
 struct counter {
     u16 increment = 0;  // bumps per instance
-    u16 primed = 0;     // of these, credits that are there from the start
+    u16 primed = 0;     // of these, how many are credits that are there from the start
     u16 first_step = 0; // the first step that waits for it
-    u16 steps = 0;      // how many do: they stand side by side
+    u16 steps = 0;      // how many steps wait for it: they stand side by side
     friend constexpr bool operator==(const counter&, const counter&) = default;
 };
 
@@ -116,7 +122,7 @@ struct header {
     u16 counters = 0;
     u16 inlets = 0;
     u32 elements = 0; // of one bank's memory
-    u32 stream = 0;   // tells the messages of this program from those of others on the same port
+    u32 stream = 0;   // tells this program's messages from those of other programs on the same port
     u32 checksum = 0; // of the encoded program (bough/nic/program.hpp)
     friend constexpr bool operator==(const header&, const header&) = default;
 };
@@ -136,8 +142,9 @@ static_assert(sizeof(message) == 16);
 
 // --- Memory of fixed size -------------------------------------------------------------------------------------------
 
-// An array that cannot be left: an index beyond it is one within it. So no table, however broken, makes the machine touch
-// foreign memory; and a kernel's verifier can see it. Sizes that are powers of two cost least.
+// An array that no index can leave: an index beyond the end is mapped to one within. So no table,
+// however broken, makes the machine touch foreign memory, and a kernel's verifier can see that.
+// Sizes that are powers of two cost least.
 template <class T, u32 Extent>
 struct bounded {
     T data[Extent == 0 ? 1 : Extent]{};
@@ -151,7 +158,7 @@ struct bounded {
     friend constexpr bool operator==(const bounded&, const bounded&) = default;
 };
 
-// Room for programs.
+// How large programs and their states may be.
 struct limits {
     u32 steps = 0, slots = 0, counters = 0, inlets = 0, banks = 1, elements = 0;
     friend constexpr bool operator==(const limits&, const limits&) = default;
@@ -170,13 +177,13 @@ struct fixed_program {
 template <limits L, class T>
 struct fixed_bank {
     u32 epoch = 0; // of the instance that runs here
-    u32 turn = 0;  // how many have ended here
+    u32 turn = 0;  // how many instances have ended here
     u32 left = 0;  // steps of this turn still to run
     u32 early = 0; // counters that are full for the next turn already
     bounded<u32, L.counters> counters{};
-    bounded<u16, L.counters> next{};   // of a full counter: the one that filled after it
+    bounded<u16, L.counters> next{};   // for a full counter: the counter that filled after it
     bounded<u32, L.inlets> expected{}; // the epoch that each inlet takes next
-    bounded<u32, L.slots> filled{};    // the epoch whose first message is in an accumulating slot
+    bounded<u32, L.slots> filled{};    // for an accumulating slot: the epoch whose first message it has
     bounded<T, L.elements> memory{};
     friend constexpr bool operator==(const fixed_bank&, const fixed_bank&) = default;
 };
@@ -192,11 +199,11 @@ struct fixed_state {
 // What became of a message.
 enum class answer : u8 {
     taken,
-    duplicate, // it came before: ignored
-    busy,      // a bell: the bank's last instance has not ended
+    duplicate, // it came before, and was ignored
+    busy,      // it is a bell, and the bank's last instance has not ended
     overrun,   // its place is not free: the sender ignored its credits. Nothing was written
-    foreign,   // of another program, or to another rank
-    malformed, // no such inlet, or not from that rank, or of another length
+    foreign,   // it belongs to another program, or goes to another rank
+    malformed, // there is no such inlet, or the inlet takes another sender or length
 };
 
 // How often a counter was bumped since the bank's turn began.
@@ -205,17 +212,18 @@ BOUGH_NIC_HOT constexpr u32 bumps(const Program& p, const auto& bank, u16 counte
     return bank.counters[counter] - bank.turn * u32{p.counters[counter].increment};
 }
 
-// Has step i run in this turn? Between two arrivals, every step has run whose counter is full.
+// Has step i run in this turn? Between two arrivals, every step whose counter is full has run.
 template <class Program>
 BOUGH_NIC_INLINE constexpr bool is_done(const Program& p, const auto& bank, u32 i) noexcept {
     return bumps(p, bank, p.steps[i].wait) >= p.steps[i].threshold;
 }
 
-// What is to be run: the steps of one full counter, then those of the counters that filled meanwhile, first come first
-// served. A counter fills once in a turn, so `bank.next` is room enough.
+// What is still to be run: the steps of one full counter, then those of the counters that have
+// filled meanwhile, in the order in which they filled. A counter fills once in a turn, so
+// `bank.next` has room for the list.
 struct agenda {
-    index_t step = 0, end = 0;             // of the counter at work
-    u16 first = no_index, last = no_index; // counters that wait; no_index: none
+    index_t step = 0, end = 0;             // the steps left of the counter at work
+    u16 first = no_index, last = no_index; // the list of full counters; no_index: it is empty
 };
 
 BOUGH_NIC_HOT constexpr void begin_steps(const counter& full, auto& bank, agenda& todo) noexcept {
@@ -232,7 +240,8 @@ BOUGH_NIC_HOT constexpr void add_full(auto& bank, agenda& todo, u16 counter) noe
     todo.last = counter;
 }
 
-// Does one step, whose counter is full, and its bump. `Elements`: of every slot that is not empty; 0: the slot table says.
+// Runs one step, whose counter is full, and its bump. `Elements` is the length of every slot that
+// is not empty; 0: the slot table says the lengths.
 template <u32 Elements = 0, class Program, class Op, class Port>
 BOUGH_NIC_HOT constexpr void perform(const Program& p, auto& bank, agenda& todo, const step& s, const Op& op,
                                      Port& port) {
@@ -274,7 +283,7 @@ BOUGH_NIC_HOT constexpr void perform(const Program& p, auto& bank, agenda& todo,
     }
 }
 
-// Runs the next step of the agenda. False: there is none.
+// Runs the next step of the agenda. False if there is none.
 template <u32 Elements = 0, class Program, class Op, class Port>
 BOUGH_NIC_HOT constexpr bool run_step(const Program& p, auto& bank, agenda& todo, const Op& op, Port& port) {
     if (todo.step == todo.end) {
@@ -290,8 +299,8 @@ BOUGH_NIC_HOT constexpr bool run_step(const Program& p, auto& bank, agenda& todo
     return true;
 }
 
-// When the agenda is empty: begins the bank's next turn if all steps of this one have run. True: what came early has filled
-// counters for it, and add_early finds them.
+// Begins the bank's next turn if all steps of this one have run. Call it when the agenda is empty.
+// True if early messages have already filled counters for the next turn: add_early finds them.
 template <class Program>
 BOUGH_NIC_HOT constexpr bool next_turn(const Program& p, auto& bank) {
     if (bank.left != 0) return false;
@@ -302,13 +311,14 @@ BOUGH_NIC_HOT constexpr bool next_turn(const Program& p, auto& bank) {
     bank.early = 0;
     return early;
 }
-// Puts counter c on the agenda of a turn that has just begun, if it is full.
+// Puts counter c on the agenda if it is full in a turn that has just begun.
 template <class Program>
 BOUGH_NIC_HOT constexpr void add_early(const Program& p, auto& bank, agenda& todo, u16 c) {
     if (bumps(p, bank, c) >= p.counters[c].increment) add_full(bank, todo, c);
 }
 
-// A state before anything has come. All ranks begin with the same epoch. `turn`: where monotone counters begin, for tests.
+// Sets a state to what it is before anything has come. All ranks must begin with the same epoch.
+// `turn` is where the monotone counters begin; other values than 0 are for tests.
 template <class Program>
 BOUGH_NIC_INLINE constexpr void start(const Program& p, auto& state, u32 first_epoch = 0, u32 turn = 0) {
     const u32 banks = 1u << p.head.bank_bits;
@@ -324,7 +334,8 @@ BOUGH_NIC_INLINE constexpr void start(const Program& p, auto& state, u32 first_e
         for (u32 i = 0; i != p.head.inlets; ++i)
             bank.expected[i] = bank.epoch + ((p.inlets[i].flags & inlet_credit) != 0 ? banks : 0);
         for (u32 i = 0; i != p.head.slots; ++i) bank.filled[i] = bank.epoch - banks;
-        // Credits that are there from the start go on where they are shared: only counts can wait for nothing else.
+        // Some credits that are there from the start are handed on to several counters by steps
+        // `count`. These run now. No other step can have all it waits for before anything comes.
         for (u32 i = 0; i != p.head.steps; ++i) {
             const step& s = p.steps[i];
             if (s.what != kind::count || !is_done(p, bank, i)) continue;
@@ -334,7 +345,7 @@ BOUGH_NIC_INLINE constexpr void start(const Program& p, auto& state, u32 first_e
     }
 }
 
-// Takes one message, and puts the counter that it fills on the agenda. Pre: as deliver.
+// Takes one message and, if it fills a counter, puts that counter on the agenda. Pre: as deliver.
 template <u32 Elements = 0, class Program, class T, class Op, class Port>
 BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message& m, const T* payload, agenda& todo,
                                     const Op& op, Port& port) {
@@ -356,7 +367,8 @@ BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message
     const u32 increment = bumped.increment;
     const u32 total = bank.counters[in.counter] + 1;
     const u32 now = total - bank.turn * increment;
-    // Into the next turn of a bank, and no further, a message may come when what it touches has served this one; a bell never.
+    // A message may come one turn of the bank early, and no more, if the counter that it bumps has
+    // served this turn. A bell may never come early.
     const bool early = m.epoch != bank.epoch;
     if (early) {
         if (m.inlet == bell_inlet) return answer::busy;
@@ -367,7 +379,7 @@ BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message
     if (count != 0) {
         if constexpr (Elements != 0) count = Elements;
         bool is_first = true;
-        if (in.flags != 0) { // with a slot: it accumulates
+        if (in.flags != 0) { // an inlet with a slot is no credit, so it accumulates
             is_first = bank.filled[in.slot] != m.epoch;
             bank.filled[in.slot] = m.epoch;
         }
@@ -386,10 +398,12 @@ BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message
     return answer::taken;
 }
 
-// Takes one message and does all that it sets free. Pre: payload points to m.count elements, or m.count is 0.
-// A message that comes twice, too early, or from where it should not, changes nothing. Time: a few comparisons, and the steps
-// that it sets free; where a bank's turn ends and something came early for the next, one look at each counter.
-// Where loops must be calls (BPF), write this with take, run_step, next_turn and add_early.
+// Takes one message and runs all steps that it sets free. A message that comes twice, too early, or
+// from the wrong rank changes nothing. Pre: payload points to m.count elements, or m.count is 0.
+// Time: a few comparisons, and the steps that it sets free. If a bank's turn ends and something has
+// come early for the next, one look at each counter is added.
+// Where a loop's body must be a function (BPF), write this with take, run_step, next_turn and
+// add_early.
 template <u32 Elements = 0, class Program, class T, class Op, class Port>
 BOUGH_NIC_HOT constexpr answer deliver(const Program& p, auto& state, const message& m, const T* payload, const Op& op,
                                        Port& port) {
@@ -399,13 +413,15 @@ BOUGH_NIC_HOT constexpr answer deliver(const Program& p, auto& state, const mess
     auto& bank = state.banks[m.epoch & ((1u << p.head.bank_bits) - 1)];
     for (;;) {
         while (run_step<Elements>(p, bank, todo, op, port)) continue;
-        // At most once: a turn cannot end before the host rings for it, which it does only after this.
+        // This succeeds at most once: the turn that begins here cannot end before the host rings
+        // for it, which it does only after deliver has returned.
         if (!next_turn(p, bank)) return what;
         for (u32 c = 0; c != p.head.counters; ++c) add_early(p, bank, todo, static_cast<u16>(c));
     }
 }
 
-// The host enters an instance: its contribution, or nothing if the bell has no slot. Pre: as deliver, count as the bell's slot.
+// The host enters an instance with its contribution, or with nothing if the bell has no slot.
+// Pre: input points to as many elements as the bell's slot has.
 template <u32 Elements = 0, class Program, class T, class Op, class Port>
 BOUGH_NIC_INLINE constexpr answer ring(const Program& p, auto& state, u32 epoch, const T* input, const Op& op,
                                        Port& port) {

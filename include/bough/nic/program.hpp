@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// A NIC program as bytes: little endian, versioned, checksummed. To be written on one machine and read on another.
+// Writes a NIC program as bytes, and reads it back, perhaps on another machine. The bytes are
+// little endian, versioned and checksummed.
 //
 //   std::array<std::uint8_t, nic::encoded_bytes(program.head)> bytes;
 //   nic::encode(program, bytes);
 //   nic::fixed_program<limits> copy;
 //   if (nic::decode(bytes, copy) != nic::table_fault::none) ...
 //
-// Spans over bough/nic/wire.hpp, which says what the bytes are, and which a NIC without any library includes.
+// These functions take spans. bough/nic/wire.hpp has the same on pointers, for a NIC without any
+// library, and says what the bytes are.
 #ifndef BOUGH_NIC_PROGRAM_HPP
 #define BOUGH_NIC_PROGRAM_HPP
 
@@ -25,8 +27,8 @@ constexpr void encode(const Program& p, std::span<std::uint8_t> bytes) {
     encode(p, bytes.data());
 }
 
-// Reads a program whose arrays `make_room(head)` has sized; it returns false if it cannot. `p` is of use only if the answer
-// is none.
+// Reads a program. `make_room(head)` gives p's arrays their sizes, and returns false if it cannot.
+// Use `p` only if the answer is none.
 template <class Program, class MakeRoom>
 constexpr table_fault decode(std::span<const std::uint8_t> bytes, Program& p, MakeRoom&& make_room) {
     return decode(bytes.data(), bytes.size(), p, make_room);

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// prove_every_order: the result of a set of programs does not depend on the order in which anything comes.
+// prove_every_order: proves that the result of a set of programs does not depend on the order in
+// which messages come.
 //
 //   static_assert(nic::prove_every_order<unsigned, limits>(programs, op, input));
 //
-// First the network is run once, in some order: that tells what each message carries. Then every rank gets its messages, and
-// its host's bell, in every order. For each set of messages that may have come, all ways to get there must leave the rank in
-// the same state, having sent the same; a rank with n messages has (n + 1)! orders, but only 2^(n + 1) such sets, so those
-// are what is walked. If that holds on every rank, it holds for the network: by induction over the messages, nothing in it
-// depends on timing. With an op that neither commutes nor associates, equal values mean equal brackets.
+// First the network is run once, in some order: that tells what each message carries. Then every
+// rank gets its messages, and its host's bell, in every order. For each set of messages that may
+// have come, all ways to get there must leave the rank in the same state, with the same messages
+// sent. A rank with n messages has (n + 1)! orders, but only 2^(n + 1) such sets, so the proof
+// walks the sets. If that holds on every rank, it holds for the network: by induction over the
+// messages, nothing in it depends on timing. Use an op that neither commutes nor associates: then
+// equal values mean equal brackets.
 //
-// One instance; that others keep out of its way is for nic::check. `Limits` (nic::limits_of) takes the states off the heap,
-// which is several times quicker in constant expressions.
+// The proof covers one instance; nic::check proves that other instances keep out of its way.
+// `limits` (nic::limits_of) takes the states off the heap, which is several times quicker in
+// constant expressions.
 #ifndef BOUGH_NIC_PROVE_HPP
 #define BOUGH_NIC_PROVE_HPP
 
@@ -29,11 +33,11 @@ namespace bough::inline BOUGH_ABI::nic {
 
 // Why there is no proof.
 enum class proof_reason : std::uint8_t {
-    none,              // there is one
-    no_programs,       // of which nothing could be proved
-    not_ended,         // run once, in some order, a host was not told, or more than once
+    none,              // there is a proof
+    no_programs,       // there are no programs
+    not_ended,         // in the first run a host was not told, or more than once
     too_many_messages, // not tried: nothing is known
-    order,             // disproved: in some order a message is refused, or something else is sent or told
+    order,             // disproved: in some order a message is refused, or other values are sent or told
 };
 
 constexpr const char* describe(proof_reason why) noexcept {
@@ -50,14 +54,14 @@ constexpr const char* describe(proof_reason why) noexcept {
 struct order_proof {
     bool holds = false;
     proof_reason reason = proof_reason::no_programs;
-    rank_t rank = no_rank;        // of which the reason is true
-    std::uint64_t orders = 0;     // that are proved equal, of all ranks together; at most 2^64 - 1
-    std::uint64_t deliveries = 0; // that were run
+    rank_t rank = no_rank;        // the rank for which the reason holds
+    std::uint64_t orders = 0;     // how many are proved equal, on all ranks together; at most 2^64 - 1
+    std::uint64_t deliveries = 0; // how many were run
     constexpr explicit operator bool() const noexcept { return holds; }
     friend constexpr bool operator==(const order_proof&, const order_proof&) = default;
 };
 
-// A rank with more messages, its bell included, is not tried.
+// No proof is tried if a rank has more messages than this, its bell included.
 inline constexpr std::size_t most_messages_proved = 16;
 
 namespace detail {
@@ -68,7 +72,7 @@ struct letter {
     std::vector<T> payload{};
 };
 
-// Writes down what is sent.
+// A port that records what is sent and told.
 template <class T>
 struct recorder {
     std::vector<letter<T>> sent{};
@@ -84,7 +88,8 @@ struct recorder {
     }
 };
 
-// Compares what is sent with what was written down: which of that was sent, or that something else was.
+// A port that compares what is sent with what a recorder has. It keeps which of the recorded
+// messages were sent, and whether anything else was.
 template <class T>
 struct comparer {
     const recorder<T>* expected = nullptr;
@@ -136,7 +141,7 @@ public:
             inbox_[r].push_back(bell);
             under_way.push_back(bell);
         }
-        while (!under_way.empty()) { // one run, the last message first
+        while (!under_way.empty()) { // the first run takes the last message first
             const letter<T> l = under_way.back();
             under_way.pop_back();
             recorder<T>& port = expected_[l.head.to];
@@ -177,7 +182,8 @@ private:
     }
     constexpr void forward(const letter<T>& l, rank_t from, std::vector<letter<T>>& under_way) {
         const auto to = [&](u16 peer) {
-            if ((programs_[peer].inlets[l.head.inlet].flags & inlet_credit) != 0) return; // of the next instance
+            // A credit belongs to the next instance.
+            if ((programs_[peer].inlets[l.head.inlet].flags & inlet_credit) != 0) return;
             letter<T> copy = l;
             copy.head.to = peer;
             inbox_[peer].push_back(copy);
@@ -220,14 +226,15 @@ private:
 
     std::span<const program> programs_;
     const Op& op_;
-    std::vector<std::vector<letter<T>>> inbox_{}; // of each rank: the bell, and what the others send it
+    std::vector<std::vector<letter<T>>> inbox_{}; // by rank: the bell, and what the others send it
     std::vector<recorder<T>> expected_{};
     order_proof proof_{};
 };
 
 } // namespace detail
 
-// input(rank, span<T>) fills in what the rank's host brings. T is equality comparable and default constructible.
+// input(rank, span<T>) fills in what the rank's host brings. T must be equality comparable and
+// default constructible.
 // Pre: the programs are one set (nic::check). Time: O(n 2^n) deliveries for a rank with n messages.
 template <class T, limits L = limits{}, class Op, class Input>
 constexpr order_proof prove_every_order(std::span<const program> programs, const Op& op, const Input& input) {

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// triggered: a program as triggered operations, for NICs that take descriptors instead of running a machine: libfabric deferred
-// work, Portals 4 triggered operations, cross-channel verbs.
+// triggered: turns a program into triggered operations, for NICs that take descriptors instead of
+// running a machine: libfabric deferred work, Portals 4 triggered operations, cross-channel verbs.
 //
 //   nic::triggered_set set = nic::triggered_of(program);
 //   for (const nic::triggered& t : set.operations)
-//       post(t, t.threshold(turn));          fires when counter t.wait of the bank has come so far; then t.bump is bumped
+//       post(t, t.threshold(turn));
 //
-// Memory, slots and inlets are those of the program; so is what travels. An inlet is a piece of memory with a counter: what is
-// written there bumps the inlet's counter of the receiver. A bank has `counters` counters, which begin with `primed` bumps:
-// the program's own, and one more for every combine that takes two operations (copy, then combine with what is there).
+// An operation fires when counter t.wait of the bank has reached the threshold; then it bumps
+// t.bump.
 //
-// The bell is the host's write to its own inlet. The set of the next turn of a bank may be posted when that of the last has
-// fired, as ended() says: the machine orders turns, and triggered operations do not. What comes earlier only counts.
+// Memory, slots, inlets and the messages are those of the program. An inlet is a piece of memory
+// with a counter: a write to it bumps the inlet's counter at the receiver. The counters of a bank
+// begin with `primed` bumps. They are the program's own, the two that `told` and `done` name, and
+// one for every combine that takes two operations (a copy, then a combine with what is there).
+//
+// The bell is the host's write to its own inlet. Post the set of a bank's next turn only when
+// ended() says that the set of the last turn has fired: the machine orders turns, but triggered
+// operations do not. What comes earlier only counts.
 // *Pre* ordered mode, no multicast: what nic::assemble makes for capabilities_of<libfabric_deferred>
 #ifndef BOUGH_NIC_TRIGGERED_HPP
 #define BOUGH_NIC_TRIGGERED_HPP
@@ -28,8 +33,8 @@ namespace bough::inline BOUGH_ABI::nic {
 struct triggered {
     enum class kind : std::uint8_t {
         write,   // `count` elements at `from` to the memory of inlet `inlet` of rank `peer`; count 0: a credit
-        copy,    // `count` elements at `from` to `to`, in the own memory
-        combine, // `to` = op(`to`, what is at `from`): an atomic on the own memory
+        copy,    // `count` elements at `from` to `to`, in this rank's memory
+        combine, // `to` = op(`to`, what is at `from`): an atomic on this rank's memory
         add,     // nothing but the bump
     };
     kind what = kind::add;
@@ -37,8 +42,8 @@ struct triggered {
     std::uint16_t inlet = no_index;
     std::uint32_t from = 0, to = 0, count = 0; // elements of the bank's memory
     std::uint32_t wait = 0;                    // a counter
-    std::uint32_t increment = 1;               // what it gets in a turn
-    std::uint32_t bump = 0;                    // a counter; triggered_set::told, if the host is to be told
+    std::uint32_t increment = 1;               // how many bumps that counter gets in a turn
+    std::uint32_t bump = 0;                    // a counter; triggered_set::told if the host is to be told
     // Turns of a bank are counted from 0.
     constexpr std::uint32_t threshold(std::uint32_t turn) const noexcept { return (turn + 1) * increment; }
     friend constexpr bool operator==(const triggered&, const triggered&) = default;
@@ -46,12 +51,13 @@ struct triggered {
 
 struct triggered_set {
     std::vector<triggered> operations{};
-    std::vector<std::uint32_t> primed{}; // of each counter of a bank, before anything comes
+    std::vector<std::uint32_t> primed{}; // by counter of a bank: its bumps before anything comes
     std::vector<std::uint32_t> increments{};
-    std::uint32_t told = 0, done = 0; // counters: the host is told; operations that bump no other
+    std::uint32_t told = 0,
+                  done = 0; // counters: one tells the host; the other counts operations that bump nothing else
     std::uint32_t result_first = 0, result_count = 0;
 
-    // Has everything of this turn fired and ended? value(c): how far counter c of the bank has come.
+    // Has every operation of this turn fired and ended? value(c) returns counter c of the bank.
     template <class F>
     constexpr bool ended(std::uint32_t turn, F&& value) const {
         for (std::uint32_t c = 0; c != increments.size(); ++c)
@@ -61,8 +67,9 @@ struct triggered_set {
     friend constexpr bool operator==(const triggered_set&, const triggered_set&) = default;
 };
 
-// Pre: the program is sound; no inlet accumulates and no step sends to everyone; op(a, b) == op(b, a) where a step's result
-// takes the place of its second operand.
+// Makes the triggered operations of a program. Pre: the program is sound; no inlet accumulates and
+// no step sends to everyone; op(a, b) == op(b, a) where a step's result takes the place of its
+// second operand.
 constexpr triggered_set triggered_of(const program& p) {
     triggered_set set;
     for (const counter& c : p.counters) {

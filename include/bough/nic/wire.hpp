@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// The bytes of a NIC program and of a message, for whoever has no library at all: a NIC's processor, a kernel.
+// Writes and reads the bytes of a NIC program and of a message where there is no library at all: on
+// a NIC's processor, or in a kernel.
 //
 //   nic::fixed_program<limits> program;
 //   if (nic::decode(bytes, length, program) != nic::table_fault::none) ...    what a host has written
 //   nic::message m;
 //   nic::decode(frame, m);                                                   16 bytes; the payload follows
 //
-// Little endian whatever the processor, fields in the order of their declaration in bough/nic/machine.hpp, nothing between
-// them. Program: header 32 bytes | steps, 16 each | slots, 8 | counters, 8 | inlets, 8. The checksum is FNV-1a, 32 bits, of
-// all bytes with the checksum itself as zeros: it finds damage, it is no defence against malice. What decode accepts, the
-// machine can run without touching memory that is not its own. Over spans: bough/nic/program.hpp.
+// The bytes are little endian on every processor. Fields come in the order of their declaration in
+// bough/nic/machine.hpp, with nothing between them. A program is: header, 32 bytes | steps, 16 each
+// | slots, 8 | counters, 8 | inlets, 8. The checksum is FNV-1a, 32 bits, of all bytes with the
+// checksum itself as zeros: it finds damage, but is no defence against malice. The machine can run
+// whatever decode accepts without touching foreign memory. bough/nic/program.hpp has the same on
+// spans.
 #ifndef BOUGH_NIC_WIRE_HPP
 #define BOUGH_NIC_WIRE_HPP
 
@@ -17,20 +20,20 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
-// What is wrong with one table, whatever the others are.
+// What is wrong with one program's table by itself, without a look at the other ranks' programs.
 enum class table_fault : u8 {
     none,
-    length,   // not as long as its header says
-    magic,    // no program
-    version,  // of another version
-    checksum, // damaged
-    room,     // larger than the memory it is to be read into
-    header,   // a rank beyond the ranks, too many banks, reserved bits
+    length,   // it is not as long as its header says
+    magic,    // it is no program
+    version,  // it is of another version
+    checksum, // it was damaged
+    room,     // it is larger than the memory it is to be read into
+    header,   // a rank beyond the ranks, too many banks, or reserved bits
     step,     // an index out of range, or an unknown kind
-    slot,     // beyond the bank's memory; or what a message carries, and more than 65535 elements
-    counter,  // an increment of 0, more primed than that, or steps out of range
+    slot,     // beyond the bank's memory, or a message's slot with more than 65535 elements
+    counter,  // an increment of 0, more primed than the increment, or steps out of range
     inlet,    // an index out of range
-    bell,     // inlet 0 is not that of the own rank
+    bell,     // inlet 0 does not take this rank's own bell
 };
 
 constexpr const char* describe(table_fault f) noexcept {
@@ -53,7 +56,7 @@ constexpr const char* describe(table_fault f) noexcept {
 }
 
 inline constexpr index_t header_bytes = 32;
-inline constexpr index_t encoded_message_bytes = 16; // of a message without its payload
+inline constexpr index_t encoded_message_bytes = 16; // a message without its payload
 inline constexpr u8 most_bank_bits = 8;
 
 constexpr index_t encoded_bytes(const header& h) noexcept {
@@ -66,7 +69,7 @@ constexpr bool fits(const header& h, const limits& room) noexcept {
            h.elements <= room.elements && h.bank_bits < 32 && (u32{1} << h.bank_bits) <= room.banks;
 }
 
-// Is every index of a table in range?
+// Checks that every index of a table is in range. Returns the first fault, or none.
 template <class Program>
 constexpr table_fault sound(const Program& p) noexcept {
     const header& h = p.head;
@@ -125,7 +128,8 @@ constexpr table_fault sound(const Program& p) noexcept {
 
 namespace detail {
 
-// Visits every field in the order of the encoding: f(field). Pre: the arrays have the sizes that the header says.
+// These call f(field) for every field, in the order of the encoding. Pre: the arrays have the sizes
+// that the header says.
 constexpr void visit_header(auto& h, auto&& f) {
     f(h.magic), f(h.version), f(h.bank_bits), f(h.flags), f(h.rank), f(h.ranks), f(h.steps), f(h.slots), f(h.counters);
     f(h.inlets), f(h.elements), f(h.stream), f(h.checksum);
@@ -175,7 +179,7 @@ struct byte_reader {
 
 } // namespace detail
 
-// What the checksum of a program must be.
+// The checksum that a program must have.
 template <class Program>
 constexpr u32 checksum_of(const Program& p) noexcept {
     detail::byte_hash hash;
@@ -194,8 +198,8 @@ constexpr void encode(const Program& p, u8* bytes) noexcept {
     detail::visit_tables(p, put);
 }
 
-// Reads a program of `length` bytes whose arrays `make_room(head)` has sized; it returns false if it cannot. `p` is of use
-// only if the answer is none.
+// Reads a program of `length` bytes. `make_room(head)` gives p's arrays their sizes, and returns
+// false if it cannot. Use `p` only if the answer is none.
 template <class Program, class MakeRoom>
 constexpr table_fault decode(const u8* bytes, index_t length, Program& p, MakeRoom&& make_room) {
     if (length < header_bytes) return table_fault::length;
@@ -214,8 +218,8 @@ constexpr table_fault decode(const u8* bytes, index_t length, fixed_program<L>& 
     return decode(bytes, length, p, [](const header& h) { return fits(h, L); });
 }
 
-// What travels before the payload. Pre: encoded_message_bytes bytes are at `bytes`. Any bytes are a message: whether it is
-// for this program, deliver says.
+// Write and read what travels before the payload. Pre: encoded_message_bytes bytes are at `bytes`.
+// Any bytes are a message; deliver says whether it is for this program.
 constexpr void encode(const message& m, u8* bytes) noexcept { detail::visit_message(m, detail::byte_writer{bytes}); }
 constexpr void decode(const u8* bytes, message& m) noexcept { detail::visit_message(m, detail::byte_reader{bytes}); }
 

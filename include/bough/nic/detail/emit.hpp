@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// One rank's nodes as a program: counters for conditions, slots for slices, steps in an order in which bumps go forward.
+// Makes one rank's nodes into a program: conditions become counters, slices become slots, and the
+// steps get an order in which bumps go forward.
 //
-// A *condition* is a set of events (messages that come, steps that have run) that a step waits for; steps that wait for the
-// same have one counter, full when all of it has happened. An event that belongs to one condition bumps its counter. One
-// that belongs to several bumps a counter of its own, and a step `count` hands it on to each of the others.
+// A *condition* is the set of events (messages that come, steps that have run) that a step waits
+// for. Steps that wait for the same condition share one counter, which is full when all its events
+// have happened. An event that belongs to one condition bumps that condition's counter. An event
+// that belongs to several bumps a counter of its own, and steps `count` hand it on to each of the
+// others.
 #ifndef BOUGH_NIC_DETAIL_EMIT_HPP
 #define BOUGH_NIC_DETAIL_EMIT_HPP
 
@@ -19,7 +22,7 @@
 
 namespace bough::inline BOUGH_ABI::nic::detail {
 
-// Where blocks begin, in elements: the first (elements mod blocks) have one more.
+// Where blocks begin, in elements. The first (elements mod blocks) blocks have one element more.
 class element_offsets {
 public:
     constexpr element_offsets(std::uint32_t elements, block_t blocks)
@@ -31,7 +34,8 @@ private:
     std::uint32_t share_, longer_;
 };
 
-// The inlets of a rank: the bell, the multicast, other messages in program order, credits.
+// Numbers the inlets of a rank, by node: the bell, the multicast, other messages in program order,
+// then credits.
 constexpr std::vector<std::uint32_t> inlets_of(const rank_nodes& r, bool multicast) {
     std::vector<std::uint32_t> number;
     std::uint32_t next = multicast ? 2 : 1;
@@ -51,13 +55,13 @@ public:
     constexpr emitter(const rank_nodes& r, bool in_place, bool multicast, const element_offsets& offsets)
         : r_(r), in_place_(in_place), multicast_(multicast), offsets_(offsets) {}
 
-    std::uint64_t most_sends = 0; // that one arrival can set free
-    std::uint64_t longest = 0;    // message, in elements
+    std::uint64_t most_sends = 0; // how many sends one arrival can set free, at most
+    std::uint64_t longest = 0;    // the longest message, in elements
     std::uint64_t counters = 0, slots = 0, steps = 0, elements = 0, inlets = 0;
     bool combines = false;
 
-    // `remote[i]`: the inlet at the peer, of a send. The counts above say what was needed; if one exceeds 16 bits, the
-    // program is of no use.
+    // Makes the program. `remote[i]` is the inlet at the peer, if node i is a send. Afterwards the
+    // counts above say what was needed; if one exceeds 16 bits, the program must not be used.
     constexpr program run(const header& head, const std::vector<std::uint32_t>& remote) {
         out_ = program{};
         out_.head = head;
@@ -86,7 +90,7 @@ private:
         return i == 0 ? r_.bell : r_.nodes[r_.nodes[i].lands_with].s.out;
     }
 
-    // Memory: for each buffer the range of blocks that is touched.
+    // Lays out the memory of a bank: for each buffer, the range of blocks that is touched.
     constexpr void lay_out() {
         const auto touch = [&](const slice& s) {
             if (s.count == 0) return;
@@ -125,7 +129,8 @@ private:
         return narrow(i);
     }
 
-    // Leaves of each step's prerequisites those that no other one implies. Counts the sends behind each arrival.
+    // Drops the prerequisites of each step that another of its prerequisites implies. Finds the
+    // largest number of sends that wait for one arrival.
     constexpr void reduce() {
         const auto n = static_cast<std::uint32_t>(r_.nodes.size());
         bit_rows behind(n, n);
@@ -144,8 +149,8 @@ private:
                 behind.set(i, b);
             }
         }
-        std::uint64_t unrung =
-            0; // sends that need not wait for the host: they may follow the end of the instance before
+        // Sends that need not wait for the host: they may follow the end of the instance before.
+        std::uint64_t unrung = 0;
         const auto sends = [&](std::uint32_t i) { return r_.nodes[i].s.verb == verb::send && !r_.nodes[i].notice; };
         for (std::uint32_t i = 0; i != n; ++i)
             unrung += !r_.nodes[i].arrival && sends(i) && !behind.test(i, 0) ? 1u : 0u;
@@ -227,7 +232,7 @@ private:
             s.what = kind::send;
             s.peer = n.s.peer == no_rank ? everyone : narrow(n.s.peer);
             s.out = narrow(remote);
-            if (!n.credit) // one without a slot would be a credit
+            if (!n.credit) // a send without a slot would be a credit
                 s.a = slot_of(n.s.a), longest = std::max<std::uint64_t>(longest, out_.slots[s.a].count);
         } else {
             s.what = n.s.verb == verb::combine ? kind::combine : kind::copy;
@@ -237,8 +242,9 @@ private:
         }
         out_.steps.push_back(s);
     }
-    // Steps that wait for the same counter come together, in the order of their first ones: a bump goes to a counter whose
-    // first step is further down than the one that bumps, so bumps still go forward.
+    // Puts steps that wait for the same counter side by side. The groups keep the order of their
+    // first steps. A bump goes to a counter whose first step is further down than the step that
+    // bumps, so bumps still go forward.
     constexpr void finish() {
         steps = out_.steps.size();
         std::vector<std::vector<step>> waiting;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// The steps of all ranks as one graph: which message goes where, and which messages need a credit.
+// Puts the steps of all ranks into one graph, and finds where each message goes and which messages
+// need a credit.
 //
-// A message may be sent again, one turn of its bank later, when everything that reads its slot has run. That is certain
-// without a credit if the send of the next turn cannot run before some rank Q has begun that turn, and Q cannot have ended
-// this one before the readers have run: a rank begins a turn when it has ended the one before. So with
-//   ran(x)  = the ranks with a step that must run before x, and x's own
-//   runs(x) = the ranks with a step that must run after x, and x's own
-// a message needs no credit if ran(its send) and runs(r) share a rank, for each reader r of its slot. In an allreduce along a
-// tree, for instance, no message needs one.
+// A message may be sent again, one turn of its bank later, when everything that reads its slot has
+// run. Some messages keep this rule without a credit. Let Q be a rank that must begin the next turn
+// before the send of that turn can run. If Q cannot end this turn before the readers have run, the
+// slot is free in time: a rank begins a turn only when it has ended the one before. So with
+//   ran(x)  = the ranks with a step that must run before x, and x's own rank
+//   runs(x) = the ranks with a step that must run after x, and x's own rank
+// a message needs no credit if ran(its send) and runs(r) share a rank for each reader r of its
+// slot. In an allreduce along a tree, for instance, no message needs one.
 #ifndef BOUGH_NIC_DETAIL_NETWORK_HPP
 #define BOUGH_NIC_DETAIL_NETWORK_HPP
 
@@ -23,7 +25,7 @@
 
 namespace bough::inline BOUGH_ABI::nic::detail {
 
-// Sets of numbers below `width`, in rows.
+// A table of bits: each row is a set of numbers below `width`.
 class bit_rows {
 public:
     constexpr bit_rows() = default;
@@ -50,15 +52,15 @@ private:
     std::vector<std::uint64_t> bits_{};
 };
 
-// Which ranks must do something before each node of a graph, and after; a rank's own node counts. And whose hosts must have
-// rung before it.
+// For each node of a graph: which ranks must do something before it (ran) and after it (runs), and
+// whose hosts must have rung before it (rung). The node itself counts for its own rank.
 struct reach {
     bit_rows ran{}, runs{}, rung{};
-    std::vector<std::uint32_t> left{}; // what each node still waits for; other than 0: it is in a cycle, or behind one
-    bool ends = false;                 // no cycle
+    std::vector<std::uint32_t> left{}; // how many nodes each still waits for; not 0: it is in a cycle, or behind one
+    bool ends = false;                 // there is no cycle
 };
-// `after[g]`: the nodes that wait for node g. `does[g]`: the rank of which g is a deed; no_rank: it is none. `bells[r]`: the
-// node that is rank r's bell.
+// Computes reach. `after[g]` has the nodes that wait for node g. `does[g]` is the rank that acts in
+// node g, or no_rank if none does. `bells[r]` is the node that is rank r's bell.
 constexpr reach reach_of(const std::vector<std::vector<std::uint32_t>>& after, const std::vector<rank_t>& does,
                          const std::vector<std::uint32_t>& bells) {
     const std::size_t all = after.size(), ranks = bells.size();
@@ -93,27 +95,27 @@ struct node {
     bool credit = false; // a message without payload
     bool notice = false;
     bool multicast = false;
-    std::uint32_t lands_with = no_step;  // of an arrival: the node whose slot it shares; of one without company, itself
-    std::uint32_t partner = no_step;     // of a message: the node at the other end. Of a multicast: none
+    std::uint32_t lands_with = no_step;  // for an arrival: the node whose slot it shares, or itself if it shares none
+    std::uint32_t partner = no_step;     // for a message: the node at the other end; a multicast has none
     std::vector<std::uint32_t> before{}; // nodes of the same rank
 };
 struct rank_nodes {
     std::vector<node> nodes{}; // 0: the bell
     slice bell{};              // what the host brings
-    bool direct = false;       // the host is given a message where it landed
+    bool direct = false;       // is the host given a message where it landed?
 };
 
 class network {
 public:
     std::vector<rank_nodes> ranks{};
 
-    // Finds the ends of all messages. False: they do not match.
+    // Finds both ends of every message. False if sends and receives do not match.
     constexpr bool match() {
         struct post {
             rank_t from;
             std::uint32_t node;
         };
-        std::vector<std::vector<post>> inbox; // of each rank, by sender, in program order
+        std::vector<std::vector<post>> inbox; // by rank: its receives, by sender, in program order
         for (const rank_nodes& r : ranks) {
             inbox.emplace_back();
             for (std::uint32_t i = 1; i != r.nodes.size(); ++i)
@@ -125,7 +127,7 @@ public:
         std::size_t matched = 0, receives = 0;
         for (const auto& box : inbox) receives += box.size();
         for (rank_t r = 0; r != ranks.size(); ++r) {
-            std::vector<std::uint32_t> sent; // to each rank
+            std::vector<std::uint32_t> sent; // how many messages to each rank
             sent.resize(ranks.size(), 0);
             const auto deliver_to = [&](rank_t to, std::uint32_t i) {
                 const auto& box = inbox[to];
@@ -157,7 +159,7 @@ public:
 
 private:
     constexpr const node& at(std::uint32_t g) const { return ranks[rank_of_[g]].nodes[g - first_[rank_of_[g]]]; }
-    // The bell counts: the host rings in its turn.
+    // The bell counts as a step: the host rings in its own turn.
     constexpr bool is_step(std::uint32_t g) const { return !at(g).arrival || g == first_[rank_of_[g]]; }
     template <class F>
     constexpr void for_each_before(std::uint32_t g, F&& f) const {
@@ -168,7 +170,8 @@ private:
     }
 
 public:
-    // Finds out who must do what before whom. False: the ranks wait for each other.
+    // Finds which ranks must act before and after each node. False if ranks wait for each other in
+    // a circle.
     constexpr bool order() {
         first_.clear();
         std::uint32_t all = 0;
@@ -192,8 +195,9 @@ public:
         return reach_.ends;
     }
 
-    // May the host of rank r be given a message where it landed? If its next one cannot be sent before this host has rung
-    // again, and so is done with the last. Pre: order().
+    // May the host of rank r be given a message where it landed? Only if the next such message
+    // cannot be sent before this host has rung again, and so has finished with the last. Pre:
+    // order().
     constexpr bool may_keep(rank_t r) const {
         const std::vector<node>& nodes = ranks[r].nodes;
         for (const node& told : nodes) {
@@ -206,8 +210,9 @@ public:
         return true;
     }
 
-    // Adds a credit for each pair of ranks with a message that needs one. It is sent with the notice, if that comes after all
-    // readers: a condition that is there already. Pre: match() and order().
+    // Adds a credit for each pair of ranks with a message that needs one. If the notice comes after
+    // all readers, the credit is sent with the notice: that condition is there already. Pre:
+    // match() and order().
     constexpr void add_credits() {
         struct wanted {
             rank_t receiver, sender;

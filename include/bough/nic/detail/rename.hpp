@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Renaming: a rank's schedule with a place of its own for every message.
+// Renaming: rewrites a rank's schedule so that every message has a place of its own.
 //
-// In a schedule a receive writes where the algorithm wants the data, and a plane of scratch serves many messages in turn. On
-// a NIC messages come when they come, so each lands in a plane of its own; steps that want just that message read it there,
-// and only where something else is mixed with it a copy puts it in its place. Or where the host wants it: but a result that
-// came in one message may stay where it landed if `direct`. The first step of the result is the bell (a receive from the rank
-// itself, which writes the whole vector), the last the notice (a send to itself of the rank's result). Dependence is then
+// In a schedule a receive writes where the algorithm wants the data, and a plane of scratch serves
+// many messages in turn. On a NIC messages come in any order, so each lands in a plane of its own.
+// Steps that want just that message read it there. A copy puts the message in its place in two
+// cases only: a step reads it together with something else, or the host wants it there. If
+// `direct`, a result that came in one message stays where it landed.
+//
+// The first step of what is made is the bell (a receive from the rank itself, which writes the
+// whole vector); the last is the notice (a send of the rank's result to itself). Dependence is then
 // inferred as for every schedule (bough/schedule/dependence.hpp).
 #ifndef BOUGH_NIC_DETAIL_RENAME_HPP
 #define BOUGH_NIC_DETAIL_RENAME_HPP
@@ -24,7 +27,7 @@
 
 namespace bough::inline BOUGH_ABI::nic::detail {
 
-// Blocks [first, last) that hold something; empty: none.
+// The range of blocks [first, last) that hold something. It may be empty.
 struct block_range {
     block_t first = 0, last = 0;
     constexpr void add(block_t b) noexcept {
@@ -51,16 +54,18 @@ constexpr block_range results_of(const Goal& goal, const dimensions& at, rank_t 
 
 struct renamed {
     std::vector<bough::step> steps{};
-    std::vector<std::vector<std::uint32_t>> before{}; // of each step, the steps that it waits for; of receives, none
-    std::vector<std::uint32_t> lands_with{}; // of a receive: the one whose place it shares, for all of a place the same
-    std::vector<std::uint32_t>
-        source{};        // the step of the schedule that it is; of the bell, the notice and copies, none
-    bool direct = false; // the host is given a message where it landed
+    std::vector<std::vector<std::uint32_t>> before{}; // by step: the steps that it waits for; a receive waits for none
+    // For a receive: the receive whose place it shares; all receives of one place name the same
+    // one.
+    std::vector<std::uint32_t> lands_with{};
+    // The step of the schedule that this one is; the bell, the notice and copies have none.
+    std::vector<std::uint32_t> source{};
+    bool direct = false; // is the host given a message where it landed?
 };
 
 class renamer {
 public:
-    // `result`: what the host is to be given.
+    // `result` is what the host is to be given.
     constexpr renamer(std::span<const bough::step> steps, const dimensions& at, rank_t rank, bool in_place,
                       slice result, bool direct)
         : from_(steps), rank_(rank), in_place_(in_place), result_(result) {
@@ -89,7 +94,8 @@ private:
     constexpr bool copies_itself(const bough::step& s) const noexcept {
         return s.verb == verb::copy && place(s.a.buffer) == place(s.out.buffer) && s.a.first == s.out.first;
     }
-    // The one receive that wrote all of it last. A message that is mixed with something else is copied.
+    // The one receive that wrote all of the slice last, or no_step. In the latter case the messages
+    // in it are marked to be copied to their places.
     constexpr std::uint32_t source(const slice& s) {
         const std::uint32_t* const by = writer_.data() + place(s.buffer) * blocks_;
         if (s.count == 0) return no_step;
@@ -153,8 +159,9 @@ private:
     std::vector<bough::step> made_{};
 };
 
-// Chains of combines that fold messages into one slice, each read by nothing but the next, become one combine of what has
-// accumulated in the landing place of the first message. Only for ops that are exact and commute.
+// Finds chains of combines that fold messages into one slice, where nothing but the next combine
+// reads the result of each. A chain becomes one combine with what has accumulated in the landing
+// place of the first message. Only for ops that are exact and commute.
 class accumulator {
 public:
     constexpr accumulator(renamed& r, std::uint32_t landing, bool in_place)
@@ -167,7 +174,7 @@ public:
         for (std::uint32_t i = 0; i != n; ++i)
             if (r.steps[i].verb == verb::receive && i != 0) receive_of_.push_back(i); // in the order of their planes
     }
-    // True: something was changed, and `dropped` says which steps are now without purpose.
+    // True if something was changed; then `dropped` says which steps are no longer needed.
     constexpr bool run(std::vector<std::uint8_t>& dropped) {
         const auto n = static_cast<std::uint32_t>(r_.steps.size());
         dropped.clear();
@@ -203,7 +210,8 @@ private:
         const bool buffers = in_place_ ? storage_of(x.buffer) == storage_of(y.buffer) : x.buffer == y.buffer;
         return buffers && x.first == y.first && x.count == y.count;
     }
-    // The message that a combine folds into the place that it writes, if that is what it does.
+    // The message that step c folds into the place that it writes, or no_step if it does no such
+    // thing.
     constexpr std::uint32_t message_of(std::uint32_t c) const {
         const bough::step& s = r_.steps[c];
         if (s.verb != verb::combine) return no_step;
@@ -226,7 +234,7 @@ private:
     std::vector<std::uint32_t> readers_{}, reader_{}, receive_of_{};
 };
 
-// Pre: `steps` are those of `rank` in a plan that verify accepts.
+// Renames the steps of one rank. Pre: `steps` are those of `rank` in a plan that verify accepts.
 constexpr renamed rename(std::span<const bough::step> steps, const dimensions& at, rank_t rank, bool in_place,
                          slice result, bool accumulate, bool direct) {
     renamer by(steps, at, rank, in_place, result, direct);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The device of bough/nic/run/host.hpp, which is what others include: the links of a communicator, for the programs on it.
+// host_nic: the device on which bough/nic/run/host.hpp runs programs, over the links of a
+// communicator. Include bough/nic/run/host.hpp instead of this header.
 #ifndef BOUGH_NIC_RUN_DEVICE_HPP
 #define BOUGH_NIC_RUN_DEVICE_HPP
 
@@ -40,8 +41,9 @@ class loaded {
 public:
     virtual void take(const message& m, std::span<const std::byte> payload) = 0;
     virtual std::uint32_t stream() const noexcept = 0;
-    // Where this rank is, if it is waited for in an instance of this program; and if it is in one of another.
+    // Where this rank is, if others wait for it in this instance of this program.
     virtual whereabouts where(std::uint32_t instance) const = 0;
+    // Where this rank is in this program, if others wait for it in another program.
     virtual whereabouts where() const = 0;
 
 protected:
@@ -50,8 +52,9 @@ protected:
 
 } // namespace detail
 
-// Collective: every rank of the communicator makes its devices in the same order. Programs refer to it: it does not move,
-// and lives longer than they.
+// A NIC played by the host. Making one is collective: every rank of the communicator makes its
+// devices in the same order. Programs refer to their device: it does not move, and must outlive
+// them.
 template <Transport X>
 class host_nic {
 public:
@@ -61,7 +64,7 @@ public:
           most_waiting_(comm.options().early.bytes) {
         for (rank_t r = 0; r != comm.size(); ++r) ranks_.push_back(comm.world_rank(r));
         tag_.context = comm.context();
-        // Of the agreements of a communicator, which take small numbers, none is ever of this half.
+        // A communicator's agreements take small numbers: none ever reaches this half.
         tag_.operation = 0x8000'0000u | session_->next_agreement(tag_.context);
         envelope searched = tag_;
         searched.operation = 0x8000'0000u | session_->next_agreement(tag_.context);
@@ -92,7 +95,8 @@ private:
     envelope call_of(std::uint32_t stream, std::uint32_t instance) const noexcept {
         return detail::call_of(tag_.context, stream, instance);
     }
-    // Where this rank is, if it is waited for in `call`: in that program, or else in another.
+    // Where this rank is, if others wait for it in `call`: in that program, or, if it is not there,
+    // in another one.
     detail::whereabouts where(const envelope& call) const {
         const auto asked = program_instance::unpacked(call.operation);
         detail::whereabouts said{.at = detail::whereabouts::place::nowhere};
@@ -104,7 +108,7 @@ private:
         return said;
     }
 
-    // Gives programs what has come for them.
+    // Hands the messages that have come to their programs.
     bool run_arrived() {
         bool any = false;
         if (std::exchange(has_new_, false)) {
@@ -151,7 +155,7 @@ private:
         if (--at->credits == 0) owed_.erase(at);
         return true;
     }
-    // Until its program is loaded.
+    // Keeps a message until its program is loaded.
     void keep(control_message&& one) {
         const std::uint64_t bytes = sizeof one + one.bytes.size();
         bool kept = waiting_bytes_ + bytes <= most_waiting_;
@@ -171,7 +175,7 @@ private:
 
     struct owed {
         std::uint32_t stream;
-        std::uint64_t credits; // that are still to come
+        std::uint64_t credits; // how many are still to come
     };
 
     std::shared_ptr<session<X>> session_;
@@ -179,7 +183,7 @@ private:
     std::uint64_t timeout_ns_;
     envelope tag_{};
     std::optional<detail::program_search<X>> search_{};
-    std::vector<rank_t> ranks_{}; // of the transport
+    std::vector<rank_t> ranks_{}; // by rank of the communicator: the rank in the transport
     std::vector<detail::loaded*> programs_{};
     std::function<void(const message&, std::span<const std::byte>)> sees_{};
     std::vector<owed> owed_{};               // to programs that have ended

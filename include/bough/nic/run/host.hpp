@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_host: the host as the NIC. Programs from nic::assemble run in this process, over the links of a communicator.
+// run_host: runs programs from nic::assemble in this process, over the links of a communicator. The
+// host plays the NIC.
 //
 //   nic::host_nic device{comm};                                      collective; comm is a bough::communicator
 //   auto sum = nic::load<double>(device, programs[comm.rank()], bough::plus{});
@@ -8,29 +9,40 @@
 //
 //   sum.start(std::span(&mine, 1));                                   or in split phase: rings the bell, returns at once
 //   while (!sum.poll()) work_a_little();
-//   use(sum.result(0));                                               of instance 0, where it lies in the bank
+//   use(sum.result(0));                                               instance 0's result, in its
+//                                                                     bank
 //
-// A device is to a communicator what a NIC is to a host: several programs at once (their streams tell them apart), several
-// instances of each, as many as it has banks, without a barrier between them. A message that comes before its program is
-// loaded waits. Values and messages are those of every other target: the tables are the same, and so is the machine.
+// A device is to a communicator what a NIC is to a host. It runs several programs at once (their
+// streams tell them apart), and as many instances of each as the program has banks, without a
+// barrier between them. A message that comes before its program is loaded is kept. The tables and
+// the machine are those of every other target, so the values and messages are the same, too.
 //
-// Programs run in calls of poll, wait and progress of any program of the device; the transport is polled by whatever else
-// uses the communicator, too, and what comes meanwhile is kept. One thread at a time.
+// Programs run in poll, wait and run of any program of the device, and in the device's progress.
+// Whatever else uses the communicator polls the transport, too; messages that come then are kept.
+// One thread at a time.
 //
-// An instance ends *for this host* when it is told: then done() is true, and wait and run return. The rank may still owe others
-// a message, as one in the middle of a chain does, whose child has not made room: poll() is true when nothing is owed either.
-// Who goes on to wait for anything but programs of this device polls until then: others starve else. The end of a program
-// does so, too. What is owed is under the instance's deadline.
+// An instance ends *for this host* when the host is told: then done() is true, and wait and run
+// return. The rank may still owe others a message: for example, a rank in the middle of a chain
+// whose child has not made room. poll() is true when nothing is owed any more. Keep polling until
+// poll() returns true before you wait for anything but programs of this device; otherwise peers
+// stall. The destructor of a program polls until then, too. The instance's deadline also covers
+// what is owed.
 //
-// *Errors* are for good, and poison the group as those of operations do, so that every rank's programs and operations end with
-//   the first cause: deadline, which names the ranks that did not come (doc/design/013-who-is-missing.md);
-//   peer_dead, where an instance needs a rank that is gone; peer_aborted, with the cause;
-//   protocol_error, where a frame comes that no program of this set sends; op_threw; cancelled, where a program is unloaded
-//   with instances that this host was not told of; no_resources, also where more comes for programs that are not loaded than
-//   communicator_options::early.bytes; group_poisoned. start() says would_block while all banks are in use: that is none.
-// *Time* what the machine takes, and a copy per message. *Memory* is taken by load: for every message that may be under way;
-// and is let go when the program ends.
-// *Determinism* as the program: any timing gives the same bits.
+// *Errors* are for good. They poison the group as errors of operations do, so that every rank's
+//   programs and operations end with the first cause:
+//   - deadline; it names the ranks that did not come (doc/design/013-who-is-missing.md)
+//   - peer_dead, if an instance needs a rank that is gone
+//   - peer_aborted, with the cause
+//   - protocol_error, if a frame comes that no program of this set sends
+//   - op_threw
+//   - cancelled, if a program is unloaded with instances that this host was not told of
+//   - no_resources, also if messages for programs that are not loaded exceed
+//     communicator_options::early.bytes
+//   - group_poisoned
+//   start() returns would_block while all banks are in use; that is no error.
+// *Time* what the machine takes, and a copy per message. *Memory*: load takes memory for every
+//   message that may be under way; the program's destructor gives it back.
+// *Determinism* that of the program: any timing gives the same bits.
 #ifndef BOUGH_NIC_RUN_HOST_HPP
 #define BOUGH_NIC_RUN_HOST_HPP
 
@@ -59,15 +71,18 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
-// A program of this rank, loaded. Made by nic::load. When it ends, what its host was not told of is given up, and the others are
-// told; what it owes them is sent first, if there is room for it before the deadline; else the group fails with `deadline`.
+// A loaded program of this rank; nic::load makes it. Its destructor gives up instances that the
+// host was not told of: the group fails with `cancelled`. Otherwise it first sends what this rank
+// still owes others. If there is no room for that before the deadline, the group fails with
+// `deadline`.
 template <class T, class O, Transport X>
 class host_program final : detail::loaded {
     static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
                   "bough: elements of a NIC program travel as their bytes: give a trivially copyable type");
 
 public:
-    // Pre: the program is sound, of this rank of the device's communicator; no other on the device has or had its stream.
+    // Pre: the program is sound, and made for this rank of the device's communicator; no other
+    // program on the device has or had its stream.
     host_program(host_nic<X>& device, const nic::program& p, const O& with)
         : device_(device), program_(p), op_(with), state_(make_state<T>(p)) {
         BOUGH_EXPECTS(sound(p) == table_fault::none, "program: broken");
@@ -82,8 +97,8 @@ public:
         for (const slot& x : p.slots) longest = std::max<std::size_t>(longest, x.count);
         payload_.reserve(longest);
         frame_.reserve(frame_bytes(longest));
-        // What may be under way: to every inlet, and from every send, a message for each bank.
-        std::vector<std::size_t> sizes; // of one bank's
+        // What may be under way: for each bank, a message to every inlet and one from every send.
+        std::vector<std::size_t> sizes; // for one bank
         for (const inlet& x : p.inlets) sizes.push_back(frame_bytes(count_of(x.slot)));
         for (const step& x : p.steps)
             if (x.what == kind::send)
@@ -104,16 +119,16 @@ public:
     }
 
     std::uint32_t banks() const noexcept { return std::uint32_t{1} << program_.head.bank_bits; }
-    std::uint32_t started() const noexcept { return rung_; } // instances; the next is of this number
-    std::uint32_t ended() const noexcept { return told_; }   // of these, that the host was told of
-    // Does this rank still wait for, or owe others, anything of what was started?
+    std::uint32_t started() const noexcept { return rung_; } // so many instances; the next has this number
+    std::uint32_t ended() const noexcept { return told_; }   // of so many of them the host was told
+    // Does any instance that was started still wait for a message, or owe others one?
     bool unfinished() const noexcept {
         for (std::uint32_t k = 0; k != banks(); ++k)
             if (unfinished(k)) return true;
         return false;
     }
     const status& error() const noexcept { return error_; }
-    // Elements that the host brings, and that it is given.
+    // How many elements the host brings, and how many it is given.
     std::uint32_t input_count() const noexcept { return count_of(program_.inlets[bell_inlet].slot); }
     std::uint32_t result_count() const noexcept {
         for (const step& s : program_.steps)
@@ -121,8 +136,8 @@ public:
         return 0;
     }
 
-    // The host enters the next instance. would_block: its bank has not ended the last; poll, and try again.
-    // Pre: input.size() == input_count(). The input is copied.
+    // The host enters the next instance. The input is copied. would_block: the last instance in its
+    // bank has not ended; poll, and try again. Pre: input.size() == input_count().
     status start(std::span<const T> input) {
         BOUGH_EXPECTS(input.size() == input_count(), "input: not as long as the program takes");
         if (!error_) hear_poison(unfinished() ? errc::ok : errc::group_poisoned);
@@ -142,7 +157,8 @@ public:
         const place& at = places_[instance & (banks() - 1)];
         return error_ || (is_before(instance, rung_) && (at.instance != instance || at.ended));
     }
-    // Of an instance that ended, until the host enters the one that takes its bank: started() - banks() <= instance.
+    // The result of an instance that has ended. It stays until the host enters the instance that
+    // takes its bank. Pre: started() - banks() <= instance.
     std::span<const T> result(std::uint32_t instance) const {
         const place& at = places_[instance & (banks() - 1)];
         BOUGH_EXPECTS(at.instance == instance && at.ended,
@@ -150,24 +166,25 @@ public:
         return {at.result, result_count()};
     }
 
-    // Ends the program, and the group, with a reason that is the caller's. After a failure: nothing.
+    // Ends the program, and the group, with the caller's reason. Does nothing after a failure.
     void abort(const status& why) { fail(why); }
 
-    // Polls once; true if every instance that was started has ended and nothing is owed, or the program has failed.
+    // Polls once. True if every instance that was started has ended and nothing is owed, or if the
+    // program has failed.
     bool poll() {
         const bool idle = !device_.progress();
         if ((++turns_ & (idle ? 63u : 1023u)) == 0 || (idle && device_.session_->forked()))
-            look_around(); // however busy others keep this rank
+            look_around(); // even if others keep this rank busy all the time
         return error_ || !unfinished();
     }
-    // Until the instance has ended for this host; no longer than the communicator's timeout.
+    // Waits until the instance has ended for this host, no longer than the communicator's timeout.
     const status& wait(std::uint32_t instance) {
         BOUGH_EXPECTS(is_before(instance, rung_), "wait: this instance was not started");
         wait_until([&] { return done(instance); });
         return error_;
     }
-    // Enters an instance, as soon as there is a bank, and waits for its end for this host. Never would_block. Pre: as start,
-    // and result.size() == result_count().
+    // Enters an instance as soon as a bank is free, and waits until it has ended for this host.
+    // Never returns would_block. Pre: as start, and result.size() == result_count().
     status run(std::span<const T> input, std::span<T> result) {
         BOUGH_EXPECTS(result.size() == result_count(), "result: not as long as the program gives");
         const std::uint32_t instance = rung_;
@@ -189,7 +206,7 @@ private:
         const T* result = nullptr;
         bool ended = false;
     };
-    // Memory of the session for what may be under way: for so many messages of each size.
+    // Memory that the session reserves for what may be under way: so many messages of each size.
     struct message_room {
         message_room() = default;
         message_room(const message_room&) = delete;
@@ -235,11 +252,12 @@ private:
     static bool is_before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
     // Is a bank's instance, which was started, still at work? Then places_[k] is its place.
     bool unfinished(std::uint32_t k) const noexcept { return is_before(state_.banks[k].epoch, rung_); }
-    // Until nothing is owed, or it is too late.
+    // Waits until nothing is owed, or until the deadline has passed.
     void drain() {
         wait_until([&] { return !unfinished(); });
     }
-    // Pre: nothing is unfinished. For the next instance of every bank, from each who has not sent it.
+    // How many credits for the next instances of all banks have not come yet. Pre: nothing is
+    // unfinished.
     std::uint64_t credits_to_come() const noexcept {
         std::uint64_t n = 0;
         for (std::uint32_t k = 0; k != banks(); ++k)
@@ -253,7 +271,7 @@ private:
 
     std::uint32_t stream() const noexcept override { return program_.head.stream; }
     detail::whereabouts where(std::uint32_t low_bits) const override {
-        const std::uint32_t ahead = (low_bits - rung_) << 12; // of a number of 20 bits
+        const std::uint32_t ahead = (low_bits - rung_) << 12; // low_bits has 20 bits
         const std::uint32_t instance = rung_ + static_cast<std::uint32_t>(static_cast<std::int32_t>(ahead) >> 12);
         const place& at = places_[instance & (banks() - 1)];
         const bool started = is_before(instance, rung_);
@@ -261,7 +279,7 @@ private:
             return {detail::whereabouts::place::in_it, at.waiting.call, waits_of(instance & (banks() - 1))};
         return started ? detail::whereabouts{.at = detail::whereabouts::place::done, .call = at.waiting.call} : where();
     }
-    // The oldest instance that is at work, or the latest.
+    // The oldest instance that is unfinished, or the latest one if none is.
     detail::whereabouts where() const override {
         for (std::uint32_t e = rung_ - banks(); e != rung_; ++e)
             if (const u32 k = e & (banks() - 1); places_[k].instance == e && rung_ != 0 && unfinished(k))
@@ -270,7 +288,7 @@ private:
         if (rung_ != 0) said.call = device_.call_of(program_.head.stream, rung_ - 1);
         return said;
     }
-    // The ranks whose messages a bank's instance lacks.
+    // The ranks whose messages a bank's instance still lacks.
     detail::rank_set waits_of(std::uint32_t k) const {
         detail::rank_set who(device_.session_->size());
         for_each_missing(k, [&](rank_t r) { who.add(device_.ranks_[r]); });
@@ -324,7 +342,7 @@ private:
             attend_ns_);
         if (!over) look_around();
     }
-    // Is there a reason to give up?
+    // Looks for reasons to give up: a poisoned group, lost ranks, deadlines.
     void look_around() {
         if (error_) return;
         attend_ns_ = ~std::uint64_t{0};
@@ -339,18 +357,19 @@ private:
             attend_ns_ = std::min(attend_ns_, places_[k].waiting.when.attend_ns_);
         }
     }
-    // Its deadline comes near: who holds it up?
+    // Looks for the ranks that hold up an instance whose deadline comes near.
     BOUGH_COLD void attend(detail::waiting_instance& one, std::uint32_t k, std::uint64_t now) {
         const auto where = [this](const envelope& call) { return device_.where(call); };
         status why = device_.search_->deadline_of(one);
-        bool is_late = now >= one.when.deadline_ns_; // if there is no memory to look for them
+        bool is_late = now >= one.when.deadline_ns_; // holds if there is no memory for the search
         bough::detail::ignore_exceptions([&] {
             is_late = device_.search_->attend(one, waits_of(k), now, where);
             if (is_late) why = device_.search_->report_of(one, waits_of(k), now, where);
         });
         if (is_late) fail(why);
     }
-    // Has the group failed? Then so has this program: with the same, or as `code`, for what begins later.
+    // Has the group failed? Then this program fails, too: with the same status, or with
+    // group_poisoned if `code` is not ok, as for what begins after the failure.
     bool hear_poison(errc code) {
         status poison = device_.session_->poison();
         if (!poison) return false;
@@ -372,14 +391,14 @@ private:
     std::vector<place> places_{}; // by bank
     std::vector<T> payload_{};
     std::vector<std::byte> frame_{};
-    std::uint32_t rung_ = 0, told_ = 0; // instances
+    std::uint32_t rung_ = 0, told_ = 0; // numbers of instances
     std::uint32_t turns_ = 0;
     std::uint64_t attend_ns_ = ~std::uint64_t{0}; // when an instance's time is to be looked at again
     status error_{};
     message_room room_{};
 };
 
-// Loads a program on a device. What it gives does not move, and must not outlive the device.
+// Loads a program on a device. The result does not move, and must not outlive the device.
 template <class T, class O, Transport X>
 host_program<T, O, X> load(host_nic<X>& device, const program& p, const O& op) {
     return {device, p, op};

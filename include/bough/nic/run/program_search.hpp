@@ -42,7 +42,7 @@ inline envelope call_of(std::uint16_t context, std::uint32_t stream, std::uint32
     return call;
 }
 
-// An instance that has begun, and its time.
+// An instance that has begun, and its deadlines.
 struct waiting_instance {
     envelope call{};
     deadline_stages when{};
@@ -88,13 +88,14 @@ class program_search {
     }
 
 public:
-    // `tag`: of its messages, which no others have.
+    // `tag` marks the messages of this search; no other messages have it.
     program_search(session<X>& in, const envelope& tag) : session_(in), tag_(tag), search_(in.size(), in.rank()) {}
 
     bool is_its(const envelope& tag) const noexcept {
         return tag.context == tag_.context && tag.operation == tag_.operation;
     }
-    // What comes of another device. where(call) -> whereabouts of this rank, if it is waited for in that call.
+    // Takes a message of another device. where(call) returns the whereabouts of this rank, if
+    // others wait for it in that call.
     template <class F>
     void heard(const control_message& m, F&& where) {
         word said;
@@ -118,7 +119,7 @@ public:
         const whereabouts& at = search_.said_by(m.peer, about);
         if (at.at == whereabouts::place::in_it || at.at == whereabouts::place::elsewhere) ask(at.waits, at.call);
     }
-    // What is due of an instance that waits for these ranks. True: its time is up.
+    // Does what is due for an instance that waits for the ranks `waits`. True if its time is up.
     template <class F>
     bool attend(waiting_instance& one, const rank_set& waits, std::uint64_t now_ns, F&& where) {
         using due = deadline_stages::due;
@@ -133,7 +134,7 @@ public:
         }
         return what == due::end;
     }
-    // Of an instance whose time is up.
+    // The status of an instance whose time is up.
     template <class F>
     status report_of(const waiting_instance& one, const rank_set& waits, std::uint64_t now_ns, F&& where) {
         finding f = search_.proposed(now_ns);

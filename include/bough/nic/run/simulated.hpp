@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_simulated: a network of NICs in virtual time, each running its program in the machine; real values, no real time.
+// run_simulated: runs a network of NICs in virtual time. Each NIC runs its program in the machine,
+// on real values.
 //
 //   struct hosts {
 //       void input(rank_t rank, std::uint32_t instance, std::span<double> mine);               what the host brings
@@ -8,17 +9,20 @@
 //   auto run = nic::run_simulated<double>(programs, op, model::lrc{.message_latency_ns = 2100, ...}, hosts);
 //   run.finish_ns[root]
 //
-// Hosts run free: each rings for its next instance as soon as the bank is free. A NIC serves one message at a time, in the
-// order in which they come: receive_ns, then the steps that it sets free, combine_ns and copy_ns each; a send sets out when
-// its step runs (and has kept the NIC busy for send_ns), and is there latency_ns later. The bell costs nothing but start_ns,
-// before the first; of credits, receive_ns is the cost as of any message. On full f-nomial trees the root's time is that of
+// Hosts run free: each rings for its next instance as soon as the bank is free. A NIC serves one
+// message at a time, in the order in which they come. A message takes receive_ns, and then
+// combine_ns or copy_ns for each such step that it sets free. A send keeps the NIC busy for send_ns
+// when its step runs, and arrives latency_ns after that. The bell costs nothing; start_ns passes
+// once, before the first. A credit costs what any message does. On full f-nomial trees the root's
+// time is that of
 // Moody's formula (bough/model/lrc_formula.hpp).
 //
-// {.enter_ns = times} says when each host enters its first instance; its NIC serves others before. {.cores = n} lets NICs
-// share n processors, rank r on that of r mod n: so it is where the kernel of a small machine plays all of them.
+// {.enter_ns = times} says when each host enters its first instance; its NIC serves others before
+// that. {.cores = n} lets the NICs share n processors: rank r runs on processor r mod n. A small
+// machine whose kernel plays all the NICs works like that.
 //
-// With {.shuffle = true} there is no time: what happens next, of all messages under way and all hosts that may ring, is
-// drawn by `seed`. So are duplicates. Results may not depend on it.
+// With {.shuffle = true} there is no time: `seed` draws what happens next, among all messages under
+// way and all hosts that may ring. It draws duplicates, too. Results must not depend on it.
 #ifndef BOUGH_NIC_RUN_SIMULATED_HPP
 #define BOUGH_NIC_RUN_SIMULATED_HPP
 
@@ -43,23 +47,23 @@ struct run_options {
     std::uint32_t instances = 1;
     bool shuffle = false;
     std::uint64_t seed = 0;
-    std::uint32_t duplicates_percent = 0; // of deliveries, if shuffled, are of a message that came before
+    std::uint32_t duplicates_percent = 0; // if shuffled: how many deliveries repeat a message that came before
     std::uint32_t first_epoch = 0;        // may be close to 2^32: epochs wrap
-    std::uint32_t first_turn = 0;         // and so may counters
-    std::span<const double> enter_ns{};   // of each rank; empty: 0. Of no use if shuffled
+    std::uint32_t first_turn = 0;         // counters wrap, too
+    std::span<const double> enter_ns{};   // by rank; empty: 0 for all. Not used if shuffled
     std::uint32_t cores = 0;              // 0: each NIC has its own
 };
 
 struct run_result {
     bool finished = false;           // every host was told of every instance
-    std::vector<double> finish_ns{}; // when each host was told of the last; not if shuffled
+    std::vector<double> finish_ns{}; // when each host was told of its last instance; not if shuffled
     double makespan_ns = 0;
-    std::uint64_t messages = 0; // with payload or without, credits apart
+    std::uint64_t messages = 0; // with or without payload; credits do not count
     std::uint64_t credits = 0;
     std::uint64_t combines = 0;
-    std::uint64_t duplicates = 0; // ignored
-    std::uint64_t overruns = 0;   // refused: their place was not free
-    std::uint64_t overwrites = 0; // taken, though a step had still to read what was there
+    std::uint64_t duplicates = 0; // messages that were ignored
+    std::uint64_t overruns = 0;   // messages that were refused: their place was not free
+    std::uint64_t overwrites = 0; // messages that were taken though a step had still to read what was there
 };
 
 namespace detail {
@@ -95,17 +99,17 @@ public:
 private:
     struct device {
         state<T> memory;
-        std::uint32_t rung; // instances
-        std::uint32_t told;
-        bool entered; // the first
+        std::uint32_t rung; // number of instances that the host has entered
+        std::uint32_t told; // number of instances that the host was told of
+        bool entered;       // may the host ring for its first instance?
     };
     struct letter {
         message head;
         rank_t to;
         double at_ns;
-        std::uint64_t number; // equal times: in the order of sending
+        std::uint64_t number; // orders letters of equal times by their sending
         std::vector<T> payload;
-        friend bool operator<(const letter& a, const letter& b) { // the last is the heap's first
+        friend bool operator<(const letter& a, const letter& b) { // reversed: the heap's top is the earliest letter
             return a.at_ns != b.at_ns ? a.at_ns > b.at_ns : a.number > b.number;
         }
     };
@@ -197,7 +201,8 @@ private:
                 ring_all(r);
                 continue;
             }
-            const message bell{0, 0, 0, 0, bell_inlet, 0}; // the host's, not yet what it brings
+            const message bell{0, 0,          0,
+                               0, bell_inlet, 0}; // says only that the host enters; ring_host fetches its input
             under_way_.push_back({bell, r, model_.start_ns() + options_.enter_ns[r], letters_++, {}});
             std::push_heap(under_way_.begin(), under_way_.end());
         }
@@ -218,7 +223,7 @@ private:
     }
     void draw_all() {
         std::vector<rank_t> ready;
-        std::vector<letter> past; // some that came
+        std::vector<letter> past; // some letters that came, to be repeated
         for (;;) {
             ready.clear();
             for (rank_t r = 0; r != nics_.size(); ++r)
@@ -260,7 +265,8 @@ private:
 
 } // namespace detail
 
-// Pre: programs[r] is rank r's, all of one assembly; T default constructible. Ends always: what is lost is not sent again.
+// Runs the programs until nothing is left to do. It always ends: what is lost is not sent again.
+// Pre: programs[r] is rank r's, and all are of one assembly; T is default constructible.
 template <class T, class Op, CostModel M, class Hosts>
 run_result run_simulated(std::span<const program> programs, const Op& op, const M& model, Hosts&& hosts,
                          const run_options& options = {}) {

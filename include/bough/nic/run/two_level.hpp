@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_two_level: the processes of a node reduce among themselves, in shared memory; one program per node does the rest.
+// run_two_level: the processes of a node reduce among themselves, in shared memory; then one
+// program per node reduces between the nodes.
 //
 //   auto node = bough::split(comm, my_node);                                   the processes of this node
-//   auto heads = bough::split(comm, node.rank() == 0 ? 0 : 1);                 one of each node; and the rest
+//   auto heads = bough::split(comm, node.rank() == 0 ? 0 : 1);                 the first of each
+//                                                                              node
 //   nic::host_nic inside{node}, between{heads};
-//   auto local = nic::load<double>(inside, local_programs[node.rank()], bough::plus{});       reduces to rank 0 of the node
-//   auto upper = nic::load<double>(between, upper_programs[heads.rank()], bough::plus{});     on rank 0 of each node only
+//   auto local = nic::load<double>(inside, local_programs[node.rank()], bough::plus{});
+//   auto upper = nic::load<double>(between, upper_programs[heads.rank()], bough::plus{});
 //   nic::two_level sum{local, node.rank() == 0 ? &upper : nullptr};
 //   sum.start(mine);
 //   while (!sum.poll()) work_a_little();
 //   if (node.rank() == 0) use(sum.result());
 //
-// `Upper` is whatever runs the program between the nodes: a host_program, or a driver of a NIC with the same members start, poll, wait,
-// error, started, done, result, and abort(status), after which error() is one. The bell of the upper program is rung as soon as
-// the local result is there, by whatever call of poll finds it; processes that are not the first of their node are done with
-// their local part; what they owe others they send in later calls (bough/nic/run/host.hpp).
-// *Order* nodes of consecutive ranks, and plans that keep rank order, keep it here too. *Errors* those of either program. A node
-// that failed never enters the upper program, which is aborted with the local error; so are the other nodes. `deadline` where the
-// upper program takes no instance for `busy_timeout_ns` from the local result on, by the steady clock: it is aborted, too.
+// The local program reduces to rank 0 of the node. Load the upper program on these ranks only.
+//
+// `Upper` is whatever runs the program between the nodes: a host_program, or a driver of a NIC with
+// the same members start, poll, wait, error, started, done, result, and abort(status). After abort,
+// error() must return an error. The first poll that finds the local result rings the bell of the
+// upper program. A process that is not the first of its node has ended when its local part has;
+// what it still owes others it sends in later calls (bough/nic/run/host.hpp).
+// *Order* if nodes have consecutive ranks and both plans keep rank order, the whole keeps it, too.
+// *Errors* those of either program. A node whose local program failed never enters the upper
+// program; it aborts that program with the local error, which ends the other nodes, too. `deadline`
+// if the upper program takes no instance within `busy_timeout_ns` of the local result, by the
+// steady clock; then it is aborted, too.
 // *Source* Moody et al. 2003, section 4.4 and figure 11: one and two processes per node.
 #ifndef BOUGH_NIC_RUN_TWO_LEVEL_HPP
 #define BOUGH_NIC_RUN_TWO_LEVEL_HPP
@@ -32,18 +39,19 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
-// Refers to both programs. One reduction at a time. One thread at a time.
+// A reduction in two levels. It refers to both programs. One reduction and one thread at a time.
 template <class Local, class Upper>
 class two_level {
 public:
-    // `upper`: null on a process that is not the first of its node.
+    // `upper` is null on a process that is not the first of its node.
     two_level(Local& local, Upper* upper, std::uint64_t busy_timeout_ns = 30'000'000'000)
         : local_(local), upper_(upper), busy_timeout_(busy_timeout_ns) {
         BOUGH_EXPECTS(upper == nullptr || local.result_count() == upper->input_count(),
                       "upper: takes other than what the local program gives");
     }
 
-    // Pre: the last has ended. would_block: a program is used for something else, too; poll, and try again.
+    // Starts a reduction. would_block: the local program has no free bank, since it is used for
+    // something else, too; poll, and try again. Pre: the last reduction has ended.
     template <class T>
     status start(std::span<const T> mine) {
         BOUGH_EXPECTS(stage_ == stage::idle, "start: the last reduction has not ended");
@@ -57,7 +65,7 @@ public:
         stage_ = stage::local;
         return {};
     }
-    // Goes on; true if this process's part has ended, or failed.
+    // Makes progress. True if this process's part has ended or failed.
     bool poll() {
         if (stage_ == stage::local) {
             local_.poll();
@@ -86,7 +94,8 @@ public:
         }
         return true;
     }
-    // No longer than the timeouts of the two, and that of a busy upper program.
+    // Waits for the end, no longer than the timeouts of both programs and `busy_timeout_ns`
+    // together.
     const status& wait() {
         while (!poll()) {
             if (stage_ == stage::local) local_.wait(local_instance_);
@@ -99,7 +108,7 @@ public:
         if (error_) return error_;
         return upper_ != nullptr && upper_->error() ? upper_->error() : local_.error();
     }
-    // What the upper program gives this node; of a reduce, at the root's.
+    // What the upper program gives this node. After a reduce, only the root's node has a result.
     auto result() const {
         BOUGH_EXPECTS(upper_ != nullptr && stage_ == stage::idle, "result: of the first process of a node, at the end");
         return upper_->result(upper_instance_);
@@ -112,10 +121,11 @@ private:
         stage_ = stage::idle;
         return true;
     }
-    // For good; the other nodes must not wait for this one.
+    // Fails for good, and aborts the upper program so that the other nodes do not wait for this
+    // one.
     bool fail(status why) {
         if (!error_) error_ = why;
-        why.peer = no_rank; // of other numbers
+        why.peer = no_rank; // the upper program's ranks have other numbers
         if (upper_ != nullptr && !upper_->error()) upper_->abort(why);
         return finish();
     }
@@ -125,7 +135,7 @@ private:
     std::uint32_t local_instance_ = 0, upper_instance_ = 0;
     stage stage_ = stage::idle;
     std::chrono::nanoseconds busy_timeout_;
-    clock::time_point since_{}; // the local result is there
+    clock::time_point since_{}; // when the local result was there
     status error_{};
 };
 
