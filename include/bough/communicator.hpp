@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// communicator: a group of ranks over a transport, and the plans that this rank has bound. What every collective is called on.
+// communicator: a group of ranks over a transport, on which collectives are called. It keeps the
+// plans that this rank has bound.
 //
-// The first communicator takes the transport; duplicate() and split() (bough/group.hpp) make further ones over the same.
-// One thread at a time. All ranks of the group make the same calls in the same order, blocking ones and started ones
-// (bough/operation.hpp) alike; a rank that does not is told so (call_mismatch), as are the others. Moving a communicator is
-// cheap; destroying the last one over a transport, and the last operation started on it, ends this rank's part in the group.
+// The first communicator takes the transport; duplicate() and split() (bough/group.hpp) make
+// further ones over the same transport. One thread at a time uses it. All ranks of the group make
+// the same calls in the same order; blocking calls and started ones (bough/operation.hpp) count
+// alike. If a rank makes another call, it and the others get call_mismatch. Moving a communicator
+// is cheap. This rank's part in the group ends when the last communicator over the transport, and
+// the last operation started on it, are destroyed.
 #ifndef BOUGH_COMMUNICATOR_HPP
 #define BOUGH_COMMUNICATOR_HPP
 
@@ -30,8 +33,8 @@ public:
     explicit communicator(T transport, communicator_options options = {})
         : communicator(std::make_shared<session<T>>(std::move(transport), options.early), {}, 0, options) {}
 
-    // One of `members` (ranks of the transport, this one among them; empty: all), in a context that no other communicator
-    // of theirs uses. For bough/group.hpp.
+    // For bough/group.hpp: the communicator of `members` (ranks of the transport, this one among
+    // them; empty: all), in a context that no other communicator of theirs uses.
     communicator(std::shared_ptr<session<T>> shared, std::vector<rank_t> members, std::uint16_t context,
                  communicator_options options)
         : core_(std::make_shared<detail::communicator_core<T>>(std::move(shared), std::move(members), context,
@@ -48,25 +51,26 @@ public:
     std::uint16_t context() const noexcept { return core_->context(); }
     T& transport() noexcept { return core_->shared_session()->transport(); }
     const communicator_options& options() const noexcept { return core_->options; }
-    // Of the operations that are started from now on. `forever`: none.
+    // Sets the timeout of the operations that are started from now on. `forever`: they have none.
     void set_timeout_ns(std::uint64_t timeout) noexcept { core_->options.timeout_ns = timeout; }
     template <Duration D>
     void set_timeout(const D& timeout) noexcept { // any std::chrono::duration
         set_timeout_ns(nanoseconds_of(timeout));
     }
-    // None: those of the transport again.
+    // Sets options().costs. An empty model: the costs of the transport again.
     void set_costs(const any_cost_model& costs) noexcept {
         core_->options.costs = costs ? costs : default_costs_of(transport());
         core_->forget_choices();
     }
 
-    // Looks after messages while the program does something else. Returns true if something happened.
+    // Moves messages on while the program does something else. Returns true if something happened.
     bool progress() { return core_->progress(); }
-    // The failure that broke the group, if any: every later operation ends with group_poisoned.
+    // The failure that broke the group, if there is one: every later operation ends with
+    // group_poisoned.
     status poison() const { return core_->shared_session()->poison(); }
 
-    // Runs a plan on this rank and waits for its end. Pre: the plan's size is the group's. For front doors and for plans
-    // of your own; it checks nothing about types.
+    // Runs a plan on this rank and waits for its end. Pre: the plan's size is the group's. It is
+    // for front doors and for your own plans, and checks nothing about types.
     template <Plan P>
     status run(const P& plan, const call& c, call_signature signature) {
         signature.kind = decltype(plan.goal())::kind;
@@ -80,7 +84,7 @@ public:
         session_operation op;
         try {
             return run_bound(op, *work, c, signature);
-        } catch (...) { // in the middle of it
+        } catch (...) { // while it was in flight
             shared_session()->abandon(op);
             return op.result();
         }
@@ -91,7 +95,8 @@ public:
 #endif
     }
 
-    // Ends a call that broke a rule before it started: it still counts as one, so that the ranks stay in step.
+    // Ends a call that broke a rule before it started. It still counts as a call, so that the ranks
+    // stay in step.
     status refuse(const status& why) { return core_->refuse(why); }
     bool is_stale() const noexcept { return core_->is_stale(); }
     static status stale() noexcept { return detail::communicator_core<T>::stale(); }
@@ -107,7 +112,7 @@ public:
         return core_->plans.find_plan(plan);
     }
     template <class O>
-    static const O& hold(const O& op) noexcept { // the caller's own outlives the call
+    static const O& hold(const O& op) noexcept { // the caller's op outlives the call
         return op;
     }
     template <class E>

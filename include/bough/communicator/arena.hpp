@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Arena: what must live as long as a started operation, whatever its type, in memory that the next one uses again.
+// Arena: memory for objects of any type that must live as long as a started operation. The next
+// operation uses it again.
 //
-// Objects lie one behind the other in pieces of memory. clear() destroys them, and joins the pieces: so once the largest
-// operation has run, nothing is allocated any more.
+// Objects lie one behind the other in pieces of memory. clear() destroys them and joins the pieces.
+// So once the largest operation has run, nothing is allocated any more.
 #ifndef BOUGH_COMMUNICATOR_ARENA_HPP
 #define BOUGH_COMMUNICATOR_ARENA_HPP
 
@@ -51,7 +52,7 @@ public:
             return owned->value;
         }
     }
-    // Destroys what was made, the latest first.
+    // Destroys the objects that were made, the latest first.
     void clear() noexcept {
         while (owners_ != nullptr) {
             owner_base* last = std::exchange(owners_, owners_->next);
@@ -65,11 +66,12 @@ public:
         next_ = pieces_.empty() ? nullptr : pieces_[0].bytes.get();
         left_ = pieces_.empty() ? 0 : pieces_[0].size;
     }
-    // Does this lie in memory of its own?
+    // Does p point into the memory of this arena?
     bool owns(const void* p) const noexcept {
         const auto place = reinterpret_cast<std::uintptr_t>(p);
         return std::any_of(pieces_.begin(), pieces_.end(), [place](const piece& x) {
-            return place - reinterpret_cast<std::uintptr_t>(x.bytes.get()) < x.size; // below it: wraps around
+            return place - reinterpret_cast<std::uintptr_t>(x.bytes.get()) <
+                   x.size; // if it lies below, the difference wraps around
         });
     }
     std::size_t bytes() const noexcept { return total_ + pieces_.capacity() * sizeof(piece); }
@@ -99,7 +101,7 @@ private:
     owner_base* owners_ = nullptr;
 };
 
-// For containers in kept memory: what they give back is of use again after clear().
+// For containers in an arena: memory that they give back can be used again only after clear().
 template <class V>
 struct kept_allocator {
     using value_type = V;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Communicator_core: what a communicator and the operations that it has started share. It outlives whichever goes first.
+// Communicator_core: what a communicator shares with the operations that it has started. It lives
+// until the last of them is gone.
 #ifndef BOUGH_COMMUNICATOR_CORE_HPP
 #define BOUGH_COMMUNICATOR_CORE_HPP
 
@@ -26,38 +27,41 @@ namespace bough::inline BOUGH_ABI {
 
 struct communicator_options {
     std::uint64_t timeout_ns =
-        30'000'000'000; // an operation that takes longer, from its start, ends with errc::deadline
-    // Bound plans kept for reuse, besides those in use; at least 1. They keep their scratch, and are looked through in each
-    // call, the one most lately used first. Who goes round among more than these binds one anew in each call.
+        30'000'000'000; // an operation that takes longer after its start ends with errc::deadline
+    // How many bound plans are kept for reuse, besides those in use; at least 1. They keep their
+    // scratch. Each call searches them, beginning with the one most lately used. A program that
+    // goes round among more plans binds one anew in each call.
     std::size_t cached_plans = 64;
-    early_limits early{}; // for messages that come before their operation
-    // The costs that a collective without a given algorithm is chosen by: any CostModel. Must be equal on all ranks. None:
-    // those that the transport states (bough/select/transport_costs.hpp); communicator::options() has them in their place.
+    early_limits early{}; // limits for messages that come before their operation
+    // Any CostModel: its costs decide which algorithm a collective runs if none is given. Must be
+    // equal on all ranks. If there is none, those that the transport states are used
+    // (bough/select/transport_costs.hpp), and communicator::options() has them here.
     any_cost_model costs{};
 };
 
 namespace detail {
 
-// Which of the plans a front door may take it took the last time. A choice is a pure function of the key and of
-// options().costs, so it may be kept.
+// The key under which a front door remembers which plan it took the last time. The choice depends
+// only on the key and on options().costs, so it may be kept.
 struct choice_key {
     std::uint8_t kind = 0;
-    std::uint8_t size_class = 0; // of the bytes: size_class_of(); with bit 7 set, of a vector that stays whole
+    std::uint8_t size_class = 0; // size_class_of() of the bytes; bit 7 is set if the vector stays whole
     rank_t root = 0;
-    rank_t ranks = 0; // that take part, where it need not be all; else 0
+    rank_t ranks = 0; // how many take part, where it need not be all; otherwise 0
     requirements needed{};
-    bool exact = false;        // the op
-    std::uint64_t members = 0; // a hash of those that take part, where it matters which they are; else 0
+    bool exact = false;        // of the op
+    std::uint64_t members = 0; // a hash of the ranks that take part, where it matters which; otherwise 0
     friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
 };
 
-// Memory of one started operation (bough/communicator/operation_state.hpp), kept for the next.
+// The memory of one started operation (bough/communicator/operation_state.hpp), kept for the next.
 struct spare_frame {
     virtual ~spare_frame() = default;
     spare_frame* next_kept = nullptr;
 };
 
-// Frames whose memory a transport has not given back. They are never destroyed, and never lost from sight.
+// Frames with memory that a transport has not given back. They are never destroyed, but stay
+// reachable here.
 inline std::atomic<spare_frame*> leaked_frames{nullptr};
 inline void keep_for_good(spare_frame& frame) noexcept {
     frame.next_kept = leaked_frames.load();
@@ -84,7 +88,7 @@ public:
     const std::vector<rank_t>& members() const noexcept { return members_; }
     const std::shared_ptr<session<T>>& shared_session() const noexcept { return session_; }
     std::uint16_t context() const noexcept { return context_; }
-    // A later epoch has begun without this communicator (bough/group.hpp, shrink).
+    // True: a later epoch has begun without this communicator (bough/group.hpp, shrink).
     bool is_stale() const { return epoch_ != session_->epoch(); }
     static status stale() noexcept { return {.code = errc::group_poisoned}; }
 
@@ -101,8 +105,8 @@ public:
         detail::ignore_exceptions([this] { ring(); });
         return why;
     }
-    // Starts a call under a number of its own. If memory runs out, the number is refused, or the operation abandoned: the
-    // others are told in either case. An error: the operation has not started.
+    // Starts a call under a new number. If memory runs out, the number is refused or the operation
+    // is abandoned; the others are told in either case. An error: the operation has not started.
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
         if (is_stale()) return stale();
         envelope tag = next_tag();
@@ -111,14 +115,15 @@ public:
         try {
             return start_tagged(op, work, c, signature, tag, has_started);
         } catch (...) {
-            if (has_started && session_->is_done(op)) return {}; // the helper was not needed for this one
+            if (has_started && session_->is_done(op))
+                return {}; // it ended without the helper that ring() could not wake
             return give_up(op, tag);
         }
 #else
         return start_tagged(op, work, c, signature, tag, has_started);
 #endif
     }
-    // After an exception: ends the operation, if it is in flight, or refuses its number.
+    // After an exception: ends the operation if it is in flight; otherwise refuses its number.
     status give_up(session_operation& op, const envelope& tag) {
         if (session_->is_done(op))
             return session_->refuse(tag, errc::no_resources, members_),
@@ -127,7 +132,7 @@ public:
         return op.result();
     }
 
-    // Polls once. Deadlines are looked at now and then: more often if there is nothing else to do.
+    // Polls once. Looks at deadlines now and then, more often if there is nothing else to do.
     bool progress() {
         const bool moved = session_->progress();
         if ((turns_ += moved ? 1 : 16) >= 1024) {
@@ -137,7 +142,8 @@ public:
         return moved;
     }
 
-    // `choose` returns a shared pointer to a plan; null, if there is none.
+    // The plan that was chosen under this key, or else the result of `choose`: a shared pointer to
+    // a plan, null if there is none.
     template <class P, class F>
     const P* remember_plan(const choice_key& key, F&& choose) {
         for (const made_choice& c : choices_)
@@ -168,8 +174,9 @@ private:
         std::shared_ptr<const void> plan;
     };
 
-    // Wakes whoever drives the session besides its callers, if there is anything to do. May throw for want of memory: then
-    // nobody may look after what was started.
+    // Wakes what drives the session beside its callers (a progress thread, an executor), if there
+    // is work. May throw if memory runs out: then perhaps nothing but the callers moves what was
+    // started.
     void ring() {
         if constexpr (requires { session_->transport().operation_started(); })
             session_->with_lock([this] {
@@ -179,7 +186,7 @@ private:
     status start_tagged(session_operation& op, prepared& work, const call& c, call_signature signature,
                         const envelope& tag, bool& has_started) {
         signature.plan = work.bound().plan_id;
-        if (!c.offsets.empty()) signature.plan ^= hash_offsets(c.offsets); // how the vector is cut is the plan's affair
+        if (!c.offsets.empty()) signature.plan ^= hash_offsets(c.offsets); // cutting the vector is part of the plan
         if (!c.row_offsets.empty()) {
             if (!work.direct()) {
                 session_->refuse(tag, errc::unsupported, members_);
@@ -188,7 +195,7 @@ private:
                 s.code = errc::unsupported;
                 return s;
             }
-            signature.plan = ~signature.plan; // does not match blocks of equal length
+            signature.plan = ~signature.plan; // so it matches no call with blocks of equal length
         }
         session_->start(op, work, c, tag, signature, options.timeout_ns);
         has_started = true;
@@ -196,13 +203,13 @@ private:
         return {};
     }
 
-    std::shared_ptr<session<T>> session_; // does not move: operations in flight point into it
-    std::vector<rank_t> members_;         // empty: all, by their own numbers
+    std::shared_ptr<session<T>> session_; // must not move: operations in flight point into it
+    std::vector<rank_t> members_;         // empty: all ranks of the transport, with the transport's numbers
     std::uint16_t context_ = 0;
     std::uint32_t epoch_ = 1;
     rank_t rank_ = 0;
     std::vector<made_choice> choices_;
-    std::size_t next_choice_ = 0; // to be replaced, once all places are taken
+    std::size_t next_choice_ = 0; // the next to be replaced when all places are taken
     std::uint32_t operations_ = 0;
     std::uint32_t turns_ = 0;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operation_state: one operation in flight, with everything that must live until its end. The other side of bough/operation.hpp.
+// Operation_state: one operation in flight, with everything that must live until its end. The
+// handle that points to it is in bough/operation.hpp.
 #ifndef BOUGH_COMMUNICATOR_OPERATION_STATE_HPP
 #define BOUGH_COMMUNICATOR_OPERATION_STATE_HPP
 
@@ -23,7 +24,8 @@ class operation_state final : public operation_state_base, public spare_frame {
 public:
     using core_type = communicator_core<T>;
 
-    // An unused one of the communicator's, or a new one. It belongs to the handle that is made of it.
+    // Takes an unused one from the communicator, or makes a new one. It belongs to the handle that
+    // is made from it.
     static operation_state* make(const std::shared_ptr<core_type>& core, bool persistent) {
         std::unique_ptr<operation_state> made;
         if (core->spare_frames.empty()) {
@@ -42,12 +44,12 @@ public:
     core_type& core() noexcept { return *core_; }
     bool is_persistent() const noexcept { return persistent_; }
     arena& kept() noexcept { return kept_; }
-    // f() -> status, before each run.
+    // Adds f() -> status, called before each run.
     template <class F>
     void add_before(const F& f) {
         append(before_, kept_.template make<hook_of<F>>(f));
     }
-    // f() -> void, after each run that ended well.
+    // Adds f() -> void, called after each run that ended well.
     template <class F>
     void add_after(const F& f) {
         append(after_, kept_.template make<hook_of<F>>(f));
@@ -58,7 +60,7 @@ public:
         call_ = c;
         signature_ = signature;
     }
-    // An argument of the call, copied.
+    // Copies an argument of the call.
     std::span<const std::uint64_t> keep(std::span<const std::uint64_t> list) {
         if (list.empty()) return {};
         auto* copy = static_cast<std::uint64_t*>(kept_.allocate(list.size_bytes(), alignof(std::uint64_t)));
@@ -70,7 +72,7 @@ public:
         call_.row_offsets = keep(call_.row_offsets);
         call_.column_offsets = keep(call_.column_offsets);
     }
-    // An error: it has not started.
+    // Starts a run. An error: it has not started.
     status launch() {
         result_ = {};
         const status bad = core_->start(op_, work_->work, call_, signature_);
@@ -81,21 +83,21 @@ public:
             session_().start_clock(op_);
         return bad;
     }
-    // It ends with this error, without having started.
+    // Ends with this error, without having started.
     void end(const status& why) noexcept {
         result_ = why;
         ended_ = true;
         give_back();
     }
-    // After a failure of this rank's own, when it may have started, and may have ended.
+    // For a failure on this rank after which the run may be in flight, or may have ended.
     status abandon() {
         const status why{.code = errc::no_resources};
-        if (ended_) return why; // had not started
+        if (ended_) return why; // it had not started
         session_().abandon(op_);
         end(why);
         return why;
     }
-    // The call that it is bound to breaks a rule: each start will.
+    // The bound call breaks a rule: each start will end with this error.
     void refuse_always(const status& why) noexcept {
         bound_error_ = why;
         give_back();
@@ -140,7 +142,7 @@ public:
         status bad;
         try {
             bad = call_all_before();
-        } catch (...) { // of the user's own code: an op that lifts
+        } catch (...) { // the user's code threw: an op that lifts
             bad.code = errc::op_threw;
         }
 #else
@@ -158,7 +160,7 @@ public:
             session_().cancel(op_);
             if (!session_().wait_for_bytes(op_)) {
                 BOUGH_EXPECTS(!holds_callers_bytes(), session<T>::kept_bytes);
-                return detail::keep_for_good(*this); // what the transport holds is all here
+                return detail::keep_for_good(*this); // so all that the transport holds stays valid
             }
         }
         persistent_ = false;
@@ -214,7 +216,7 @@ private:
 #if BOUGH_HAS_EXCEPTIONS
         try {
             f();
-        } catch (...) { // no memory to keep it for another time
+        } catch (...) { // no memory to keep it for later
         }
 #else
         f();
@@ -222,7 +224,7 @@ private:
     }
 
     session<T>& session_() const noexcept { return *core_->shared_session(); }
-    // Do messages lie in memory of the caller's?
+    // Are messages in memory of the caller?
     bool holds_callers_bytes() const noexcept {
         return (work_->work.sends_or_receives(0) && !kept_.owns(call_.input)) ||
                (work_->work.sends_or_receives(1) && !kept_.owns(call_.output));
@@ -234,7 +236,7 @@ private:
 #if BOUGH_HAS_EXCEPTIONS
             try {
                 result_ = call_all(after_);
-            } catch (...) { // of a wire form's decode, or an op that lowers
+            } catch (...) { // thrown by a wire form's decode, or an op that lowers
                 result_ = {.code = errc::op_threw};
             }
 #else

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Plan_cache: the plans that a rank has bound and that no operation uses at the moment, whatever their types.
+// Plan_cache: keeps the plans that a rank has bound and that no operation uses at the moment,
+// whatever their types.
 //
-// A blocking call uses a plan where it lies. A started operation takes it out and gives it back when it has ended; so the
-// same plan twice in flight is bound twice, and what is kept is never more than the limit.
+// A blocking call uses a plan in the cache. A started operation takes its plan out, and gives it
+// back at its end. So if the same plan is in flight twice, it is bound twice. The cache never keeps
+// more than its limit.
 #ifndef BOUGH_COMMUNICATOR_PLAN_CACHE_HPP
 #define BOUGH_COMMUNICATOR_PLAN_CACHE_HPP
 
@@ -20,7 +22,7 @@ namespace bough::inline BOUGH_ABI::detail {
 struct bound_plan {
     virtual ~bound_plan() = default;
     bound_plan(const void* t, bound_schedule b) : tag(t), work(std::move(b)) {}
-    const void* tag; // of its type
+    const void* tag; // names its type
     prepared work;
 };
 
@@ -49,7 +51,7 @@ public:
         if (!to_front(plan)) put(bind(plan, rank, members));
         return free_[0]->work;
     }
-    // The plan that it was bound from; null, if none that is equal lies here.
+    // The plan in the cache that equals this one; null: there is none.
     template <class P>
     const P* find_plan(const P& plan) const {
         for (const std::unique_ptr<bound_plan>& known : free_)

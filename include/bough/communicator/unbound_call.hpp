@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Unbound_call: what a persistent operation holds for which there was no memory. Binding is no call, so nothing has
-// happened; each start is a call that this rank refuses, which keeps the ranks in step.
+// Unbound_call: the state of a persistent operation for which there was no memory at binding.
+//
+// Binding is not a call, so nothing has happened then. Each start is a call, which this rank
+// refuses; that keeps the ranks in step.
 #ifndef BOUGH_COMMUNICATOR_UNBOUND_CALL_HPP
 #define BOUGH_COMMUNICATOR_UNBOUND_CALL_HPP
 
@@ -14,7 +16,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// A member of the core: it is there when nothing can be allocated. One for all handles.
+// It is a member of the core, so it needs no memory of its own. All such handles share one.
 template <class Core>
 class unbound_call final : public operation_state_base {
 public:

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A bound schedule: one rank's steps, laid out for the engine. Made once per plan and rank, run many times.
+// A bound schedule: one rank's steps, laid out for the engine. It is made once per plan and rank,
+// and run many times.
 //
-// Binding infers the dependences, numbers the messages of each channel, finds the receives whose payload is only ever
-// combined once (the engine can combine it where it landed), and gives every scratch plane its range of blocks. A message
-// in parts is packed into memory of its own before it leaves, and unpacked after it has come: one copy of its bytes at either
-// end, none where a part is only combined. It knows no element type and no count: those come with the call.
+// Binding infers the dependences, numbers the messages of each channel, and gives every scratch
+// plane its range of blocks. It also finds the receives whose payload is only ever combined once:
+// the engine can combine such a payload where it landed. A message in parts is packed into memory
+// of its own before it leaves, and unpacked after it has come. That costs one copy of its bytes at
+// either end, and none where a part is only combined. Binding knows no element type and no count:
+// those come with the call.
 #ifndef BOUGH_ENGINE_BOUND_HPP
 #define BOUGH_ENGINE_BOUND_HPP
 
@@ -40,7 +43,7 @@ struct bound_schedule {
 
 namespace detail {
 
-// A hash of steps: the same on every rank that was given the same ones.
+// A hash of steps: ranks that were given the same steps get the same hash.
 constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> steps) noexcept {
     std::uint64_t h = seed;
     const auto add = [&h](std::uint64_t value) {
@@ -134,7 +137,8 @@ private:
     constexpr void wait_like(std::uint32_t later, std::uint32_t i) {
         for (const std::uint32_t before : order_.of(i)) wait(later, bound_index_[before]);
     }
-    // Where a combine reads an operand: in the message in parts that brought it, or in its own place.
+    // Where a combine reads an operand: in the message in parts that brought it, or in its usual
+    // place.
     constexpr std::uint32_t operand(std::uint32_t i, const slice& s) {
         for (const std::uint32_t before : order_.of(i))
             if (staged_[before] != no_step && steps_[before].out == s) return staged_[before];
@@ -149,7 +153,7 @@ private:
         bound_index_[i] = add(made);
         wait_like(bound_index_[i], i);
     }
-    // A plane of its own for the parts [first, last], one behind the other. Returns the place of all.
+    // Makes a plane for the parts [first, last], one behind the other. Returns the place of all.
     constexpr std::uint32_t stage(std::uint32_t first, std::uint32_t last) {
         const auto whole = static_cast<std::uint32_t>(bound_.places.size());
         bound_.planes.push_back({.first = 0, .last = 0, .packed = whole});
@@ -161,7 +165,7 @@ private:
         }
         return whole;
     }
-    // A send in parts: each is copied behind the one before, and all leave together.
+    // Binds a send in parts: each part is copied behind the one before, and all leave together.
     constexpr void pack(std::uint32_t first, std::uint32_t last) {
         const std::uint32_t whole = stage(first, last);
         for (std::uint32_t i = first; i <= last; ++i) {
@@ -172,7 +176,8 @@ private:
         for (std::uint32_t i = first; i <= last; ++i) wait(send, bound_index_[i]);
         messages_.push_back({last, send});
     }
-    // A receive in parts: all come together, and each is copied to its place, or combined where it lies.
+    // Binds a receive in parts: all come together, and each part is copied to its place, or
+    // combined where it lies.
     constexpr void unpack(std::uint32_t first, std::uint32_t last) {
         const std::uint32_t whole = stage(first, last);
         const std::uint32_t receive = add({.verb = verb::receive, .peer = steps_[last].peer, .out = whole});
@@ -189,7 +194,8 @@ private:
             wait_like(bound_index_[i], i);
         }
     }
-    // The combine that alone reads what step i receives, exactly its blocks and once; no_step if it is not so.
+    // The combine that is the only reader of what step i receives, and reads exactly its blocks,
+    // once. no_step: there is no such combine.
     constexpr std::uint32_t sole_combine(std::uint32_t i) const {
         const slice& landed = steps_[i].out;
         if (!is_scratch(landed.buffer)) return no_step;
@@ -249,7 +255,8 @@ private:
             bound_.receives.push_back(static_cast<std::uint32_t>(post));
         }
     }
-    // A receive is fused if nobody but one combine of exactly its blocks waits for it, and that reads it once.
+    // Fuses each receive with its combine, if only one combine, of exactly its blocks, waits for it
+    // and reads it once.
     constexpr void fuse() {
         for (std::uint32_t i = 0; i != steps_.size(); ++i) {
             if (steps_[i].verb != verb::receive || steps_[i].more || (i != 0 && steps_[i - 1].more)) continue;
@@ -268,7 +275,7 @@ private:
         friend constexpr auto operator<=>(const edge&, const edge&) = default;
     };
     struct message {
-        std::uint32_t last, made; // the step that is its last part; the bound step
+        std::uint32_t last, made; // the step of its last part; the bound step
         friend constexpr auto operator<=>(const message&, const message&) = default;
     };
 
@@ -290,7 +297,8 @@ constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks)
     return detail::binder{}.bind(steps, blocks);
 }
 
-// Binds a rank's part of a plan. `members[r]` is the transport's number of the plan's rank r; empty: the same.
+// Binds a rank's part of a plan. `members[r]` is the transport's number of rank r of the plan;
+// empty: the same number.
 template <Plan P>
 constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const rank_t> members = {}) {
     const auto steps_of = [&plan](rank_t r) {
@@ -299,7 +307,8 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
         return std::move(made.steps);
     };
     bound_schedule bound = bind_steps(steps_of(rank), plan.blocks());
-    // The steps of all ranks of a group of usual size, so that any difference shows; of a larger one, of some.
+    // The hash has the steps of all ranks in a group of usual size, so that any difference shows;
+    // in a larger group, those of some ranks.
     std::uint64_t id = std::uint64_t{plan.size()} << 32 | plan.root();
     const rank_t stride = plan.size() / 1024 + 1;
     for (rank_t r = 0; r < plan.size(); r += stride) id = detail::hash_steps(id, steps_of(r));

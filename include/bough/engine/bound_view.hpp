@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the engine reads: a bound schedule without its memory. Freestanding; bough/engine/bound.hpp makes one.
+// Bound_view: a bound schedule as the engine reads it, without the memory that holds it.
+// Freestanding; bough/engine/bound.hpp makes one.
 #ifndef BOUGH_ENGINE_BOUND_VIEW_HPP
 #define BOUGH_ENGINE_BOUND_VIEW_HPP
 
@@ -18,28 +19,30 @@ inline constexpr std::uint32_t not_a_step = 0xffff'ffffu;
 struct bound_step {
     bough::verb verb = bough::verb::copy;
     rank_t peer = no_rank;
-    std::uint32_t segment = 0;                  // of a message: its number on its channel
+    std::uint32_t segment = 0;                  // a message: its number on its channel
     std::uint32_t a = 0, b = 0, out = 0;        // indices into bound_schedule::places
-    std::uint32_t after = 0, after_count = 0;   // who waits for this step: bound_schedule::after
+    std::uint32_t after = 0, after_count = 0;   // the steps that wait for this one: bound_schedule::after
     std::uint32_t next_on_channel = not_a_step; // the send that may be posted once this one is
-    std::uint32_t partner = not_a_step;         // of a fused receive: the combine that reads it, and back
-    bool partner_is_a = false;                  // of a fused combine: which operand is the message
+    std::uint32_t partner = not_a_step;         // fused: the combine of a receive; the receive of a combine
+    bool partner_is_a = false;                  // fused combine: operand a is the message
 };
 
 // A place in memory: blocks [first, first + count) of a buffer. Equal slices share one place.
 struct bound_place {
     std::uint32_t buffer = 0;
     block_t first = 0, count = 0;
-    std::uint32_t parts = 0; // of a message in parts: they are the next places, and lie one behind the other
+    std::uint32_t parts = 0; // a message in parts: the next places are the parts, one behind the other
 };
 
-// Blocks [first, last) of a scratch plane are used; or it holds a message in parts, that of place `packed`.
+// Blocks [first, last) of a scratch plane are used. Or it holds the message in parts of place
+// `packed`.
 struct plane_extent {
     block_t first = 0xffff'ffffu, last = 0;
     std::uint32_t packed = 0xffff'ffffu;
 };
 
-// The receives of one rank by peer, so that a message finds its step: receives[first + segment].
+// Where the receives from one peer are, so that a message finds its step: receives[first +
+// segment].
 struct bound_channel {
     rank_t peer = no_rank;
     std::uint32_t first = 0, count = 0;

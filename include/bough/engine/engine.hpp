@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// The engine: runs one rank's steps in order of readiness, as their dependences and messages allow. Freestanding.
+// The engine: runs one rank's steps as soon as their dependences and messages allow. Freestanding.
 //
 // It knows no transport and no clock. A `Port` moves messages for it:
-//   port.send(step, to, segment, data, bytes) -> posted      port.take(held, into, bytes, step) -> posted
-//   port.claim(held) -> bool: may its payload be read now?     port.release(held): it is not needed any more
-// The owner calls arrived(step, held, port) when the message of a receive step is there, completed(step, port) when a pending
-// send or take has ended, and retry(port) after polling. Memory is lent by the owner; nothing is allocated.
+//   port.send(step, to, segment, data, bytes) -> posted
+//   port.take(held, into, bytes, step) -> posted
+//   port.claim(held) -> bool: may its payload be read now?
+//   port.release(held): it is not needed any more
+// The owner calls arrived(step, held, port) when the message of a receive step is there,
+// completed(step, port) when a pending send or take has ended, and retry(port) after polling. The
+// owner also lends the memory; the engine allocates nothing.
 //
-// A receive that is fused with its combine is not copied: the combine reads the payload where it landed. If the combine
-// has to wait for something else, the payload is held there only if the plan may hold messages (the sender of a held
-// message may be stuck until it is combined); else it is copied to its scratch plane at once.
+// A receive that is fused with its combine is not copied: the combine reads the payload where it
+// landed. Sometimes the combine must wait for something else. Then the payload is held there only
+// if the plan may hold messages, as the sender of a held message may be stuck until it is combined.
+// Otherwise the payload is copied to its scratch plane at once.
 #ifndef BOUGH_ENGINE_ENGINE_HPP
 #define BOUGH_ENGINE_ENGINE_HPP
 
@@ -25,7 +29,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// A message that has come and is not yet used up.
+// A message that has come and is still needed.
 struct held_message {
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0;
@@ -40,7 +44,7 @@ struct place_bytes {
     std::uint32_t buffer = 0;            // index into engine_memory::buffers
 };
 
-// What the owner lends to an engine: arrays as long as the schedule has steps (or places, or buffers).
+// The memory that the owner lends: arrays with one element per step, place or buffer.
 struct engine_memory {
     list_view<std::uint32_t> waits;   // one a step
     list_view<held_message> held;     // one a step
@@ -59,7 +63,8 @@ public:
     bool done() const noexcept { return left_ == 0; }
     errc error() const noexcept { return error_; }
     std::uint32_t error_step() const noexcept { return error_step_; }
-    // Of a call_mismatch: the elements that the step has room for, and those that came. Else 0.
+    // For a call_mismatch: the elements that the step has room for, and those that came. Otherwise
+    // 0.
     std::uint64_t expected() const noexcept {
         return error_ != errc::call_mismatch ? 0 : bytes(bound_.steps[error_step_].out) / element_bytes_;
     }
@@ -68,8 +73,8 @@ public:
     }
     const bound_view& bound() const noexcept { return bound_; }
 
-    // Starts the operation. Pre: the memory describes the buffers of this call, nothing is in flight; after an error,
-    // release_held has been called or the transport of that run is gone.
+    // Starts the operation. Pre: the memory describes the buffers of this call, and nothing is in
+    // flight. After an error: release_held has been called, or the transport of that run is gone.
     template <class Port>
     void start(const call& c, Port& port) {
         combine_ = c.combine;
@@ -111,7 +116,8 @@ public:
         drain(port);
     }
     bool has_blocked() const noexcept { return blocked_ != 0; }
-    // f(peer) for every step that waits until its peer takes its message, or until the payload of one has come.
+    // Calls f(peer) for every step that waits until its peer takes its message, or until the
+    // payload of a message has come.
     template <class F>
     void for_each_held_up(F&& f) const {
         for (std::uint32_t k = 0; k != blocked_; ++k) f(bound_.steps[memory_.blocked[k]].peer);
@@ -119,13 +125,14 @@ public:
             if (memory_.waits[i] == pending_post) f(bound_.steps[i].peer);
     }
 
-    // The owner may move the payload of a message that is held, if its handle then names the new place.
+    // Calls f(held) for each held message. f may move the payload, if the handle then names the new
+    // place.
     template <class F>
     void for_each_held(F&& f) {
         for (held_message& held : memory_.held)
             if (held.present) f(held);
     }
-    // Releases every message that is still held: after an error.
+    // After an error: releases every message that is still held.
     template <class Port>
     void release_held(Port&& port) {
         for (held_message& held : memory_.held)
@@ -159,7 +166,8 @@ private:
         while (ready_ != 0 && error_ == errc::ok) fire(memory_.ready[--ready_], port);
     }
 
-    // A post of this step is pending: its count of waits is free until complete().
+    // A post of this step is pending: until complete(), its count of waits is not needed and says
+    // so.
     void under_way(std::uint32_t i) noexcept { memory_.waits[i] = pending_post; }
     void satisfied(std::uint32_t later) noexcept {
         if (--memory_.waits[later] == 0) memory_.ready[ready_++] = later;
@@ -167,7 +175,8 @@ private:
     void complete(std::uint32_t i, const bound_step& s) noexcept {
         --left_;
         memory_.waits[i] = bound_.waits[i]; // for the next run
-        // The last one first: what is ready is taken from the end, and of several sends the first written shall go first.
+        // In reverse: ready steps are taken from the end, and of several sends the first written
+        // one must go first.
         for (std::uint32_t e = s.after + s.after_count; e != s.after;) satisfied(bound_.after[--e]);
     }
 
@@ -202,7 +211,8 @@ private:
     BOUGH_ALWAYS_INLINE void consume(std::uint32_t i, const bound_step& s, Port& port) {
         const held_message& held = memory_.held[i];
         const bool here = held.data != nullptr || held.bytes == 0;
-        // Where lengths are said by both ends apart, by an alltoallv, it is the callers who differ.
+        // With alltoallv, each end states the length by itself. Then it is the calls that differ,
+        // not the messages that are wrong.
         if (held.bytes != bytes(s.out))
             fail(lengths_of_callers_ ? errc::call_mismatch : errc::protocol_error, i);
         else if (here && s.partner != not_a_step && (bound_.may_hold || memory_.waits[s.partner] == 1))
@@ -210,12 +220,12 @@ private:
         else
             copy_out(i, s, here, port);
     }
-    // A message that goes to its place.
+    // Copies a message to its place.
     template <class Port>
     void copy_out(std::uint32_t i, const bound_step& s, bool here, Port& port) {
         held_message& held = memory_.held[i];
         if (here) {
-            if (!port.claim(held)) return fail(errc::peer_aborted, i); // it is released with what else is held
+            if (!port.claim(held)) return fail(errc::peer_aborted, i); // release_held() will release it
             held.present = false;
             if (held.bytes != 0) __builtin_memcpy(at(s.out), held.data, held.bytes);
             port.release(held);
@@ -250,7 +260,7 @@ private:
 
     bound_view bound_;
     engine_memory memory_;
-    combine_function* combine_ = nullptr; // of the call, as its state and its element size
+    combine_function* combine_ = nullptr; // this, its state and the element size come with the call
     const void* combine_state_ = nullptr;
     std::uint32_t element_bytes_ = 0;
     bool lengths_of_callers_ = false;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// list_view: a run of elements that somebody else owns; what the engine needs of std::span, for the compiler less work.
+// list_view: a run of elements that somebody else owns. It has what the engine needs of std::span,
+// and compiles faster.
 //
-//   list_view<const bound_step> steps = bound.steps;    of a vector, a std::array or a span; it must outlive the view
+//   list_view<const bound_step> steps = bound.steps; // bound.steps must outlive it
 //
-// A std::span of a vector takes the compiler some 15 ms for each type of element (g++ -O0: ranges, iterators and their concepts),
-// and the engine has nine of them.
+// It views a vector, a std::array or a span.
+//
+// A std::span of a vector costs the compiler some 15 ms for each type of element (g++ -O0: ranges,
+// iterators and their concepts), and the engine has nine of them.
 #ifndef BOUGH_ENGINE_LIST_VIEW_HPP
 #define BOUGH_ENGINE_LIST_VIEW_HPP
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A prepared operation: a bound schedule with all the memory that running it takes. Made once, run many times; after the
-// first run with a given layout (count, element size, blocks), running it again allocates nothing and computes no offsets.
+// A prepared operation: a bound schedule with all the memory that it needs to run. It is made once
+// and run many times. After the first run with a given layout (count, element size, blocks),
+// running it again allocates nothing and computes no offsets.
 #ifndef BOUGH_ENGINE_PREPARED_HPP
 #define BOUGH_ENGINE_PREPARED_HPP
 
@@ -20,7 +21,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Element at which block b begins when `count` elements are cut into `blocks`: the first count % blocks are one longer.
+// The element at which block b begins when `count` elements are cut into `blocks`: the first count
+// % blocks are one longer.
 constexpr std::uint64_t block_begin(std::uint64_t count, block_t blocks, block_t b) noexcept {
     const std::uint64_t longer = count % blocks;
     return std::uint64_t{b} * (count / blocks) + (b < longer ? b : longer);
@@ -47,26 +49,28 @@ public:
     prepared(const prepared&) = delete;
     prepared& operator=(const prepared&) = delete;
 
-    // Points the buffers at the data of a call. Allocates scratch if this call needs more than any before it.
+    // Points the buffers at the data of a call. Allocates scratch if this call needs more than any
+    // before it.
     void prepare(const call& c) {
         // The input is only read: no step writes buffer 0 (verify: write_to_input).
         buffers_[0] = const_cast<std::byte*>(c.input);
         buffers_[1] = c.output;
-        if (!engine_.done()) // the run before broke off with its session: what it had sent ahead is that one's
+        if (!engine_.done()) // the last run ended with its session: what it sent ahead does not count
             for (outgoing_channel& channel : outgoing_) channel.ahead = 0;
         if (is_laid_out(c)) return;
         lay_out(c);
     }
 
     bough::engine& engine() noexcept { return engine_; }
-    // What comes from one peer, and how much of it has come in the current run.
+    // What comes from one peer, and how many messages of it have come in the current run.
     struct incoming_channel : bound_channel {
         incoming_channel(const bound_channel& c) noexcept : bound_channel(c) {}
         std::uint32_t arrived = 0;
     };
     std::vector<incoming_channel>& incoming() noexcept { return incoming_; }
-    // What this operation has sent to one peer: before it was the oldest (bough/session/ahead.hpp), and, where the
-    // transport gathers, up to where its last message goes (bough/session/departures.hpp).
+    // What this operation has sent to one peer. `ahead`: bytes while it was not the oldest
+    // (bough/session/ahead.hpp). `last`: where its last message ends in a transport that gathers
+    // (bough/session/departures.hpp).
     struct outgoing_channel {
         rank_t peer = no_rank;
         std::uint64_t ahead = 0, last = 0;
@@ -74,7 +78,7 @@ public:
     std::vector<outgoing_channel>& outgoing() noexcept { return outgoing_; }
     const bound_schedule& bound() const noexcept { return bound_; }
     std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
-    // All the memory that it takes, scratch included.
+    // All its memory, scratch included.
     std::size_t memory_bytes() const noexcept {
         const auto of = [](const auto&... lists) {
             return (std::size_t{0} + ... + (lists.capacity() * sizeof(lists[0])));
@@ -92,13 +96,15 @@ public:
                    places_[place].bytes != 0;
         });
     }
-    // Every message goes straight from input to output: no scratch, and no message in parts.
+    // True: every message goes straight from input to output, with no scratch and no message in
+    // parts.
     bool direct() const noexcept { return bound_.planes.empty(); }
 
 private:
     static constexpr std::size_t line = 64;
 
-    // Neighbouring blocks of a scratch plane that are used: a plane has memory for these only, piece behind piece.
+    // A piece: neighbouring blocks of a scratch plane that are used. A plane has memory for its
+    // pieces only, one behind the other.
     struct piece {
         std::uint32_t plane;
         block_t first, last;
@@ -134,7 +140,7 @@ private:
         if (c.count != count_ || c.element_bytes != element_bytes_ || c.input_block != first_block_[0] ||
             c.output_block != first_block_[1] || c.row != row_)
             return false;
-        // Most calls say nothing of where blocks begin.
+        // Most calls do not say where blocks begin.
         const std::size_t said = c.offsets.size() | c.row_offsets.size() | c.column_offsets.size();
         return (said == 0 && !has_offsets_) || has_same_offsets(c);
     }
@@ -188,7 +194,7 @@ private:
             total += (bytes + line - 1) / line * line;
         }
         if (total != 0 && total + line > scratch_bytes_) {
-            scratch_.reset(new std::byte[total + line]); // not cleared: pages that no message needs are never touched
+            scratch_.reset(new std::byte[total + line]); // not cleared: unused pages are never touched
             scratch_bytes_ = total + line;
         }
         std::byte* base = scratch_.get();
@@ -244,7 +250,7 @@ private:
     bool has_offsets_ = false;
     std::vector<std::uint64_t> offsets_, row_offsets_, column_offsets_;
     std::vector<piece> pieces_;           // sorted
-    std::vector<std::uint32_t> piece_of_; // of a place in a plane
+    std::vector<std::uint32_t> piece_of_; // by place, for places in planes
     bough::engine engine_;
 };
 
