@@ -5,13 +5,16 @@
 //   bough::communicator comm{std::move(link)};
 //   bough::allreduce(comm, std::span(x), bough::plus{});
 //
-// Or from a list of hosts and a key: bough/transport/tcp/hosts.hpp. Without exceptions: tcp::join(wire, options, status).
+// To join from a list of hosts and a key: bough/transport/tcp/hosts.hpp. To join without
+// exceptions: tcp::join(wire, options, status).
 //
-// A connection takes a rank's place only after both sides have proved that they know the key of the job (handshake.hpp);
-// afterwards bytes travel in the clear. Listens at loopback unless told otherwise. Short messages are copied once on the
-// way; long ones (above 16 KiB) go from the sender's memory to the socket, and from the socket to where the receiver
-// takes them. A peer whose process ends is reported at once, whatever this rank waits for. There are no threads; nothing
-// moves while nobody polls. What it promises, its costs and its failures: doc/transports/tcp.md.
+// A connection becomes a rank's only after both sides have proved that they know the key of the job
+// (handshake.hpp). Afterwards bytes travel in the clear. A rank listens at loopback unless told
+// otherwise. Short messages are copied once on the way. Long ones (above 16 KiB) go from the
+// sender's memory to the socket, and from the socket to where the receiver takes them. The end of a
+// peer's process is reported at once, whatever this rank waits for. There are no threads: nothing
+// moves unless somebody polls. What it promises, what it costs and how it fails:
+// doc/transports/tcp.md.
 //
 // Needs Boost.Asio (headers, 1.74 or newer) and OpenSSL's libcrypto: CMake target bough::tcp.
 #ifndef BOUGH_TRANSPORT_TCP_HPP

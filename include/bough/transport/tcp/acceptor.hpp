@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// The door of a rank: it accepts connections, lets those in that prove to be ranks of the job, and calls on others.
+// tcp_acceptor, the door of a rank: it accepts connections, lets those in that prove to come from
+// ranks of the job, and calls on other ranks, which means that it connects to them.
 //
-// Until a proof has been checked a connection is a stranger: 128 bytes of state (and what its channel takes, if that is
-// TLS), a deadline, and a place among a bounded number of them. When all places are taken the oldest stranger has to
-// go, though none before it has had 20 ms; meanwhile further ones wait outside, with the kernel. So whoever answers at
-// once gets in, however many others knock.
+// Until its proof has been checked, a connection is a stranger. Each stranger has 128 bytes of
+// state (and what its channel takes, if that is TLS), a deadline, and one of a bounded number of
+// places. When all places are taken, a new connection replaces the oldest stranger, but only after
+// that one has had 20 ms. Meanwhile further connections wait in the kernel. So a rank that answers
+// at once gets in, however many others knock.
 //
-// A rank that has proved itself and was welcomed is a guest until it has sealed the connection, which may take it as long as
-// it does not poll. If it ends the connection instead, nothing has been: it calls again if it wants to.
+// A rank that has proved itself and was welcomed is a guest until it seals the connection. That may
+// take long, because the rank must poll to do it. If the rank ends the connection instead, the
+// connection counts as never made, and the rank may call again.
 //
-// Who listens by a rank's near name is a stranger too: if it lies, or does not prove in time to be that rank, the rank
-// is called by TCP.
+// The process that listens by a rank's near name (nearby.hpp) is a stranger, too. If it does not
+// prove in time that it is that rank, the rank is called by TCP.
 #ifndef BOUGH_TRANSPORT_TCP_ACCEPTOR_HPP
 #define BOUGH_TRANSPORT_TCP_ACCEPTOR_HPP
 
@@ -42,7 +45,9 @@ struct door_limits {
     std::uint32_t strangers = 64;
     std::uint64_t stranger_timeout_ns = 2'000'000'000;
     std::uint64_t grace_ns = 20'000'000;
-    std::uint64_t near_ns = 2'000'000'000; // for each step of who listens by a near name, the first time that it is due
+    // For each step of a call by a near name, counted from the first time that the call comes to
+    // it.
+    std::uint64_t near_ns = 2'000'000'000;
     std::uint32_t socket_bytes = 0;
 };
 
@@ -50,7 +55,7 @@ struct door_limits {
 template <class Session>
 struct stranger_of {
     proof_message said{};
-    std::uint64_t number = 0; // its nonce is made of it
+    std::uint64_t number = 0; // its nonce is made from this
     std::uint64_t since_ns = 0;
     std::uint32_t got = 0; // bytes of `said`
     int descriptor = -1;
@@ -60,11 +65,11 @@ struct stranger_of {
 using tcp_stranger = stranger_of<plain_channel::session>;
 static_assert(sizeof(tcp_stranger) <= 128);
 
-// `Host`, whoever has the door:
+// `Host`, the owner of the door:
 //   host.judge(rank) -> verdict: shall this connection of the rank be the pair's?
-//   host.attach(rank, descriptor, session, window): it is, for both sides; both are the host's now; `window`: the rank's, in
-//     KiB
-//   host.unreachable(rank) -> bool: calling on it failed; true: it need not be tried again
+//   host.attach(rank, descriptor, session, window): both sides have agreed that it is. The host now
+//     owns descriptor and session; `window`: the rank's, in KiB
+//   host.unreachable(rank) -> bool: calling on the rank failed; true: do not try again
 template <Mac M, class Channel = plain_channel>
 class tcp_acceptor {
 public:
@@ -99,9 +104,9 @@ public:
         strangers_.clear();
         guests_.clear();
     }
-    // Readable when somebody knocks, or a guest has something to say.
+    // Readable when a connection waits to be accepted, or a guest has sent something.
     int listener() const noexcept { return watch_.is_open() ? watch_.get() : listener_.get(); }
-    // step() is worth calling, whatever listener() is.
+    // True: step() must be called even if listener() is not readable.
     bool busy() const noexcept {
         if (!strangers_.empty() || !callers_.empty()) return true;
         for (const guest& g : guests_)
@@ -110,11 +115,12 @@ public:
     }
     std::size_t strangers() const noexcept { return strangers_.size(); }
     std::uint64_t turned_away() const noexcept { return turned_away_; }
-    // How often no socket was to be had, to call or to accept with, and no stranger's could be taken: the process, or the
-    // system, is out of descriptors or of memory.
+    // How often no socket could be opened for a call, or accepted while there was no stranger to
+    // close instead. Then the process or the system is out of descriptors or memory.
     std::uint64_t shortages() const noexcept { return shortages_; }
 
-    // First by its name on this system, if it has one. Not while it is a guest.
+    // Begins to call on a rank: first by its name on this system, if it has one. Does nothing while
+    // the rank is a guest.
     void call_on(rank_t to, const tcp_address& at, const near_name& name) {
         if (!is_calling(to) && !is_guest(to)) callers_.push_back({to, at, name});
     }
@@ -137,15 +143,16 @@ public:
             if (c.to == to) return static_cast<bool>(c.socket);
         return false;
     }
-    // Why calling on it has failed so far.
+    // Why calling on the rank has failed so far.
     errc fault_of(rank_t to) const noexcept {
         for (const caller& c : callers_)
             if (c.to == to) return c.fault;
         return errc::ok;
     }
 
-    // A rank whose channel and this one's have refused each other three times, for 100 ms: their certificates do not fit.
-    // This rank, if that is so with all that it calls on, and it is not connected. no_rank: none.
+    // A rank whose certificates and this rank's do not fit: their channels have refused each other
+    // three times, and the first time was 100 ms ago. It is this rank itself if that holds for all
+    // ranks that it calls on and it is not connected. no_rank: there is none.
     rank_t refuser(bool is_connected) const noexcept {
         rank_t first = no_rank;
         std::size_t refusals = 0;
@@ -157,7 +164,7 @@ public:
         return refusals == callers_.size() ? who_.to : no_rank;
     }
 
-    // Moves on what can move; does not block.
+    // Takes every step that is possible now; does not block.
     template <class Host>
     void step(std::uint64_t now_ns, Host& host) {
         now_ns_ = now_ns;
@@ -186,9 +193,9 @@ private:
         rank_t to = no_rank;
         tcp_address at;
         near_name name{};
-        bool near = false;               // by that name
-        stage furthest = stage::begun;   // that it has come by that name
-        std::uint64_t near_until_ns = 0; // when it must have come further
+        bool near = false;               // the present attempt is by that name
+        stage furthest = stage::begun;   // the furthest that any attempt by that name has come
+        std::uint64_t near_until_ns = 0; // by then it must have come further
         unique_fd socket{};
         session_type session{};
         bool proved = false; // the proof is sent
@@ -197,11 +204,11 @@ private:
         nonce accepting{}, connecting{};
         std::uint64_t retry_ns = 0, pause_ns = 1'000'000;
         errc fault = errc::ok;
-        std::uint32_t refusals = 0;   // by the channel, of TCP
-        std::uint64_t refused_ns = 0; // the first one
+        std::uint32_t refusals = 0;   // of attempts over TCP, by the channel
+        std::uint64_t refused_ns = 0; // time of the first refusal
     };
 
-    // Those for which `is_over` go; the others may change places.
+    // Removes those for which `is_over` is true; the others may change places.
     template <class T, class F>
     static void sift(std::vector<T>& all, F&& is_over) {
         for (std::size_t i = 0; i != all.size();) {
@@ -216,7 +223,8 @@ private:
     static bool is_shortage(int error) noexcept {
         return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
     }
-    // The nonce of stranger n is a function of n and of a secret that is fresh for this door.
+    // The nonce of stranger n is a function of n and of a secret that is fresh for this door, so it
+    // need not be kept.
     bool nonce_of(std::uint64_t number, nonce& made) const {
         std::array<std::byte, 8> text{};
         handshake_layout::put(text, number);
@@ -244,7 +252,8 @@ private:
                 ++turned_away_;
                 if (!socket) continue;
             }
-            if (listener == near_.get()) set_near_buffers(socket.get(), limits_.socket_bytes); // not inherited
+            if (listener == near_.get())
+                set_near_buffers(socket.get(), limits_.socket_bytes); // accepted sockets do not inherit them
             stranger s;
             s.number = ++numbers_;
             s.since_ns = now_ns;
@@ -254,7 +263,7 @@ private:
         }
     }
 
-    // Once the channel is open. False: it never will be.
+    // Sends the greeting once the channel is open. False: that will never be possible.
     bool greet(stranger& s) {
         const errc opened = s.session.open();
         if (opened != errc::ok) return opened == errc::would_block;
@@ -275,7 +284,7 @@ private:
         // What has come counts, however late this rank looks at it.
         const bool whole = s.got == s.said.size();
         in &= whole || now_ns - s.since_ns < limits_.stranger_timeout_ns;
-        // Who begins with other words is none of ours.
+        // A connection that begins with other bytes is not from bough.
         for (std::size_t i = 0; i != std::min<std::size_t>(s.got, 8); ++i)
             in &= s.said[i] == static_cast<std::byte>(handshake_layout::magic[i]);
         if (in && !whole) return false;
@@ -296,7 +305,7 @@ private:
             return true;
         if (said == tcp_verdict::welcome) {
             stop_calling(who.from);
-            dismiss(who.from); // from the connection that it has had before, and given up
+            dismiss(who.from); // closes its earlier connection, which it has given up
             const bool watched = watch_.is_open() && watch_.add(socket.get());
             guests_.push_back({who.from, who.window_kib, now_ns, watched, std::move(socket), std::move(s.session)});
         }
@@ -323,7 +332,8 @@ private:
         std::erase_if(guests_, [from](const guest& g) { return g.from == from; });
     }
 
-    // Its first time so far by a near name: it has time anew.
+    // Called when a call by a near name comes to a stage. If it does so for the first time, its
+    // time starts anew.
     void come_to(caller& c, stage now_at, std::uint64_t now_ns) const noexcept {
         if (!c.near || c.furthest >= now_at) return;
         c.furthest = now_at;
@@ -352,7 +362,8 @@ private:
                 errno != EINPROGRESS && errno != EINTR)
                 return fail(c, now_ns, errc::peer_dead, host);
         }
-        // Where nobody listens yet, and the port is one that the kernel gives out, a socket can connect to itself.
+        // If nobody listens yet, and the port is one that the kernel also gives to connecting
+        // sockets, a socket can connect to itself.
         if (!c.proved && !c.near && local_address(c.socket.get()) == c.at)
             return fail(c, now_ns, errc::peer_dead, host);
         // What has come counts, however late this rank looks at it.
@@ -383,7 +394,7 @@ private:
                 !make_proof<M>(key, who, c.accepting, c.connecting, proof))
                 return fail(c, now_ns, errc::protocol_error, host);
             come_to(c, stage::greeted, now_ns);
-            if (!c.session.send(proof)) return fail(c, now_ns, errc::peer_dead, host); // it was tired of waiting
+            if (!c.session.send(proof)) return fail(c, now_ns, errc::peer_dead, host); // it has given up waiting
             c.proved = true;
             return false;
         }
@@ -395,7 +406,7 @@ private:
         host.attach(c.to, std::move(c.socket), std::move(c.session), said.window_kib);
         return true;
     }
-    // Tries again later, unless the host has had enough.
+    // Tries again later, unless the host says not to. True: this call is over.
     template <class Host>
     bool fail(caller& c, std::uint64_t now_ns, errc why, Host& host) {
         if (!c.near && c.session.accused() && c.refusals++ == 0) c.refused_ns = now_ns;
@@ -403,11 +414,11 @@ private:
         c.socket.reset();
         c.retry_ns = now_ns + c.pause_ns;
         c.pause_ns = std::min<std::uint64_t>(2 * c.pause_ns, 50'000'000);
-        if (c.near) { // which says nothing of the rank itself
+        if (c.near) { // this says nothing about the rank itself
             if (why == errc::protocol_error) c.name = {};
             return false;
         }
-        if (c.fault != errc::protocol_error) c.fault = why; // it may be gone when this rank calls again
+        if (c.fault != errc::protocol_error) c.fault = why; // the impostor may be gone at the next try
         return why != errc::ok && host.unreachable(c.to);
     }
 
@@ -418,7 +429,7 @@ private:
     boost::asio::io_context& io_;
     std::array<std::byte, mac_bytes> secret_{};
     unique_fd listener_, near_;
-    tcp_watch watch_; // of these, and of guests
+    tcp_watch watch_; // watches these two, and the guests
     std::vector<stranger> strangers_;
     std::vector<guest> guests_;
     std::vector<caller> callers_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// basic_tcp: the tcp transport over any Mac and any Channel. bough/transport/tcp.hpp has it with OpenSSL's Mac and plain, and
+// basic_tcp: the tcp transport, with its cryptography (Mac) and its encryption (Channel) as
+// parameters. bough::tcp is basic_tcp with OpenSSL's Mac and no encryption; bough/transport/tcp.hpp
 // says what it does.
 #ifndef BOUGH_TRANSPORT_TCP_BASIC_TCP_HPP
 #define BOUGH_TRANSPORT_TCP_BASIC_TCP_HPP
@@ -32,14 +33,14 @@ template <Mac M, class Channel = detail::plain_channel>
 class basic_tcp {
 public:
 #if BOUGH_HAS_EXCEPTIONS
-    // Joins the group of a wire-up, or of a list of hosts. Collective; throws tcp_error, which is
-    // an error, within options.timeout_ns.
+    // Joins the group that a wire-up or a list of hosts describes. All ranks must call it. It
+    // succeeds or throws tcp_error, which is a bough::error, within options.timeout_ns.
     template <WireUp W>
     explicit basic_tcp(W& wire, const tcp_options& options = {}) : basic_tcp(thrown(wire, options)) {}
     explicit basic_tcp(const tcp_hosts& hosts, const tcp_options& options = {}) : basic_tcp(thrown(hosts, options)) {}
 #endif
 
-    // The same without exceptions: no transport, and why.
+    // The same without exceptions. After a failure there is no transport, and `result` says why.
     template <WireUp W>
     static std::optional<basic_tcp> join(W& wire, const tcp_options& options, status& result) {
         return made(detail::join_wire_up<M, Channel>(wire, options, result));
@@ -53,10 +54,10 @@ public:
 
     rank_t rank() const noexcept { return mesh_->rank(); }
     rank_t size() const noexcept { return mesh_->size(); }
-    // How many cores the ranks share: those of all machines, each counted once.
+    // How many cores the ranks share: the sum over all machines, each machine counted once.
     std::uint32_t cores() const noexcept { return mesh_->cores(); }
     bool oversubscribed() const noexcept { return size() > cores(); }
-    // What plans are chosen by (bough/select/transport_costs.hpp).
+    // The costs by which plans are chosen (bough/select/transport_costs.hpp).
     static constexpr model::loggops default_costs() noexcept { return detail::tcp_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::tcp_costs.switch_ns; }
     bool forked() const noexcept { return mesh_->forked(); }
@@ -76,7 +77,8 @@ public:
     bool arm() { return mesh_->arm(); }
     void disarm() { mesh_->disarm(); }
     void flush() { mesh_->flush(); }
-    // Something that was posted waits for room in a socket: somebody must go on polling.
+    // True while something that was posted waits for room in a socket. Then somebody must go on
+    // polling.
     bool unsent() const noexcept { return mesh_->unsent(); }
     std::uint64_t accepted(rank_t to) const noexcept { return mesh_->accepted(to); }
     std::uint64_t handed_over(rank_t to) noexcept { return mesh_->handed_over(to); }
@@ -85,7 +87,8 @@ public:
     std::uint64_t system_calls() const noexcept { return mesh_->system_calls(); } // reads and writes
     std::uint64_t unexpected_bytes() const noexcept { return mesh_->unexpected_bytes(); }
     std::uint64_t strangers_turned_away() const noexcept { return mesh_->strangers_turned_away(); }
-    // How often a lazy group could not make or accept a connection for want of descriptors or memory.
+    // How often a lazy group could not make or accept a connection because descriptors or memory
+    // had run out.
     std::uint64_t shortages() const noexcept { return mesh_->shortages(); }
 
 private:

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// Channel: what the bytes of a connection go through on their way to the socket. Nothing, here; TLS in tls_channel.hpp.
+// Channel: what is done to the bytes of a connection on their way to the socket. The plain_channel
+// here does nothing to them; tls_channel.hpp encrypts them by TLS.
 //
 // On a Channel `C`:
 //   C::settings               what all connections of a rank have in common; movable, default constructible
 //   settings.load(options)    -> status    `options`: a tls_options
-//   C::session                one connection's state, before and after it belongs to anybody; movable
+//   C::session                one connection's state, before and after it becomes a rank's; movable
 //   C::session(settings, io_context, descriptor, accepts)
-//   session.open()            -> errc      ok: it may be used; would_block: not yet; else it never will be
-//   session.send(bytes)       -> bool      of a handshake: all of it, or nothing of use
+//   session.open()            -> errc      ok: it may be used; would_block: not yet; any other: never
+//   session.send(bytes)       -> bool      sends a handshake message; false: the connection is of no use any more
 //   session.receive(into)     -> int       how many bytes have come, up to the end of `into`; -1: none will any more
-//   session.accused()         -> bool      that was because the other side broke the rules of the channel
-//   session.bind<M>(key)      -> bool      makes the key of a job one of this connection's alone
+//   session.accused()         -> bool      the session ended because the other side broke the channel's rules
+//   session.bind<M>(key)      -> bool      turns the key of a job into one that only this connection has
 //   C::stream, C::make_stream(socket, session)       as tcp_stream
 #ifndef BOUGH_TRANSPORT_TCP_CHANNEL_HPP
 #define BOUGH_TRANSPORT_TCP_CHANNEL_HPP

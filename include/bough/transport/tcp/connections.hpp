@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The connections of one rank, and the transport that they are together.
+// tcp_connections: all connections of one rank. Together they are the transport.
 //
-// A link is hot or cold. Hot ones are read directly at every poll, without asking whether there is something; those that
-// had nothing for a while are cold: the event loop knows them and says when to look again. Asleep, all are cold.
+// A link is hot or cold. Every poll reads the hot links directly, without asking whether there is
+// something. A link that had nothing for a while becomes cold: the event loop watches it and says
+// when to read it again. While the rank sleeps, all links are cold.
 #ifndef BOUGH_TRANSPORT_TCP_CONNECTIONS_HPP
 #define BOUGH_TRANSPORT_TCP_CONNECTIONS_HPP
 
@@ -44,10 +45,10 @@ struct tcp_group {
     std::uint64_t job = 0;
     rank_t rank = 0;
     std::vector<tcp_address> addresses; // by rank
-    std::vector<near_name> names;       // the same, for those of this system; none: zeros
+    std::vector<near_name> names;       // near names (nearby.hpp), by rank; zeros: none
     std::uint32_t cores = 1;
-    std::uint64_t last_ns = 0;     // time of now_ns() until which all must be there
-    std::uint64_t patience_ns = 0; // the same, until which a rank that cannot be reached is merely late
+    std::uint64_t last_ns = 0;     // by this time of now_ns() all must be there
+    std::uint64_t patience_ns = 0; // until this time a rank that cannot be reached is merely late
 };
 
 template <Mac M, class Channel = plain_channel>
@@ -57,7 +58,7 @@ public:
     using session_type = typename Channel::session;
     using link_type = tcp_link<typename Channel::stream>;
 
-    // Of `options` numbers are kept, and no private key.
+    // Copies only numeric options; the private key is not kept.
     tcp_connections(const tcp_group& group, const job_key& key, const tcp_options& options, settings_type&& settings)
         : group_(group), settings_(std::move(settings)), eager_(options.eager_mesh), linger_ns_(options.linger_ns),
           most_per_peer_(options.unexpected_bytes_per_peer), memory_(options.unexpected_bytes),
@@ -89,7 +90,7 @@ public:
     std::uint32_t cores() const noexcept { return group_.cores; }
     bool forked() const noexcept { return forks() != forks_; }
 
-    // Opens the door. In an eager group meet() then connects all pairs.
+    // Opens the door (acceptor.hpp). In an eager group meet() then connects all pairs.
     status open(unique_fd listener, unique_fd near) {
         if (const status bad = door_.open(std::move(listener), std::move(near))) return bad;
         lazy_ = size() > eager_;
@@ -97,7 +98,8 @@ public:
         for (rank_t r = 0; r != rank() && !lazy_; ++r) door_.call_on(r, group_.addresses[r], group_.names[r]);
         return {};
     }
-    // Connects, until `until_ns` at the longest. would_block: a rank is missing, `peer`.
+    // Connects all pairs of an eager group, until `until_ns` at the longest. would_block: the rank
+    // `peer` is missing.
     status meet(std::uint64_t until_ns) {
         for (std::uint64_t pause_us = 20; connected_ + 1 < size() && !lazy_;
              pause_us = std::min<std::uint64_t>(500, pause_us + 5)) {
@@ -132,7 +134,7 @@ public:
         }
         link_type& link = *links_[to];
         const posted result = link.out.post(link.stream, tag, bytes, id);
-        touch(link); // also to begin a new turn at the next poll
+        touch(link); // even if nothing waits: the next poll then begins a new turn
         return result;
     }
 
@@ -155,9 +157,10 @@ public:
             if (!link.out.credit(link.in.credit())) link.in.report_protocol_error();
             if (link.open && link.in.ended() && found != events.size()) lose(link, events[found++]);
             if (link.in.owes_credit()) touch(link);
-            // Where `events` is full the link may have more, which has been read already: no socket would tell of it.
+            // If `events` is full, the link may hold more that has been read already. No socket
+            // would report that, so the link stays hot.
             link.misses = moved || found == events.size() ? 0 : link.misses + 1;
-            // With few links, looking is cheaper than asking.
+            // With few links, reading them is cheaper than asking the event loop.
             const bool cools = !link.open || (hot_.size() > 2 && link.misses > 16 && !link.in.blocked());
             if (cools) {
                 if (link.open) listen_to(link);
@@ -167,7 +170,7 @@ public:
                 ++i;
             }
             if (found == events.size()) {
-                if (hot_.size() > 1) std::rotate(hot_.begin(), hot_.begin() + 1, hot_.end()); // everybody's turn comes
+                if (hot_.size() > 1) std::rotate(hot_.begin(), hot_.begin() + 1, hot_.end()); // each link gets its turn
                 return found;
             }
         }
@@ -207,18 +210,19 @@ public:
             ends_.push_back(end_of(id, went_out ? errc::ok : errc::cancelled, link->peer));
             return errc::ok;
         }
-        for (std::size_t i = next_end_; i != ends_.size(); ++i) // over, but the caller does not know yet
+        for (std::size_t i = next_end_; i != ends_.size(); ++i) // it has ended, but the caller does not know yet
             if (ends_[i].what == event::kind::complete && ends_[i].id == id) return errc::ok;
         return errc::invalid_argument;
     }
 
-    // Spins a little where each rank has a core; then sleeps until a socket is ready.
+    // Returns at once for a while if each rank has a core, so that the caller spins. Then sleeps
+    // until a socket is ready.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         if (idle < spins_ || forked() || next_end_ != ends_.size()) return;
         std::uint64_t most_ns = 50'000'000;
         for (link_type* link : hot_) {
             if (link->in.blocked())
-                most_ns = std::min<std::uint64_t>(most_ns, 200'000); // it will not stay so
+                most_ns = std::min<std::uint64_t>(most_ns, 200'000); // poll() will soon read it or give up waiting
             else
                 listen_to(*link);
         }
@@ -227,14 +231,15 @@ public:
         if (lazy_) listen_at_door();
         if (lazy_ && door_.busy()) most_ns = std::min<std::uint64_t>(most_ns, 500'000);
         const std::uint64_t now = steady_now_ns();
-        // Whoever knows no deadline yet will look at the clock soon.
+        // A caller whose deadline is still 0 does not know it yet, and must look at the clock soon.
         most_ns = std::min<std::uint64_t>(most_ns, deadline_ns == 0    ? 1'000'000
                                                    : deadline_ns > now ? deadline_ns - now
                                                                        : 0);
         turn(most_ns);
     }
 
-    // What wait() sleeps in is Asio's own; this is for sleeping elsewhere (DescriptorTransport).
+    // wait() sleeps in Asio's event loop. This descriptor is for callers that sleep elsewhere
+    // (DescriptorTransport).
     int descriptor() {
         if (watch_.is_open()) return watch_.get();
         bool all = watch_.open();
@@ -250,7 +255,7 @@ public:
             if (!link || !link->open) continue;
             if (link->in.is_impatient()) return false;
             if (link->in.owes_credit() && !link->has_to_write() && !link->out.broken())
-                return false; // the next poll tells it
+                return false; // the next poll sends it
             const bool to_write = link->has_to_write();
             if (to_write || link->in.blocked())
                 watch_.ask(link->stream.socket().native_handle(), !link->in.blocked(), to_write);
@@ -260,10 +265,11 @@ public:
     void disarm() {
         if (forked()) return;
         watch_.calm();
-        if (cold_ != 0 || at_door_) turn(0); // which of the cold ones it was
+        if (cold_ != 0 || at_door_) turn(0); // finds out which cold link was ready
     }
 
-    // GatheringTransport. Frames are counted; what has left is with the kernel.
+    // For GatheringTransport. What is counted are frames; a frame is handed over when the kernel
+    // has it.
     void flush() {
         if (!dirty_.empty() && !forked()) write_out();
     }
@@ -276,7 +282,7 @@ public:
     }
     std::uint64_t handed_over(rank_t to) noexcept {
         return places_[to] == place::open ? links_[to]->handed_over()
-                                          : ~std::uint64_t{0}; // of the lost nothing is here
+                                          : ~std::uint64_t{0}; // nothing is held for a lost rank
     }
 
     std::uint64_t system_calls() const noexcept {
@@ -286,7 +292,7 @@ public:
         return sum;
     }
     std::uint64_t unexpected_bytes() const noexcept { return memory_.used(); }
-    // Connections that could not be had for want of descriptors or memory.
+    // How many connections failed because descriptors or memory had run out.
     std::uint64_t shortages() const noexcept { return shortages_ + door_.shortages(); }
     std::uint64_t strangers_turned_away() const noexcept { return strangers_ + (lazy_ ? door_.turned_away() : 0); }
 
@@ -294,7 +300,7 @@ public:
 
     tcp_verdict judge(rank_t from) const noexcept {
         if (places_[from] != place::none) return tcp_verdict::taken;
-        // Both call: the higher rank's connection is the pair's.
+        // If both ranks call, the pair keeps the connection that the higher rank makes.
         return door_.is_connected(from) && rank() > from ? tcp_verdict::taken : tcp_verdict::welcome;
     }
     void attach(rank_t peer, unique_fd socket, session_type session, std::uint32_t window_kib) {
@@ -331,7 +337,7 @@ private:
         using allocator_type = wake_allocator<void>;
         tcp_connections* self;
         link_type* link;
-        wake_room* room; // is needed when the link is gone
+        wake_room* room; // needed even after the link is gone
         bool to_write;
         allocator_type get_allocator() const noexcept { return allocator_type(room); }
         void operator()(const boost::system::error_code& error) const {
@@ -356,7 +362,7 @@ private:
         return e;
     }
 
-    // Of a rank that there is no connection to.
+    // Reports the loss of a rank to which there is no connection.
     BOUGH_COLD void report_lost(rank_t peer, errc why) {
         places_[peer] = place::lost;
         event e;
@@ -402,7 +408,7 @@ private:
                              });
     }
 
-    // One turn of the event loop, of at most so long; 0: does not wait.
+    // Runs the event loop once and waits for at most this long; 0: does not wait.
     void turn(std::uint64_t most_ns) {
         ++calls_;
         if (most_ns != 0) io_.run_one_for(std::chrono::nanoseconds(most_ns));
@@ -450,7 +456,8 @@ private:
         --connected_;
     }
 
-    // The kernel's event queue is shared with the parent, whose sockets must not be taken out of it.
+    // A forked child shares the kernel's event queue with its parent, and must not take the
+    // parent's sockets out of it.
     BOUGH_COLD void part_from_parent() noexcept {
         // Without a new queue the parent may be told of events late.
         ignore_exceptions([this] { io_.notify_fork(boost::asio::io_context::fork_child); });
@@ -463,7 +470,7 @@ private:
     std::uint32_t forks_ = forks();
     std::uint32_t spins_ = 0;
     tcp_memory memory_;
-    std::uint32_t window_kib_; // what each peer is told
+    std::uint32_t window_kib_; // this rank's window, which each peer is told
     std::vector<std::unique_ptr<wake_rooms>> rooms_;
     boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{io_.get_executor()};
@@ -471,7 +478,7 @@ private:
     std::vector<std::unique_ptr<link_type>> links_; // by rank
     std::vector<place> places_;
     std::vector<link_type*> hot_, dirty_;
-    std::vector<event> ends_; // that are not handed over yet, from next_end_ on
+    std::vector<event> ends_; // from next_end_ on they are not handed over yet
     std::size_t next_end_ = 0;
     std::size_t cold_ = 0;
     rank_t connected_ = 0;
@@ -479,8 +486,8 @@ private:
     std::uint64_t calls_ = 0;
     std::uint64_t strangers_ = 0, shortages_ = 0;
     bool lazy_ = false;
-    boost::asio::posix::stream_descriptor bell_{io_}; // rings when somebody is at the door of a lazy group
-    bool at_door_ = false;                            // it is listened to
+    boost::asio::posix::stream_descriptor bell_{io_}; // readable when somebody is at a lazy group's door
+    bool at_door_ = false;                            // the event loop watches bell_
     tcp_watch watch_;
     bool knocked_ = false;
 };

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// The frames of a tcp connection, and the only place that reads them: pure, constexpr, no allocation.
+// The frames in which messages travel over a tcp connection. Frame headers are made and read only
+// here: pure functions, constexpr, no allocation.
 //
 //   header   48 bytes, little endian: envelope 32 | length 8 | sequence 4 | kind 2 | zero 2
 //   payload  `length` bytes of a message
-//   tail     padding and, of a long message, a verdict; its last byte says whether the message is whole
+//   tail     padding; after a long message also a verdict: the last byte says whether the message is whole
 //
-// Frames are multiples of 16 bytes, so payloads that land in an aligned buffer are aligned there. The sequence counts the
-// frames of one direction: a frame that is lost, doubled or forged by a bug is a protocol error, never a wrong message.
+// Frames are multiples of 16 bytes, so payloads that land in an aligned buffer are aligned there.
+// The sequence counts the frames of one direction. So a frame that a bug loses, doubles or forges
+// is a protocol error, never a wrong message.
 #ifndef BOUGH_TRANSPORT_TCP_FRAME_HPP
 #define BOUGH_TRANSPORT_TCP_FRAME_HPP
 
@@ -22,10 +24,11 @@ namespace bough::inline BOUGH_ABI::detail {
 
 enum class frame_kind : std::uint16_t {
     message = 1, // short: it is received whole before it is announced
-    long_message =
-        2, // above most_short_bytes; announced by its header; the tail says whether its sender took it back meanwhile
-    nothing = 3, // a message that was taken back before its payload left; no payload
-    credit = 4,  // `bytes` of short frames have been used up, and may be sent again; no payload
+    // Above most_short_bytes. Its header announces it; its tail says whether its sender took it
+    // back meanwhile.
+    long_message = 2,
+    nothing = 3, // stands for a message that was taken back before it left; no payload
+    credit = 4,  // the receiver has used up `bytes` of short frames, so as many may be sent again; no payload
 };
 
 struct frame {
@@ -38,16 +41,16 @@ struct frame {
 
 enum class frame_fault : std::uint8_t {
     none,
-    kind,     // no kind that there is
-    length,   // not one that a frame of this kind may carry
+    kind,     // there is no such kind
+    length,   // no frame of this kind has this length
     reserved, // a bit is set that has no meaning
-    sequence, // not the frame that comes next
+    sequence, // it is not the next frame
 };
 
 inline constexpr std::size_t frame_header_bytes = 48;
 inline constexpr std::size_t frame_alignment = 16;
-inline constexpr std::uint64_t most_short_bytes = std::uint64_t{1} << 14; // payload of a short message
-inline constexpr std::uint64_t most_frame_bytes = std::uint64_t{1} << 48; // payload of any
+inline constexpr std::uint64_t most_short_bytes = std::uint64_t{1} << 14; // most payload of a short message
+inline constexpr std::uint64_t most_frame_bytes = std::uint64_t{1} << 48; // most payload of any message
 inline constexpr std::size_t most_tail_bytes = 2 * frame_alignment - 1;
 inline constexpr std::byte whole_message{0x57}, void_message{0x58}; // the last byte of a long message's tail
 
@@ -83,7 +86,7 @@ constexpr U little(U value) noexcept {
         return swapped;
     }
 }
-// Its own inverse.
+// Converts between the machine's byte order and little endian, in both directions.
 constexpr header little(header h) noexcept {
     envelope& e = h.tag;
     e.epoch = little(e.epoch);
@@ -104,7 +107,8 @@ constexpr header little(header h) noexcept {
 
 } // namespace wire_layout
 
-// What a short message of so many bytes takes of its receiver's memory, and of its sender's credit.
+// How much of its receiver's memory, and of its sender's credit, a short message of so many bytes
+// takes.
 constexpr std::uint64_t short_frame_bytes(std::uint64_t bytes) noexcept {
     return frame_header_bytes + bytes + frame_tail_bytes(frame_kind::message, bytes);
 }

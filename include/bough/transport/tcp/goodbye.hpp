@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a rank leaves its tcp group: what it has said is on its way before the sockets are closed.
+// How a rank leaves its tcp group: it sends the messages that it has copied before it closes its
+// sockets.
 #ifndef BOUGH_TRANSPORT_TCP_GOODBYE_HPP
 #define BOUGH_TRANSPORT_TCP_GOODBYE_HPP
 
@@ -16,7 +17,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Sends what was copied, as far as the peers let it, for no longer than linger_ns. What is pending is given up.
+// Sends what was copied and waits until the peers' machines have it, for no longer than linger_ns.
+// Pending sends are given up.
 template <class Stream>
 void say_goodbye(const std::vector<std::unique_ptr<tcp_link<Stream>>>& links, std::uint64_t linger_ns) {
     using link_type = tcp_link<Stream>;

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// The handshake of two ranks: how a connection gets a rank's place. Pure functions over bytes; no socket, no clock.
+// The handshake of two ranks: it proves that a connection comes from a rank of the job. Pure
+// functions over bytes; no socket, no clock.
 //
-//   who accepts                                who connects
+//   the accepting rank                         the connecting rank
 //   greeting {magic, nonce A}          ->
 //                                      <-      proof  {magic, job, size, from, to, window, nonce B, mac}
 //   answer   {magic, verdict, window, mac} ->
 //                                      <-      seal   {magic}
 //
-// The seal follows a welcome. Until it is sent, who connects may give the connection up; from then on it is the pair's. So
-// both come to the same view, whoever has waited for whom too long.
+// The seal follows a welcome. Until it is sent, the connecting rank may give the connection up;
+// from then on the connection is the pair's. So both ranks come to the same view, even if one has
+// waited too long for the other.
 //
-// Both macs are HMAC-SHA256 under the key of the job, over a label that names the role, the job, the size of the group, both
-// ranks, both nonces, the window of who speaks, and the answer's verdict. So a message of one role is none of the other, none of another
-// pair or job, and none of an earlier handshake. Who accepts says nothing that needs the key before it has seen a
-// proof: strangers cannot make it compute macs for them.
+// Both macs are HMAC-SHA256 under the key of the job. Each covers a label for the role, then the
+// job, the size of the group, both ranks, both nonces, the window of the sender, and the answer's
+// verdict. So no message passes for one of the other role, of another pair or job, or of an earlier
+// handshake. The accepting rank sends nothing that needs the key before it has seen a proof. So
+// strangers cannot make it compute macs for them.
 #ifndef BOUGH_TRANSPORT_TCP_HANDSHAKE_HPP
 #define BOUGH_TRANSPORT_TCP_HANDSHAKE_HPP
 
@@ -35,7 +38,8 @@ using proof_message = std::array<std::byte, proof_bytes>;
 using answer_message = std::array<std::byte, answer_bytes>;
 using seal_message = std::array<std::byte, seal_bytes>;
 
-// A window: KiB of short frames that a rank takes in before it has used any up. The least that is legal.
+// A rank's window: how many KiB of short frames it takes in before it has used any up. This is the
+// least that is legal.
 inline constexpr std::uint32_t least_window_kib = 256;
 constexpr std::uint64_t window_bytes(std::uint32_t kib) noexcept { return std::uint64_t{kib} << 10; }
 
@@ -43,9 +47,9 @@ constexpr std::uint64_t window_bytes(std::uint32_t kib) noexcept { return std::u
 struct introduction {
     std::uint64_t job = 0;
     rank_t size = 0;
-    rank_t from = no_rank;                       // who connects
-    rank_t to = no_rank;                         // who accepts
-    std::uint32_t window_kib = least_window_kib; // of who connects
+    rank_t from = no_rank;                       // the connecting rank
+    rank_t to = no_rank;                         // the accepting rank
+    std::uint32_t window_kib = least_window_kib; // of the connecting rank
     friend constexpr bool operator==(const introduction&, const introduction&) = default;
 };
 
@@ -55,7 +59,7 @@ enum class tcp_verdict : std::uint32_t {
 };
 struct tcp_answer {
     tcp_verdict verdict{};
-    std::uint32_t window_kib = least_window_kib; // of who accepts
+    std::uint32_t window_kib = least_window_kib; // of the accepting rank
     friend constexpr bool operator==(const tcp_answer&, const tcp_answer&) = default;
 };
 
@@ -83,7 +87,7 @@ constexpr bool has_magic(std::span<const std::byte> message) noexcept {
     return true;
 }
 
-// What a mac is made of.
+// The mac of a message whose role has this label.
 template <Mac M>
 bool mac_of(const job_key& key, std::span<const char, 21> label, const introduction& who, const nonce& accepting,
             const nonce& connecting, const tcp_answer& said, std::span<std::byte, mac_bytes> tag) {
@@ -138,7 +142,8 @@ bool make_proof(const job_key& key, const introduction& who, const nonce& accept
                      std::span(m).template subspan<64, mac_bytes>());
 }
 
-// What a proof claims; nothing is proved by that. False: it is no proof at all.
+// Reads what a proof claims, without checking it. False: the message does not have the form of a
+// proof.
 constexpr bool read_proof(const proof_message& m, introduction& who, nonce& connecting) noexcept {
     using namespace handshake_layout;
     const std::span<const std::byte> bytes(m);
@@ -152,8 +157,8 @@ constexpr bool read_proof(const proof_message& m, introduction& who, nonce& conn
     return true;
 }
 
-// Is it a proof by a rank of this group, for this rank and this greeting? Then `who.from` is the rank.
-// `mine`: what must be claimed, less the rank that connects and its window.
+// Is it a proof by a rank of this group, for this rank and this greeting? Then `who.from` is that
+// rank. `mine`: what must be claimed, apart from the connecting rank and its window.
 template <Mac M>
 bool check_proof(const job_key& key, const introduction& mine, const nonce& accepting, const proof_message& m,
                  introduction& who, nonce& connecting) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// tcp_hosts: a group by a fixed list of addresses, where no launcher wires the ranks up.
+// tcp_hosts: joins a tcp group by a fixed list of addresses, without a launcher.
 //
 //   bough::tcp_hosts hosts;
 //   hosts.rank = 3;
@@ -7,9 +7,11 @@
 //   if (!s) s = bough::read_key_file("job.key", hosts.key);     // mode 0600; or read_key_descriptor(3, hosts.key)
 //   bough::tcp link{hosts, options};
 //
-// A key is 32 bytes, or 64 hexadecimal digits with an optional newline: `openssl rand -hex 32 > job.key`. It is read from
-// a regular file of the caller's that nobody else may read, or from a descriptor that a launcher leaves open; never from
-// an argument or the environment, which others can see. No group is joined without one: 32 bytes of zero are none.
+// A key is 32 bytes, or 64 hexadecimal digits with an optional newline: `openssl rand -hex 32 >
+// job.key`. It is read from a regular file that belongs to the caller and that nobody else may
+// read, or from a descriptor that a launcher leaves open. It is never read from an argument or the
+// environment, because others can see those. Without a key no group is joined; 32 bytes of zero
+// count as no key.
 #ifndef BOUGH_TRANSPORT_TCP_HOSTS_HPP
 #define BOUGH_TRANSPORT_TCP_HOSTS_HPP
 
@@ -38,12 +40,12 @@ struct tcp_host {
 };
 
 struct tcp_hosts {
-    rank_t rank = 0; // of this process: its entry in `hosts`
+    rank_t rank = 0; // the rank of this process: its entry in `hosts`
     std::vector<tcp_host> hosts;
     job_key key;
 };
 
-// Reads lines "address port"; empty lines and what follows a '#' do not count.
+// Reads lines of the form "address port". Empty lines, and text after a '#', are ignored.
 inline status read_hosts(std::string_view text, std::vector<tcp_host>& hosts) {
     hosts.clear();
     while (!text.empty()) {
@@ -73,7 +75,8 @@ inline status read_hosts(std::string_view text, std::vector<tcp_host>& hosts) {
     return {};
 }
 
-// Reads a key to the end of the file behind the descriptor, which stays open. After an error there is no key.
+// Reads a key from a descriptor up to the end of its file. The descriptor stays open. After an
+// error `key` is not set.
 inline status read_key_descriptor(int descriptor, job_key& key) {
     key.forget();
     std::array<char, 67> text{};
@@ -113,7 +116,7 @@ inline status read_key_descriptor(int descriptor, job_key& key) {
     return finish(nullptr);
 }
 
-// The same from a file. After an error there is no key.
+// The same from a file.
 inline status read_key_file(const std::string& path, job_key& key) {
     key.forget();
     const detail::unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// What comes in over one tcp connection.
+// tcp_incoming: reads one tcp connection and announces the messages that come in over it.
 //
-// Short messages are read many at a time into a chunk and announced with their payload there. A long one is announced by
-// its header; its payload stays on the socket, and what follows behind it, until it is taken (then it is read straight to
-// where it shall go) or released. If that does not happen soon, it is read into memory of its own, as far as the cap for
-// unexpected bytes allows, so that it does not stand in the way of other operations.
+// Short messages are read many at a time into a chunk and announced with their payload there. A
+// long message is announced by its header. Its payload stays on the socket, with everything behind
+// it, until the message is taken or released. A taken payload is read straight to where it shall
+// go. If neither happens soon, the payload is read into memory of its own, as far as the cap for
+// unexpected bytes allows. So it does not stand in the way of other operations.
 //
-// Of short messages the peer may have as many on the way, or lying here, as this rank's window has room for, headers included.
-// One above it is a protocol error, seen before anything is kept of it.
+// The peer may have as many short messages on the way, or lying here, as this rank's window has
+// room for, headers included. A message beyond that is a protocol error, which is seen before
+// anything of the message is kept.
 #ifndef BOUGH_TRANSPORT_TCP_INCOMING_HPP
 #define BOUGH_TRANSPORT_TCP_INCOMING_HPP
 
@@ -30,7 +32,8 @@ namespace bough::inline BOUGH_ABI::detail {
 
 class tcp_incoming {
 public:
-    // `most`: bytes of unexpected messages that are kept; `window`: what the peer was told of them. Pre: window <= most.
+    // `most`: how many bytes of unexpected messages are kept at the most. `window`: what the peer
+    // was told about that. Pre: window <= most.
     tcp_incoming(tcp_memory& memory, rank_t peer, std::uint64_t most, std::uint64_t window)
         : memory_(memory), peer_(peer), window_(window) {
         budget_.most = most;
@@ -44,20 +47,22 @@ public:
     errc fault() const noexcept { return fault_; }
     // A long message waits to be taken: reading the socket would not help.
     bool blocked() const noexcept { return mode_ == mode::announced; }
-    // The same, and it will soon be read on or need not be looked at for a while.
+    // The same, and poll() must still be called a few times, which may end the wait: see
+    // `patience`.
     bool is_impatient() const noexcept { return mode_ == mode::announced && turns_ < patience; }
-    // Credit that the peer has sent, since this was asked last.
+    // Credit that the peer has sent since the last call.
     std::uint64_t credit() noexcept { return std::exchange(credit_, 0); }
-    // Bytes of short frames that are used up, but for those that the peer has been told of.
+    // Bytes of short frames that are used up and that the peer has not been told of.
     std::uint64_t used_up() const noexcept { return used_up_; }
-    // They are worth telling: a fourth of the window.
+    // They are a fourth of the window, which is worth telling the peer.
     bool owes_credit() const noexcept { return used_up_ >= window_ / 4; }
     // The peer is being told of all of them: it may send as much again.
     void credit_given() noexcept { owed_ -= std::exchange(used_up_, 0); }
-    // The peer has broken a rule that is not seen here.
+    // For the caller that sees the peer break a rule which this class cannot see.
     void report_protocol_error() noexcept { (void)broken(); }
 
-    // Fills in arrivals; ends of takes are added to `ends`. `moved`: bytes were read.
+    // Writes arrivals to `events`, and appends the ends of takes to `ends`. Sets `moved` if bytes
+    // were read.
     template <class Stream>
     std::size_t poll(Stream& stream, std::span<event> events, std::vector<event>& ends, bool& moved) {
         std::size_t found = 0;
@@ -84,7 +89,7 @@ public:
         }
     }
 
-    // Of the arrival whose payload is still to be read.
+    // Is this the arrival whose payload is still to be read?
     bool is_stream(std::uint64_t handle) const noexcept {
         return (mode_ == mode::announced || mode_ == mode::spilling) && handle == handle_;
     }
@@ -121,7 +126,7 @@ public:
         return true;
     }
 
-    // The connection is gone: what has not come will not. Arrivals in memory stay.
+    // Called when the connection is gone: nothing more will come. Arrivals in memory stay.
     void drop(std::vector<event>& ends) {
         ended_ = drained_ = true;
         if (mode_ != mode::none) finish(ends);
@@ -199,7 +204,7 @@ private:
         return parsed::more;
     }
 
-    // A header that was read alone moves into a chunk, if there is one to be had.
+    // Moves a header that was read alone into a chunk, if the caps allow one.
     void use_chunk() {
         chunk_ = memory_.open_chunk(budget_);
         if (chunk_ == nullptr) return;
@@ -208,7 +213,7 @@ private:
         end_ = header_got_;
         header_got_ = 0;
     }
-    // Makes room for a frame of so many bytes; false: there is none.
+    // Makes room in a chunk for a frame of so many bytes. False: there is none.
     bool move_to_front(std::size_t all) {
         if (all > tcp_chunk::capacity) return false;
         tcp_chunk* to = chunk_->live == 0 ? chunk_ : memory_.open_chunk(budget_);
@@ -234,7 +239,8 @@ private:
         }
         std::span<std::byte> into = chunk_ != nullptr ? std::span<std::byte>(chunk_->bytes).subspan(end_)
                                                       : std::span<std::byte>(header_).subspan(header_got_);
-        // After a long message another one is likely: its payload shall not come here.
+        // After a long message another one is likely. Only its header is read here, so that its
+        // payload need not be copied.
         if (chunk_ != nullptr && after_long_ && here() < header_.size()) into = into.first(header_.size() - here());
         std::size_t n = 0;
         switch (stream.read(into, n)) {
@@ -249,7 +255,8 @@ private:
 
     // --- A long message ----------------------------------------------------------------------------------------------
 
-    // Nobody has taken the message for a while. True: it is read on, or known to be lost.
+    // Counts the polls in which nobody took the message. True: it need not wait any more, because
+    // it may be read into memory of its own, or is known to be lost.
     template <class Stream>
     bool give_up_waiting(Stream& stream) {
         if (++turns_ < patience) return false;
@@ -268,7 +275,7 @@ private:
         return true;
     }
 
-    // Reads payload and tail. True: there is nothing more to read of them.
+    // Reads payload and tail. True: they are complete, or nothing more of them will come.
     template <class Stream>
     bool read_on(Stream& stream, bool& may_read, bool& moved) {
         std::byte* const target = mode_ == mode::taking     ? into_
@@ -310,7 +317,7 @@ private:
         }
         return true;
     }
-    // How the message that was read ended. ok: it is there.
+    // How reading the message has ended. ok: it is whole.
     errc outcome() noexcept {
         if (done_ != bytes_ || tail_done_ != tail_bytes_) return errc::peer_dead;
         if (!has_verdict_ || tail_[tail_bytes_ - 1] == whole_message) return errc::ok;
@@ -341,14 +348,15 @@ private:
     tcp_chunk* chunk_ = nullptr;
     std::size_t begin_ = 0, end_ = 0;
     frame_header header_{};
-    std::size_t header_got_ = 0; // of a header that is read alone
+    std::size_t header_got_ = 0; // bytes of a header that is read alone
     std::uint32_t sequence_ = 0;
     bool after_long_ = false;
     bool ended_ = false, drained_ = false;
     errc fault_ = errc::ok;
 
     std::uint64_t window_;
-    std::uint64_t owed_ = 0;   // bytes of short frames that have come, but for those that the peer knows to be used up
+    // Bytes of short frames that have come, less those that the peer knows to be used up.
+    std::uint64_t owed_ = 0;
     std::uint64_t credit_ = 0; // that the peer has given
     std::uint64_t used_up_ = 0;
 

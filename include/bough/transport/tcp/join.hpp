@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a rank joins a group over tcp: it opens a socket to listen at, learns where the others listen, and connects.
+// How a rank joins a group over tcp: it opens a socket to listen at, learns where the others
+// listen, and connects.
 #ifndef BOUGH_TRANSPORT_TCP_JOIN_HPP
 #define BOUGH_TRANSPORT_TCP_JOIN_HPP
 
@@ -39,7 +40,8 @@ inline status read_address(const std::string& text, const char* fault, boost::as
     return error ? invalid_argument(fault) : status{};
 }
 
-// A socket that listens at this address; port 0: at any port. `at` becomes where it is.
+// Opens a socket that listens at this address; port 0 means any port. `at` becomes its actual
+// address.
 inline status listen_at(tcp_address& at, const tcp_options& options, unique_fd& listener) {
     listener = open_socket(at.protocol().family());
     if (!listener) return {.code = errc::no_resources};
@@ -63,7 +65,8 @@ status check_options(const tcp_options& options, Settings& settings) {
     return settings.load(options.tls);
 }
 
-// Machines are told apart by their addresses.
+// The cores of all machines. Ranks with the same address are on the same machine, which counts
+// once.
 inline std::uint32_t sum_of_cores(const std::vector<tcp_address>& at, const std::vector<std::uint32_t>& cores) {
     std::uint32_t sum = 0;
     for (std::size_t r = 0; r != at.size(); ++r) {
@@ -81,10 +84,10 @@ struct tcp_card {
     enum kinds : std::uint8_t { plain = 1, encrypted = 2 };
 
     std::uint8_t kind = plain;
-    bool eager = true; // it connects all pairs
+    bool eager = true; // this rank connects all pairs when it joins
     tcp_address at;
     std::uint32_t cores = 1;
-    std::uint64_t job = 0; // these two: rank 0's
+    std::uint64_t job = 0; // of job and key, those of rank 0 count
     job_key key;
     near_name name{};
 
@@ -139,7 +142,7 @@ status open_mesh(const tcp_group& group, const job_key& key, const tcp_options& 
     return mesh->open(std::move(listener), std::move(near));
 }
 
-// What the cards say of the group. `key`: the job's.
+// Reads the cards of all ranks into `group`, and the job's key into `key`.
 inline status read_cards(std::span<const std::byte> all, const tcp_card& mine, const tcp_options& options,
                          tcp_group& group, job_key& key) {
     std::vector<std::uint32_t> cores;
@@ -164,7 +167,7 @@ inline status read_cards(std::span<const std::byte> all, const tcp_card& mine, c
     return {};
 }
 
-// As attempted(): Asio has an exception of its own for want of descriptors.
+// As attempted(), and also catches Asio's own exception for a lack of descriptors.
 template <class F>
 status attempted_with_sockets(const F& f) {
     return attempted([&f]() -> status {
@@ -207,7 +210,8 @@ std::unique_ptr<tcp_connections<M, C>> join_wire_up(W& wire, const tcp_options& 
                 return bad;
             mine.at.address(address);
         }
-        // Before the others are told where this rank is: whoever calls finds it, or it is on another system.
+        // Listen before the others are told where this rank is. Then a caller that does not find
+        // the name knows that this rank is on another system.
         if (has_near_sockets && options.near_sockets && M::random(mine.name)) {
             near = listen_nearby(mine.name, options.socket_bytes);
             if (!near) mine.name = {};
@@ -242,7 +246,8 @@ std::unique_ptr<tcp_connections<M, C>> join_wire_up(W& wire, const tcp_options& 
     return mesh;
 }
 
-// Two jobs with one key, but other hosts, do not mix. False: it could not be made.
+// Makes the number of a job from its key and hosts, so that two jobs with one key but different
+// hosts do not mix. False: it could not be made.
 template <Mac M>
 bool number_of_job(const tcp_hosts& hosts, std::uint64_t& job) {
     std::string text = "bough tcp hosts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// One connection of a rank, with what waits on it, and the memory that its wake-up calls take: one for reading and one
-// for writing, so that going to sleep allocates nothing.
+// tcp_link: one connection of a rank, with the messages that come in and go out over it. Its two
+// wake-up handlers, one for reading and one for writing, have memory of their own, so that going to
+// sleep allocates nothing.
 #ifndef BOUGH_TRANSPORT_TCP_LINK_HPP
 #define BOUGH_TRANSPORT_TCP_LINK_HPP
 
@@ -16,7 +17,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Room for one handler of Asio's.
+// Memory for one handler of Asio.
 struct wake_room {
     alignas(std::max_align_t) std::array<std::byte, 256> bytes;
     bool used = false;
@@ -48,7 +49,7 @@ struct wake_allocator {
     }
 };
 
-// Outlives the event loop, which may have handlers in it to the last.
+// Must outlive the event loop, which may have handlers in it until its end.
 struct wake_rooms {
     wake_room read, write;
 };
@@ -56,14 +57,15 @@ struct wake_rooms {
 // `Stream`: as tcp_stream.
 template <class Stream>
 struct tcp_link {
-    // `mine`, `theirs`: the windows of the two ranks.
+    // `mine`, `theirs`: the windows (handshake.hpp) of this rank and of its peer.
     tcp_link(Stream&& connected, wake_rooms& room, tcp_memory& memory, rank_t to, std::uint64_t most_unexpected,
              std::uint64_t mine, std::uint64_t theirs)
         : peer(to), rooms(room), stream(std::move(connected)), in(memory, to, most_unexpected, mine), out(theirs) {}
 
     bool has_to_write() const noexcept { return (!out.idle() && !out.broken()) || stream.holds(); }
-    // How many of the frames that `out` has accepted have left this process. A stream that holds bytes itself does not
-    // know where frames end in them: so what it has taken by now counts when all that it holds now has gone.
+    // How many of the frames that `out` has accepted have left this process. A stream that holds
+    // bytes itself does not know where frames end in them. So the frames that it has taken by now
+    // count as gone only when all bytes that it holds now have gone.
     std::uint64_t handed_over() noexcept {
         if (!stream.holds()) return left_ = taken_ = out.handed_over();
         if (stream.pushed() >= due_) {
@@ -73,7 +75,7 @@ struct tcp_link {
         }
         return left_;
     }
-    // As tcp_outgoing's.
+    // As tcp_outgoing::flush(), after the bytes that the stream holds.
     template <class F>
     void flush(F&& written) {
         stream.push();
@@ -86,13 +88,13 @@ struct tcp_link {
     tcp_incoming in;
     tcp_outgoing out;
     bool open = true;
-    bool listening = false;   // the reactor will say when there is something to read
-    bool waiting = false;     // the reactor will say when there is room to write
+    bool listening = false;   // the event loop will say when there is something to read
+    bool waiting = false;     // the event loop will say when there is room to write
     bool dirty = false;       // in the list of links that have something to write
     std::uint32_t misses = 0; // reads in a row that found nothing
 
 private:
-    std::uint64_t left_ = 0, taken_ = 0; // frames: that have left; that leave with byte due_ of the stream
+    std::uint64_t left_ = 0, taken_ = 0; // frames that have left; frames that leave with byte due_
     std::uint64_t due_ = 0;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mac: the cryptography that a handshake needs, from whichever library is at hand (openssl_mac.hpp has OpenSSL's).
+// Mac: the cryptography that a handshake needs, from whichever library is at hand (openssl_mac.hpp
+// has OpenSSL's).
 //
 // Valid expressions on a Mac `M`; all are static:
 //   M::authenticate(key, text, tag)  -> bool    HMAC-SHA256 of `text` under the 32-byte key; false: it could not be made
 //   M::random(bytes)                 -> bool    unpredictable bytes; false: there are none
-//   M::equal(a, b)                   -> bool    in a time that does not depend on where they differ
+//   M::equal(a, b)                   -> bool    takes a time that does not depend on where they differ
 //   M::wipe(bytes)                              overwrites them, whatever the optimiser thinks
 #ifndef BOUGH_TRANSPORT_TCP_MAC_HPP
 #define BOUGH_TRANSPORT_TCP_MAC_HPP
@@ -30,7 +31,8 @@ concept Mac = requires(std::span<const std::byte, mac_bytes> key, std::span<cons
     { M::wipe(bytes) } -> std::same_as<void>;
 };
 
-// The secret that the ranks of a job share. Whoever has it is one of them. It is overwritten when it goes. All zeros: no key.
+// The secret that the ranks of a job share: a process that knows it counts as one of them. The
+// destructor overwrites it. All zeros mean that there is no key.
 class job_key {
 public:
     using bytes_type = std::array<std::byte, mac_bytes>;
@@ -43,7 +45,7 @@ public:
 
     std::span<const std::byte, mac_bytes> bytes() const noexcept { return bytes_; }
     std::span<std::byte, mac_bytes> bytes() noexcept { return bytes_; }
-    // In a time that does not depend on what it is.
+    // Takes a time that does not depend on the key.
     bool is_set() const noexcept {
         std::byte any{};
         for (const std::byte b : bytes_) any |= b;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// What has come over tcp and is not used up: the chunks that short messages land in, and the table of arrivals. Chunks are
-// bounded per peer and per group: a link that may have no more stops reading, and TCP stops its sender. Arrivals are bounded
-// by the window of each peer, in which also a message of no bytes has its header (incoming.hpp).
+// tcp_memory: what has come over tcp and is not used up yet. It lies in chunks, which short
+// messages are read into, and is listed in a table of arrivals. Chunks are bounded per peer and per
+// group: a link that may have no more stops reading, and TCP stops its sender. Arrivals are bounded
+// by the window of each peer, because even a message of no bytes uses the window for its header
+// (incoming.hpp).
 #ifndef BOUGH_TRANSPORT_TCP_MEMORY_HPP
 #define BOUGH_TRANSPORT_TCP_MEMORY_HPP
 
@@ -22,12 +24,12 @@ struct tcp_budget {
     bool has(std::uint64_t bytes) const noexcept { return bytes <= most && used <= most - bytes; }
 };
 
-// Where frames are read to. Its arrivals lie in it until they are released.
+// Memory that frames are read into. Arrivals lie in it until they are released.
 struct alignas(64) tcp_chunk {
     static constexpr std::size_t capacity = std::size_t{1} << 16;
     std::array<std::byte, capacity> bytes;
     std::uint32_t live = 0; // arrivals that lie here
-    bool open = false;      // a link reads to it
+    bool open = false;      // a link reads into it
     tcp_budget* owner = nullptr;
 };
 
@@ -45,8 +47,8 @@ struct tcp_arrival {
     const std::byte* data = nullptr;
     std::unique_ptr<std::byte[]> own;
     std::uint64_t bytes = 0;
-    tcp_budget* owner = nullptr;     // of `own`
-    std::uint64_t* credit = nullptr; // of a short message: where its frame is counted when it is used up
+    tcp_budget* owner = nullptr;     // the budget that `own` counts in
+    std::uint64_t* credit = nullptr; // for a short message: where its frame is counted when it is used up
 };
 
 // Shared by the links of one rank.
@@ -58,7 +60,7 @@ public:
     tcp_chunk* open_chunk(tcp_budget& owner) {
         if (!owner.has(tcp_chunk::capacity) || !all_.has(tcp_chunk::capacity)) return nullptr;
         if (spare_.empty()) {
-            chunks_.push_back(std::unique_ptr<tcp_chunk>(new tcp_chunk)); // its bytes stay as they are
+            chunks_.push_back(std::unique_ptr<tcp_chunk>(new tcp_chunk)); // without (): its bytes need not be cleared
             spare_.reserve(chunks_.size());
             spare_.push_back(chunks_.back().get());
         }
@@ -137,7 +139,7 @@ private:
     std::vector<tcp_chunk*> spare_;
     std::vector<tcp_arrival> arrivals_;
     std::vector<std::uint32_t> free_;
-    std::array<std::byte, 1 << 16> trash_; // where the rest of what nobody wants is read to
+    std::array<std::byte, 1 << 16> trash_; // bytes that nobody wants are read into this
 };
 
 } // namespace bough::detail

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// How ranks of one system find each other without TCP: each listens at a Unix socket as well, by a name that is told in
-// the wire-up or reckoned from the key. The name is no secret, since a system shows its names to all who are in it, and
-// proves nothing: who answers by it and proves to have the key is a rank here. Where nobody does in time, TCP it is.
-// Names are abstract ones, which no file stands for and which end with their process: Linux. Elsewhere there are none.
+// How ranks of one system find each other without TCP: each also listens at a Unix socket, by a
+// name that is told in the wire-up or computed from the key. The name is no secret, since a system
+// shows such names to all processes in it. Nor does it prove anything: a process that answers by
+// the name counts as that rank only when it has proved that it has the key. If no process does so
+// in time, TCP is used. The names are Linux's abstract ones, which have no file and end with their
+// process. On other systems there are no near sockets.
 #ifndef BOUGH_TRANSPORT_TCP_NEARBY_HPP
 #define BOUGH_TRANSPORT_TCP_NEARBY_HPP
 
@@ -28,7 +30,7 @@ namespace bough::inline BOUGH_ABI::detail {
 
 using near_name = std::array<std::byte, 16>; // zeros: none
 
-// Of a rank of a job whose key is known beforehand.
+// The name of a rank in a job whose key is known beforehand.
 template <Mac M>
 near_name near_name_of(const job_key& key, std::uint64_t job, rank_t rank) {
     static constexpr char label[] = "bough tcp: near";
@@ -63,8 +65,8 @@ struct near_address {
     socklen_t length = 0;
 };
 
-// What a sender's kernel keeps for a receiver that is slow; 0: 1 MiB, as far as the system allows. With what it gives
-// by itself, a fifth of that, eight ranks that exchange 1 MiB sleep twice as often.
+// Sets how many bytes the kernel keeps for a slow receiver; 0: 1 MiB, as far as the system allows.
+// With the system's default, a fifth of that, eight ranks that exchange 1 MiB sleep twice as often.
 inline void set_near_buffers(int descriptor, std::uint32_t socket_bytes) noexcept {
     set_socket_buffers(descriptor, socket_bytes != 0 ? socket_bytes : 1u << 20);
 }
@@ -73,7 +75,8 @@ inline unique_fd open_near_socket(std::uint32_t socket_bytes) noexcept {
     if (socket) set_near_buffers(socket.get(), socket_bytes);
     return socket;
 }
-// Empty, with errno: EADDRINUSE: the name is taken; else there are no such sockets here.
+// Returns an empty descriptor on failure. errno is EADDRINUSE if the name is taken; with any other
+// value there are no such sockets here.
 inline unique_fd listen_nearby(const near_name& name, std::uint32_t socket_bytes) noexcept {
     unique_fd listener = open_near_socket(socket_bytes);
     const near_address at(name);
@@ -84,7 +87,7 @@ inline unique_fd listen_nearby(const near_name& name, std::uint32_t socket_bytes
     }
     return listener;
 }
-// Empty: nobody listens by that name here.
+// Returns an empty descriptor if nobody listens by that name here.
 inline unique_fd connect_nearby(const near_name& name, std::uint32_t socket_bytes) noexcept {
     if (name == near_name{}) return {};
     unique_fd socket = open_near_socket(socket_bytes);

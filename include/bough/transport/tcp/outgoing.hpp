@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// What goes out over one tcp connection: written at once if the socket takes it, else queued in a few batches of copied
-// short frames, each with at most one long message behind, which is written straight from its owner's memory.
+// tcp_outgoing: sends messages over one tcp connection. A message is written at once if the socket
+// takes it, and queued otherwise. The queue has a few batches. A batch is a run of copied short
+// frames with at most one long message behind them, which is written straight from its owner's
+// memory.
 //
-// The first frame after a flush is written at once; those that follow before the next one are gathered, and leave with
-// one call, at the flush or when 16 KiB have come together.
+// The first frame after a flush is written at once. Those that follow before the next flush are
+// gathered. They leave with one call, at the flush or when 16 KiB have come together.
 #ifndef BOUGH_TRANSPORT_TCP_OUTGOING_HPP
 #define BOUGH_TRANSPORT_TCP_OUTGOING_HPP
 
@@ -25,17 +27,20 @@ namespace bough::inline BOUGH_ABI::detail {
 
 class tcp_outgoing {
 public:
-    // `window`: the peer's: bytes of short frames that it is given and has not used up, at most.
+    // `window`: the peer's window: how many bytes of short frames it takes in before it has used
+    // any up.
     explicit tcp_outgoing(std::uint64_t window) : window_(window) {}
 
     bool idle() const noexcept { return count_ == 0; }
     bool broken() const noexcept { return broken_; }
     void new_turn() noexcept { written_ = false; }
-    // Frames so far, and how many of them, from the first on, the stream has taken. What is broken has nothing to send.
+    // How many frames were accepted, and how many of these, from the first on, the stream has
+    // taken: all of them once the connection is broken, since nothing more will be sent.
     std::uint64_t accepted() const noexcept { return frames_; }
     std::uint64_t handed_over() const noexcept { return count_ == 0 || broken_ ? frames_ : handed_over_; }
 
-    // As post_send, to a peer that is there. If memory runs out, nothing of the message has been sent or kept.
+    // As a transport's post_send, to a connected peer. If memory runs out, nothing of the message
+    // has been sent or kept.
     template <class Stream>
     posted post(Stream& stream, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (broken_ || bytes.size() > most_frame_bytes) return broken_ ? posted::would_block : posted::failed;
@@ -83,13 +88,14 @@ public:
         return posted::complete;
     }
 
-    // The peer has used up so many bytes of short frames. False: more than it was sent.
+    // The peer says that it has used up so many bytes of short frames. False: that is more than it
+    // was sent.
     bool credit(std::uint64_t bytes) noexcept {
         if (bytes > outstanding_) return false;
         outstanding_ -= bytes;
         return true;
     }
-    // Tells the peer what was used up here. False: there is no room for that now.
+    // Tells the peer how many bytes were used up here. False: there is no room for that now.
     bool give_credit(std::uint64_t used_up) {
         const bool is_new = !back_takes_short(frame_header_bytes);
         if (broken_ || (is_new && count_ == batches_.size())) return false;
@@ -102,7 +108,7 @@ public:
         return true;
     }
 
-    // Writes what the socket takes. `written(id)`: a long message has gone out.
+    // Writes what the socket takes. Calls `written(id)` for each long message that has gone out.
     template <class Stream, class F>
     void flush(Stream& stream, F&& written) {
         while (count_ != 0 && !broken_) {
@@ -126,7 +132,7 @@ public:
         }
     }
 
-    // Takes a pending send back. `went_out`: it was written already, all but its tail.
+    // Takes a pending send back. `went_out`: it was already written, apart from its tail.
     bool cancel(std::uint64_t id, bool& went_out) {
         for (std::size_t i = 0; i != count_; ++i) {
             batch& b = at(i);
@@ -150,7 +156,7 @@ public:
         return false;
     }
 
-    // Before its owner goes away: pending posts are given up, what was copied still goes out.
+    // Called before the owner goes away: gives up pending posts; what was copied still goes out.
     void keep_copied() {
         for (std::size_t i = 0; i != count_; ++i) {
             batch& b = at(i);
@@ -166,7 +172,7 @@ public:
         }
     }
 
-    // Drops everything; `lost(id)`: a pending send will not go out.
+    // Drops everything. Calls `lost(id)` for each pending send that will not go out.
     template <class F>
     void drop(F&& lost) {
         broken_ = true;
@@ -176,12 +182,14 @@ public:
 
 private:
     static constexpr std::size_t gathered = std::size_t{1} << 14;
-    static constexpr std::size_t most_prefix = 2 * gathered; // short frames of one batch; one may exceed it alone
+    static constexpr std::size_t most_prefix =
+        2 * gathered; // bytes of short frames in a batch; a single frame may exceed it
 
     struct batch {
         std::vector<std::byte> prefix; // short frames, and the header of a long one
         std::size_t sent = 0;          // of prefix
-        // Where its short frames end, and which frames have left once those have, or all of it has.
+        // Where the short frames end in `prefix`. How many frames have left once the short ones
+        // have left, and once the whole batch has.
         std::size_t short_bytes = 0;
         std::uint64_t short_frames = 0, all_frames = 0;
         bool has_long = false;
@@ -194,7 +202,8 @@ private:
         std::uint64_t id = 0;
     };
 
-    // A very short one is copied: cheaper than to name its pieces to the kernel.
+    // A very short frame is copied together first. That is cheaper than a list of pieces for the
+    // kernel.
     template <class Stream>
     static io_result write_frame(Stream& stream, const frame& f, const frame_header& header,
                                  std::span<const std::byte> bytes, std::size_t tail, std::size_t& n) {
@@ -236,7 +245,8 @@ private:
 
     batch& at(std::size_t i) noexcept { return batches_[(first_ + i) % batches_.size()]; }
     batch& back() noexcept { return at(count_ - 1); }
-    // Memory for so many bytes more in the last batch, or in a new one, so that no frame is kept in part.
+    // Reserves memory for so many more bytes in the last batch, or in a new one. So no frame is
+    // kept in part if memory runs out.
     void make_room(std::size_t bytes, bool is_new = true) {
         std::vector<std::byte>& prefix = at(is_new ? count_ : count_ - 1).prefix;
         if (is_new) prefix.clear();
@@ -264,13 +274,14 @@ private:
     }
     bool back_takes_long() noexcept { return count_ != 0 && !back().has_long; }
 
-    // The part of a short frame after its header, from byte `skip` on.
+    // Appends the part of a short frame after its header, from byte `skip` on.
     static void append(batch& b, std::span<const std::byte> bytes, std::size_t tail, std::size_t skip) {
         const std::size_t of_bytes = std::min(skip, bytes.size());
         b.prefix.insert(b.prefix.end(), bytes.begin() + static_cast<std::ptrdiff_t>(of_bytes), bytes.end());
         b.prefix.resize(b.prefix.size() + tail - (skip - of_bytes));
     }
-    // A long message whose first `done` bytes behind the header, tail included, have been written.
+    // Puts a long message into a batch. Of the bytes behind its header, tail included, the first
+    // `done` have been written.
     void set_long(batch& b, std::span<const std::byte> bytes, std::uint64_t done, std::uint64_t id) noexcept {
         b.all_frames = frames_;
         b.has_long = b.wanted = true;
@@ -306,10 +317,10 @@ private:
         if (rest == 0)
             out.add(std::span(b.tail).last(b.tail_bytes).subspan(b.tail_done));
         else
-            out.close(); // what comes next does not follow
+            out.close(); // there are more zeros to come before the next piece
         return out.bytes() - before;
     }
-    // Counts n written bytes; true: the batch is done.
+    // Counts n written bytes as part of the batch. True: the batch is done.
     static bool advance(batch& b, std::size_t& n) noexcept {
         const auto count = [&n](auto& done, auto end) {
             using count_type = std::remove_reference_t<decltype(done)>;
@@ -327,10 +338,10 @@ private:
 
     std::array<batch, 8> batches_;
     std::size_t first_ = 0, count_ = 0;
-    std::uint64_t frames_ = 0;      // their number is on the wire, as far as it has bits for that
-    std::uint64_t handed_over_ = 0; // of these, while some are here
+    std::uint64_t frames_ = 0;      // accepted so far; the sequence on the wire is their number, modulo 2^32
+    std::uint64_t handed_over_ = 0; // how many of these the stream has taken, while some are queued
     std::uint64_t window_, outstanding_ = 0;
-    bool written_ = false; // something, since the last turn
+    bool written_ = false; // something was written since the last turn
     bool broken_ = false;  // the connection takes nothing more
 };
 

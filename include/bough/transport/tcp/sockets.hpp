@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Sockets before they belong to anybody: opened close-on-exec and non-blocking, and closed with their owner.
+// Functions that open, accept and query sockets. Each socket is close-on-exec and non-blocking, and
+// is closed with its owner, a unique_fd.
 #ifndef BOUGH_TRANSPORT_TCP_SOCKETS_HPP
 #define BOUGH_TRANSPORT_TCP_SOCKETS_HPP
 
@@ -56,7 +57,7 @@ inline void set_socket_option(int descriptor, int level, int name, int value) no
     (void)::setsockopt(descriptor, level, name, &value, sizeof value);
 }
 
-// The kernel's buffers, of a socket and of what it accepts; 0: as it sees fit.
+// Sets the kernel's buffers of a socket, and of those that it accepts; 0: the kernel's choice.
 inline void set_socket_buffers(int descriptor, std::uint32_t bytes) noexcept {
     if (bytes == 0) return;
     set_socket_option(descriptor, SOL_SOCKET, SO_RCVBUF, static_cast<int>(bytes));
@@ -77,7 +78,7 @@ inline tcp_address local_address(int descriptor) noexcept {
     return at;
 }
 
-// Has the other side ended, or the connection been broken? Unread bytes do not hide it.
+// Has the other side closed, or is the connection broken? Unread bytes do not hide it.
 inline bool has_hung_up(int descriptor) noexcept {
     pollfd asked{};
     asked.fd = descriptor;
@@ -87,9 +88,9 @@ inline bool has_hung_up(int descriptor) noexcept {
     return ::poll(&asked, 1, 0) == 1;
 }
 
-// What was written but has not reached the other machine.
+// Bytes that were written but have not reached the other machine.
 inline std::size_t unsent_bytes(int descriptor) noexcept {
-    if (family_of(descriptor) == AF_UNIX) return 0; // there is none
+    if (family_of(descriptor) == AF_UNIX) return 0; // there is no other machine
 #if defined(SIOCOUTQ)
     int bytes = 0;
     if (::ioctl(descriptor, SIOCOUTQ, &bytes) == 0) return static_cast<std::size_t>(bytes);
@@ -98,7 +99,8 @@ inline std::size_t unsent_bytes(int descriptor) noexcept {
     return 0;
 }
 
-// All of it, or nothing of use: a fresh socket has room for a message of a handshake.
+// Sends all of `bytes`. False: the socket is of no use. (A fresh socket has room for a whole
+// handshake message.)
 inline bool send_now(int descriptor, std::span<const std::byte> bytes) noexcept {
 #if defined(MSG_NOSIGNAL)
     return ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
@@ -106,7 +108,8 @@ inline bool send_now(int descriptor, std::span<const std::byte> bytes) noexcept 
     return ::send(descriptor, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
 #endif
 }
-// What has come, up to the end of `into`. -1: nothing will come any more.
+// Receives what has come, as far as `into` has room, and returns how many bytes. -1: nothing will
+// come any more.
 inline int receive_now(int descriptor, std::span<std::byte> into) noexcept {
     const ssize_t got = ::recv(descriptor, into.data(), into.size(), 0);
     if (got > 0) return static_cast<int>(got);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A connected socket that never blocks: a thin layer over Asio's, with scatter/gather lists of fixed room.
+// A connected socket that never blocks: a thin layer over Asio's, with scatter/gather lists of
+// fixed room.
 #ifndef BOUGH_TRANSPORT_TCP_STREAM_HPP
 #define BOUGH_TRANSPORT_TCP_STREAM_HPP
 
@@ -41,7 +42,7 @@ public:
     void close() noexcept { closed_ = true; }
     void add(std::span<Byte> piece) noexcept {
         if (piece.empty() || closed_) return;
-        if (count_ == pieces_.size()) return close(); // what comes next does not follow either
+        if (count_ == pieces_.size()) return close(); // no later piece may follow the one that is left out
         pieces_[count_++] = value_type(piece.data(), piece.size());
         bytes_ += piece.size();
     }
@@ -54,14 +55,14 @@ private:
 
 class tcp_stream {
 public:
-    // Of any stream protocol, and without the indirection of a polymorphic executor.
+    // For any stream protocol, and without the indirection of a polymorphic executor.
     using socket_type =
         boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, boost::asio::io_context::executor_type>;
 
     explicit tcp_stream(socket_type&& socket) : socket_(std::move(socket)) {}
     socket_type& socket() noexcept { return socket_; }
 
-    // Pre: not empty. n: how many bytes.
+    // Pre of these four: the buffers are not empty. `n`: how many bytes were moved.
     io_result write(const io_vectors<const std::byte>& from, std::size_t& n) {
         boost::system::error_code error;
         n = socket_.send(from, 0, error);
@@ -86,18 +87,22 @@ public:
         ++calls_;
         return result_of(error);
     }
-    // What can still be read if nothing more comes; a stream that cannot tell says too much, never too little.
+    // How many bytes can still be read if nothing more comes. A stream that does not know says too
+    // many, never too few.
     std::uint64_t coming() { return at_socket(socket_); }
-    // The same, of a socket. If it cannot tell: more than any message has, and little enough to be added to.
+    // The same for a socket. If it is not known: more than any message has, but so few that sums
+    // with it do not overflow.
     static std::uint64_t at_socket(const socket_type& socket) {
         boost::system::error_code error;
         const std::size_t bytes = socket.available(error);
         return error ? ~std::uint64_t{0} >> 1 : bytes;
     }
-    // Bytes that write() took and the kernel did not: none.
+    // Does the stream hold bytes that write() took and the kernel has not taken? This one never
+    // does.
     static constexpr bool holds() noexcept { return false; }
     static void push() noexcept {}
-    // Those that it took, and those that the kernel did: as it holds none, nobody asks.
+    // The bytes that write() took, and those of them that the kernel took. Nobody asks a stream
+    // that never holds any.
     static constexpr std::uint64_t written() noexcept { return 0; }
     static constexpr std::uint64_t pushed() noexcept { return 0; }
     // System calls that moved data, or tried to.

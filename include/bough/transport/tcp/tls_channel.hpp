@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The channel of bough::tcp_tls: TLS 1.3 by Boost.Asio and OpenSSL, both sides with certificates.
+// tls_channel, the channel of bough::tcp_tls: TLS 1.3 by Boost.Asio and OpenSSL, with certificates
+// on both sides.
 //
-// Asio's synchronous TLS stream writes to the layer below until all of a record is gone. Here that layer is a memory that
-// takes any record, and sends what the socket takes: so nothing blocks, and no record is torn.
+// Asio's synchronous TLS stream writes to the layer below until all of a record is gone. Here that
+// layer, tls_wire, is a buffer that takes every record and sends what the socket takes. So nothing
+// blocks, and no record is torn.
 #ifndef BOUGH_TRANSPORT_TCP_TLS_CHANNEL_HPP
 #define BOUGH_TRANSPORT_TCP_TLS_CHANNEL_HPP
 
@@ -35,7 +37,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The layer below TLS.
+// The layer below TLS: the socket, and a buffer for records that it does not take yet.
 class tls_wire {
 public:
     using executor_type = boost::asio::io_context::executor_type;
@@ -70,8 +72,8 @@ public:
     }
 
     std::size_t kept() const noexcept { return kept_.size() - sent_; } // bytes that wait for room in the socket
-    std::uint64_t pushed() const noexcept { return pushed_; }          // that the socket has taken
-    // Sends what the socket takes; false: it takes nothing any more.
+    std::uint64_t pushed() const noexcept { return pushed_; }          // bytes that the socket has taken
+    // Sends what the socket takes. False: it will never take anything again.
     bool push() {
         while (kept() != 0) {
 #if defined(MSG_NOSIGNAL)
@@ -93,7 +95,7 @@ public:
         sent_ = 0;
         return true;
     }
-    tls_records& records() noexcept { return records_; } // that were read
+    tls_records& records() noexcept { return records_; } // counts what was read
     std::uint64_t calls() const noexcept { return calls_; }
 
 private:
@@ -126,7 +128,8 @@ public:
             if (open_) return errc::ok;
             boost::system::error_code error;
             tls_->handshake(accepts_ ? tls_type::server : tls_type::client, error);
-            const bool sent = tls_->next_layer().push(); // in any case: also the reason of a refusal
+            const bool sent =
+                tls_->next_layer().push(); // even after an error: the peer must learn the reason of a refusal
             if (error == boost::asio::error::would_block && sent) return errc::would_block;
             open_ = !error && sent;
             if (open_) tls_->next_layer().records().begin(tag_bytes());
@@ -143,8 +146,9 @@ public:
             return n != 0 || more ? static_cast<int>(n) : -1;
         }
         bool accused() const noexcept { return accused_; }
-        // A proof inside one TLS session is worth nothing in another: whoever has a certificate, but not the key, cannot
-        // stand between two ranks (RFC 9266, tls-exporter).
+        // Makes the key one of this TLS session alone (RFC 9266, tls-exporter). So a proof made in
+        // one session is worth nothing in another: a process that has a certificate, but not the
+        // key, cannot stand between two ranks.
         template <Mac M>
         bool bind(job_key& key) const {
             static constexpr char label[] = "EXPORTER-Channel-Binding";
@@ -166,17 +170,19 @@ public:
         void note(const boost::system::error_code& error) noexcept {
             accused_ |= error.category() == boost::asio::error::get_ssl_category();
         }
-        // Of a record; 8 of one suite that is off unless the system's settings name it.
+        // The bytes of a record's tag: 16, but 8 in one cipher suite that is off unless the
+        // system's settings name it.
         std::size_t tag_bytes() const noexcept {
             return SSL_CIPHER_get_id(SSL_get_current_cipher(tls_->native_handle())) == TLS1_3_CK_AES_128_CCM_8_SHA256
                        ? 8
                        : 16;
         }
-        // All of it, to the memory below. False: the session is over.
+        // Writes all of it to the buffer below. False: the session is over.
         bool write(boost::asio::const_buffer from, std::size_t& n) {
             boost::system::error_code error;
             while (from.size() != 0) {
-                // OpenSSL does not count what a key has encrypted (RFC 8446, section 5.5). The new one begins at once.
+                // OpenSSL does not count how much a key has encrypted, which RFC 8446, section 5.5,
+                // limits. The new key is used from the next record on.
                 if (with_key_ == records_per_key_ &&
                     SSL_key_update(tls_->native_handle(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
                     return false;
@@ -188,8 +194,8 @@ public:
             }
             return true;
         }
-        // Until it is full or nothing more has come: then no whole record is left in the memory of TLS either. False:
-        // the session is over.
+        // Reads until `into` is full or nothing more has come. In the second case no whole record
+        // is left in the memory of TLS either. False: the session is over.
         bool read(boost::asio::mutable_buffer into, std::size_t& n) {
             boost::system::error_code error;
             tls_records& records = tls_->next_layer().records();
@@ -206,7 +212,7 @@ public:
 
         std::unique_ptr<tls_type> tls_;
         bool accepts_ = false, open_ = false, accused_ = false;
-        std::uint64_t records_per_key_ = 0, with_key_ = 0; // records that the key of now has encrypted
+        std::uint64_t records_per_key_ = 0, with_key_ = 0; // records that the present key has encrypted
     };
 
     class stream {
@@ -247,16 +253,17 @@ public:
             one.add(into);
             return read(one, n);
         }
-        // What can still be read if nothing more comes, at the most: in the memory of TLS, and at the socket.
+        // How many bytes can still be read if nothing more comes, at the most: from the memory of
+        // TLS, and at the socket.
         std::uint64_t coming() { return wire().records().readable(tcp_stream::at_socket(socket_)); }
         bool holds() const noexcept { return wire().kept() != 0; }
-        std::uint64_t written() const noexcept { return wire().pushed() + wire().kept(); } // bytes on the wire, both
+        std::uint64_t written() const noexcept { return wire().pushed() + wire().kept(); } // both count encrypted bytes
         std::uint64_t pushed() const noexcept { return wire().pushed(); }
         void push() { (void)wire().push(); } // a broken connection is seen by reading
         std::uint64_t calls() const noexcept { return wire().calls(); }
 
     private:
-        static constexpr std::size_t most_kept = std::size_t{1} << 16; // then the socket has to take some first
+        static constexpr std::size_t most_kept = std::size_t{1} << 16; // from here on the socket has to take some first
 
         static io_result end_of(std::size_t n) noexcept { return n != 0 ? io_result::some : io_result::would_block; }
         tls_wire& wire() const noexcept { return tls_.tls_->next_layer(); }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// How much can still be read of a TLS 1.3 connection on which nothing more comes, by the headers of its records: TLS
-// and Asio hold records and parts of records, of which the socket does not know.
+// tls_records: how much plaintext can still be read from a TLS 1.3 connection if nothing more
+// comes. The socket cannot tell, because TLS and Asio hold records and parts of records. So this
+// class counts by the headers of the records.
 //
 //   records.begin(16);                         // the handshake is over; 16: bytes of a tag
-//   records.came(bytes);                       // off the socket, in order
-//   records.read(n);                           // of the plaintext
+//   records.came(bytes);                       // what was read off the socket, in order
+//   records.read(n);                           // so many bytes of plaintext were read
 //   records.readable(at_socket)                // bytes of plaintext, at the most
 //
-// Never too little. Exact of the records read off the socket, but for those of the protocol's own, few and short. Those
-// still at the socket count as full ones: too much by 22 bytes for each that is not. Nothing is decrypted. (RFC 8446,
-// section 5.2: a record is a header of 5 bytes, plaintext of at most 2^14 bytes, a byte for its type, and a tag.)
+// The answer is never too small. It is exact for the records that were read off the socket, but
+// counts TLS's own messages, which are few and short, as plaintext. Records still at the socket
+// count as full ones; each that is not full makes the answer 22 bytes too large. Nothing is
+// decrypted. (RFC 8446, section 5.2: a record is a header of 5 bytes, plaintext of at most 2^14
+// bytes, a byte for its type, and a tag.)
 #ifndef BOUGH_TRANSPORT_TCP_TLS_RECORDS_HPP
 #define BOUGH_TRANSPORT_TCP_TLS_RECORDS_HPP
 
@@ -27,7 +30,8 @@ class tls_records {
 public:
     static constexpr std::size_t header_bytes = 5, most_plain = std::size_t{1} << 14;
 
-    // From here on all that is read off the socket is of encrypted records; of those before there are no parts left.
+    // Called when the handshake is over: from here on all bytes off the socket belong to encrypted
+    // records, and no part of an earlier record is left.
     constexpr void begin(std::size_t tag_bytes) noexcept {
         sealed_ = 1 + tag_bytes;
         whole_ = 0;
@@ -55,7 +59,7 @@ public:
     constexpr std::uint64_t readable(std::uint64_t at_socket) const noexcept {
         std::uint64_t sum = whole_;
         if (got_ == header_bytes) {
-            if (at_socket < left_) return sum; // the last one has no end
+            if (at_socket < left_) return sum; // the last record will never be whole
             sum += plain();
             at_socket -= left_;
         } else {
@@ -66,7 +70,8 @@ public:
     }
 
 private:
-    // Of the record whose header is here: what follows it, and what of that is plaintext.
+    // The record whose header is here: how many bytes follow the header, and how many of them are
+    // plaintext.
     constexpr std::size_t length() const noexcept {
         return std::to_integer<std::size_t>(header_[3]) << 8 | std::to_integer<std::size_t>(header_[4]);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The certificate of a rank, its key, and whom it believes, for all TLS connections of the rank.
+// tls_settings: the certificate of a rank, its key, and the authorities that it trusts, for all TLS
+// connections of the rank.
 #ifndef BOUGH_TRANSPORT_TCP_TLS_SETTINGS_HPP
 #define BOUGH_TRANSPORT_TCP_TLS_SETTINGS_HPP
 
@@ -19,12 +20,13 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Why a rank's own certificate was not verified: by the X509_V_ code, and how far above the certificate in its chain that was.
+// Why a rank's own certificate was not verified. `code`: the X509_V_ code; `depth`: how far above
+// the certificate in its chain the fault is.
 inline status certificate_fault(int code, int depth) {
     switch (code) {
     case X509_V_OK:
     case X509_V_ERR_OUT_OF_MEM:
-    case X509_V_ERR_UNSPECIFIED: return {.code = errc::no_resources}; // nothing was found out
+    case X509_V_ERR_UNSPECIFIED: return {.code = errc::no_resources}; // the check could not be made
     case X509_V_ERR_INVALID_PURPOSE:
         return invalid_argument(
             depth == 0
@@ -38,7 +40,8 @@ class tls_settings {
 public:
     using context_type = boost::asio::ssl::context;
 
-    // After so many records a sender takes a new key. AES-GCM may encrypt 2^24.5 with one (RFC 8446, section 5.5).
+    // After so many records a sender takes a new key. AES-GCM may encrypt 2^24.5 with one (RFC
+    // 8446, section 5.5).
     std::uint64_t records_per_key = std::uint64_t{1} << 23;
 
     // Pre: load() has found nothing wrong.
@@ -51,7 +54,7 @@ public:
         context_ = std::make_unique<context_type>(context_type::tlsv13);
         context_type& c = *context_;
         boost::system::error_code error;
-        // Nobody is asked for the password of a key.
+        // Do not ask at the terminal for the password of a key.
         c.set_password_callback([](std::size_t, context_type::password_purpose) { return std::string(); }, error);
         if (is_text(options.certificate))
             c.use_certificate_chain(boost::asio::buffer(options.certificate), error);
@@ -74,7 +77,8 @@ public:
         SSL_CTX_set_session_cache_mode(c.native_handle(), SSL_SESS_CACHE_OFF);
         for (const int role : {X509_PURPOSE_SSL_CLIENT, X509_PURPOSE_SSL_SERVER})
             if (const status fault = fault_as(role)) return fault;
-        // From here on of the peers: this rank's own certificate need not have the name.
+        // The name is set last, because only the peers' certificates must have it, not this rank's
+        // own.
         if (!options.name.empty() &&
             X509_VERIFY_PARAM_set1_host(SSL_CTX_get0_param(c.native_handle()), options.name.c_str(), 0) != 1)
             return invalid_argument("tls.name: is no name");
@@ -84,8 +88,9 @@ public:
 private:
     static bool is_text(const std::string& given) { return given.find("-----BEGIN") != given.npos; }
 
-    // Is its own certificate what it asks of the others'? If not, they would refuse it: it calls on some of them, as a
-    // client, and accepts others.
+    // Does this rank's own certificate meet what it asks of the others' certificates? If not, they
+    // would refuse it. It needs both roles: it calls on some ranks, as a client, and accepts
+    // others.
     status fault_as(int role) const {
         X509_STORE_CTX* const trial = X509_STORE_CTX_new();
         if (trial == nullptr) return {.code = errc::no_resources};

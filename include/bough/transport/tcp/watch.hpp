@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// One descriptor for all sockets of a rank, readable when one of them is ready: an epoll queue. Elsewhere than on Linux there
-// is none.
+// tcp_watch: one descriptor that is readable when any socket of a rank is ready. It is an epoll
+// queue; on systems other than Linux there is none.
 //
-// Each socket is in the queue from the first call of descriptor() on, for reading. While the caller sleeps, one that has
-// bytes to send may be asked for room as well, and one whose bytes nobody can use yet may be left out.
+// From the first call of descriptor() on, the queue watches each socket for reading. While the
+// caller sleeps, a socket with bytes to send can be watched for room as well, and a socket whose
+// bytes nobody can use yet can be left out.
 #ifndef BOUGH_TRANSPORT_TCP_WATCH_HPP
 #define BOUGH_TRANSPORT_TCP_WATCH_HPP
 
@@ -28,13 +29,13 @@ public:
         queue_ = unique_fd(::epoll_create1(EPOLL_CLOEXEC));
         return is_open();
     }
-    // False: no memory for it.
+    // False: the kernel has no memory for it.
     bool add(int socket) { return change(EPOLL_CTL_ADD, socket, EPOLLIN | EPOLLRDHUP); }
     void remove(int socket) { // closing is not enough: a forked child may hold it open
         if (is_open()) change(EPOLL_CTL_DEL, socket, 0);
         std::erase(special_, socket);
     }
-    // Until calm().
+    // Changes what a socket is watched for, until calm().
     void ask(int socket, bool to_read, bool to_write) {
         const auto reading = to_read ? EPOLLIN | EPOLLRDHUP : 0u;
         const auto writing = to_write ? static_cast<std::uint32_t>(EPOLLOUT) : 0u;
@@ -53,7 +54,7 @@ private:
     }
 
     unique_fd queue_;
-    std::vector<int> special_; // asked for something else
+    std::vector<int> special_; // watched for something other than reading
 #else
     bool is_open() const noexcept { return false; }
     int get() const noexcept { return -1; }
