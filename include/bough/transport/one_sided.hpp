@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// one_sided: a Transport made of remote writes, so that every plan runs over memory that ranks write into each other's.
+// bough::one_sided: a Transport made of remote writes, so that every plan also runs where ranks
+// only write into each other's memory.
 //
 //   const bough::one_sided_options options{.block_bytes = 8192};
 //   bough::shared_memory_regions mine{wire, {.region_bytes = bough::one_sided_bytes(wire.size(), options)}};
 //   bough::communicator comm{bough::one_sided{std::move(mine), options}};
 //   bough::allreduce(comm, std::span(x), bough::plus{});
 //
-// A message of up to static_bytes is one write: payload, envelope and sequence end together at the end of a block that
-// belongs to its (sender, receiver) pair; it is combined where it landed. With up to 24 bytes that is one cache line. A
-// block is filled again only after the receiver has written a credit back. Of longer messages only the envelope is
-// written: the receiver says where it wants the payload, and the sender writes it there (allocate()), or in pieces.
-// Where bytes land in any order, a digest in the tail tells when all are there, and flushes stand before reuse.
-// What a pair of ranks needs is made, and its memory reserved, when one first sends to the other.
+// A message of up to static_bytes is one write: payload, envelope and sequence number, placed so
+// that they end with the block into which they are written. Each (sender, receiver) pair has its
+// own blocks, and a message is combined where it landed. A message of up to 24 bytes is one cache
+// line. A block is filled again only after the receiver has written a credit back. Of a longer
+// message only the envelope is written at first: then the receiver says where it wants the payload,
+// and the sender writes it there (allocate()), or in pieces. Where bytes land in any order, a
+// digest in the tail tells when all are there, and a flush comes before a block is used again. What
+// a pair of ranks needs is made, and its memory reserved, when one of them first sends to the
+// other.
 //
-// All that a peer writes is checked: a wrong length, counter or place makes it lost (errc::protocol_error).
-// After Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, with credits in place of its notifications, and counters that
-// never take the empty value. (doc/transports/one_sided.md)
+// All that a peer writes is checked: if a length, counter or place is wrong, the peer counts as
+// lost (errc::protocol_error). Source: Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, but
+// with credits in place of its notifications, and with counters that never take the value of an
+// empty block. (doc/transports/one_sided.md)
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_HPP
 
@@ -36,18 +41,19 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// How blocks are counted and given back.
+// The default protocol: how blocks are counted and given back.
 struct credited_blocks {
     using counter = std::uint32_t;
     static constexpr std::uint32_t version = 3;
-    // A credit is due when so many blocks are used up, of `blocks`.
+    // Of `blocks` blocks, how many must be used up before a credit is due.
     static constexpr std::uint32_t batch(std::uint32_t blocks) noexcept { return blocks < 2 ? 1 : blocks / 2; }
-    static constexpr bool in_need = true; // and when the sender must be out of blocks
+    static constexpr bool in_need = true; // a credit is also due when the sender must be out of blocks
     static constexpr bool one_call = false;
 };
 
-// As in the paper: counters of one byte, one notification when all blocks of a cycle are used up. It may be so only if on each
-// pair of ranks all messages are of the same call: the same plan, so the same root and degree. Others are refused: `failed`.
+// The protocol of the paper: counters of one byte, and one notification when all blocks of a cycle
+// are used up. It works only if all messages between two ranks belong to the same call: the same
+// plan, with the same root and degree. Other messages are refused (`failed`).
 struct notified_blocks {
     using counter = std::uint8_t;
     static constexpr std::uint32_t version = 4;
@@ -63,13 +69,15 @@ class one_sided : detail::one_sided_receiving<X, Protocol> {
     using typename base::counter, typename base::incoming, typename base::lane, typename base::outgoing;
 
 public:
-    // Pre: options equal on all ranks but for static_bytes; blocks a power of two, 1 to 64; sizes within their limits; the
-    // region has one_sided_bytes(size, options) bytes, and nobody else uses it.
+    // Pre: the options are equal on all ranks, except static_bytes and expose_bytes; blocks is a
+    // power of two, 1 to 64; sizes are within their limits; the region has one_sided_bytes(size,
+    // options) bytes, and nobody else uses it.
     explicit one_sided(X writes, const one_sided_options& options = {}) : base(std::move(writes), options) {}
 
     one_sided(one_sided&&) = default;
     one_sided& operator=(one_sided&&) = delete;
-    // Leaves the group. Messages whose bytes are still here are taken back, if their receivers can be told at once.
+    // Leaves the group. Messages whose bytes are still here are taken back, if their receivers can
+    // be told at once.
     ~one_sided() {
         if (!this->lanes_.empty() && !forked()) detail::ignore_exceptions([this] { take_all_back(); });
     }
@@ -79,7 +87,8 @@ public:
     std::uint64_t now_ns() const noexcept { return this->x_.now_ns(); }
     auto cores() const noexcept requires requires(const X& x) { x.cores(); }
     { return this->x_.cores(); }
-    // What plans are chosen by (bough/select/transport_costs.hpp): that of the medium.
+    // The costs by which plans are chosen (bough/select/transport_costs.hpp): those of the remote
+    // writes.
     auto default_costs() const noexcept requires requires(const X& x) { x.default_costs(); }
     { return this->x_.default_costs(); }
     double switch_ns() const noexcept requires requires(const X& x) { x.switch_ns(); }
@@ -90,11 +99,11 @@ public:
         else
             return false;
     }
-    // What it is made of.
+    // The remote writes of which this transport is made.
     X& writes() noexcept { return this->x_; }
     const X& writes() const noexcept { return this->x_; }
 
-    // Payloads of up to so many bytes ride in blocks. Pre: at most what a block holds.
+    // Payloads of up to this many bytes travel in blocks. Pre: at most what a block holds.
     std::uint32_t static_bytes() const noexcept { return this->static_bytes_; }
     void set_static_bytes(std::uint32_t bytes) {
         BOUGH_EXPECTS(bytes <= this->layout_.block_bytes, "static_bytes: must fit into a block");
@@ -102,23 +111,26 @@ public:
     }
     std::uint32_t block_bytes() const noexcept { return this->layout_.block_bytes; }
 
-    // Memory in which long messages land without a copy, on a cache line's boundary; empty if there is no piece as large.
+    // Memory in which long messages land without a copy, aligned to a cache line. Empty: there is
+    // no piece as large.
     std::span<std::byte> allocate(std::size_t bytes) {
         const std::span<std::byte> piece = this->heap_.allocate(bytes);
         if (piece.empty() || this->reserve(this->rank_, this->place_of(piece), bytes)) return piece;
         deallocate(piece);
         return {};
     }
-    // Pre: from allocate(), whole, and no message to it is under way. After a take into it was cancelled it is to be given back
-    // before that memory is used again: a sender that was not waited for any longer may still write there.
+    // Pre: the piece is from allocate(), whole, and no message into it is under way. If a take into
+    // it was cancelled, give it back before you use that memory for something else: a sender that
+    // never answered may still write there.
     void deallocate(std::span<std::byte> piece) {
         if (!this->may_be_written(piece)) return this->heap_.deallocate(piece);
-        this->kept_pieces_.push_back(piece); // until its silent sender says something, or is lost
+        this->kept_pieces_.push_back(piece); // until its silent sender answers or is lost
     }
 
-    // Exposes memory of the caller's for as long as he likes, so that long messages that are taken into it land without a copy,
-    // as if it were allocate()'s, and it is not exposed anew at each call. False: the transport cannot, or has no room.
-    // Pre: the memory stays until it is concealed. O(pieces exposed) then for each long message.
+    // Exposes the caller's memory until conceal(). Long messages that are taken into it land
+    // without a copy, as in memory from allocate(), and the memory is not exposed anew for each
+    // message. False: the transport cannot expose memory, or has no room for more. Each long
+    // message then costs O(pieces exposed). Pre: the memory stays until it is concealed.
     bool expose(std::span<std::byte> memory) {
         if constexpr (ExposingRemoteWrites<X>) {
             if (forked() || memory.empty()) return false;
@@ -129,7 +141,8 @@ public:
         }
         return false;
     }
-    // Pre: exposed, and no message to it is under way. From now on nobody writes there.
+    // From now on nobody writes there. Pre: the memory is exposed, and no message into it is under
+    // way.
     void conceal(std::span<std::byte> memory) {
         if constexpr (ExposingRemoteWrites<X>) {
             const auto it = std::find_if(this->lent_.begin(), this->lent_.end(), [&](const auto& m) {
@@ -141,13 +154,14 @@ public:
         }
     }
 
-    // Holds memory that a post has not given back, as long as this lives: for callers who cannot wait for its event.
+    // Keeps memory that a post has not given back until this transport is destroyed: for callers
+    // that cannot wait for the event.
     void keep(std::vector<std::byte> memory) { this->kept_.push_back(std::move(memory)); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == this->rank_ || forked()) return posted::failed;
         lane& l = this->lanes_[to];
-        if (l.gone) return l.reported ? posted::failed : posted::would_block; // what it has said comes first
+        if (l.gone) return l.reported ? posted::failed : posted::would_block; // its messages are handed over first
         if constexpr (Protocol::one_call)
             if (!this->is_of_one_call(l, tag)) return posted::failed;
         if (!l.greeted && !this->greet(l)) return posted::would_block;
@@ -160,7 +174,7 @@ public:
         const posted result =
             this->put_block(l, l.out, detail::put_kind::block, bytes, tag, static_cast<std::uint32_t>(bytes.size()));
         if (result == posted::complete) return result;
-        if (result != posted::pending) return posted::would_block; // or lost: it will be told
+        if (result != posted::pending) return posted::would_block; // if the peer is lost, poll() will report it
         outgoing& n = l.outgoing[i];
         n = {};
         n.now = outgoing::phase::flying;
@@ -200,7 +214,7 @@ public:
         this->want(l, i, lands ? detail::want_kind::direct : detail::want_kind::pieces, to);
         return posted::pending;
     }
-    // False for a long message: it can only be taken.
+    // False for a long message, which can only be taken.
     bool claim(std::uint64_t handle) const noexcept {
         return !forked() && this->of(handle).incoming[handle & 63].now == incoming::phase::short_;
     }
@@ -229,7 +243,7 @@ public:
                 if (n.id != id || n.told || n.now == incoming::phase::unread) continue;
                 if (n.over) return errc::ok; // its event is on its way
                 n.cancelled = true;
-                if (n.now == incoming::phase::pieces) n.over = true, n.code = errc::cancelled; // no more is copied
+                if (n.now == incoming::phase::pieces) n.over = true, n.code = errc::cancelled; // copy no more of it
                 l->stop_due |= std::uint64_t{1} << i;
                 return errc::ok;
             }
@@ -237,7 +251,7 @@ public:
         return errc::invalid_argument;
     }
 
-    // GatheringTransport, where the medium keeps puts back.
+    // GatheringTransport, if the remote writes keep puts back.
     void flush() requires GatheringRemoteWrites<X> {
         if (!forked() && this->x_.unsent()) hear_writes();
     }
@@ -259,7 +273,7 @@ private:
                 if (n.puts == 0) this->step(*l, i);
             }
     }
-    // What is put already cannot be called back: it ends as it will.
+    // What has been put already cannot be taken back: it ends by itself.
     static bool can_be_revoked(const outgoing& n) noexcept {
         return n.now <= outgoing::phase::direct && n.now != outgoing::phase::flying;
     }
@@ -288,7 +302,8 @@ private:
             --l.outgoing[this->piece_of_[l.peer][i]].puts;
             break;
         case detail::put_kind::direct:
-            // The loss of a peer ends what is under way to it before it is told itself.
+            // When a peer is lost, what is under way to it ends with peer_dead before the loss
+            // itself is reported.
             if (e.code != errc::ok && e.code != errc::peer_dead) this->judge_refused(l, i);
             [[fallthrough]];
         case detail::put_kind::state: l.outgoing[i].puts = 0; break;
@@ -302,7 +317,7 @@ private:
         default: break;
         }
     }
-    // Who says hello now? A cache line of greetings at a time.
+    // Looks for new greetings, the greetings of a few ranks at a time.
     BOUGH_COLD void hear_greetings() {
         if (this->lanes_.size() == 1) return void(this->unheard_ = 0);
         for (int k = 0; k != 8; ++k, this->scanned_ = this->scanned_ + 1 == size() ? 0 : this->scanned_ + 1) {
@@ -317,13 +332,14 @@ private:
         l.heard = true;
         --this->unheard_;
         if (word != this->greeting_->word) { // other options, or another protocol
-            if (!l.greeted) this->greet(l);  // so that the peer finds that, too
+            if (!l.greeted) this->greet(l);  // so that the peer notices it too
             return this->broken(l);
         }
         if (!detail::make_array(l.incoming, this->layout_.blocks)) return this->broken(l, errc::no_resources);
         this->in_.push_back(&l);
     }
-    // Goes on with whatever waits for an answer, room or a completion; reports what has ended.
+    // Goes on with all messages that wait for an answer, room or a completion; reports what has
+    // ended.
     BOUGH_COLD std::size_t work(std::span<event> events) {
         std::size_t found = 0;
         for (std::size_t k = 0; k != this->busy_.size(); ++k) {
@@ -372,20 +388,20 @@ private:
     BOUGH_COLD void lose(lane& l, errc why) {
         if (l.gone) return;
         if (!l.heard) hear_greeting(l);
-        if (!l.heard) l.heard = l.broken = true, --this->unheard_; // nothing of it can be read
-        if (l.gone) return;                                        // it was nonsense
+        if (!l.heard) l.heard = l.broken = true, --this->unheard_; // nothing from it can be read
+        if (l.gone) return;                                        // its greeting was wrong
         l.gone = true;
         l.why = why;
         ++this->leaving_;
     }
-    // Reports who is gone and whose messages have all been seen.
+    // Reports peers that are gone and whose messages have all been handed over.
     BOUGH_COLD std::size_t departed(std::span<event> events) {
         std::size_t found = 0;
         for (lane& l : this->lanes_) {
             std::uint64_t word = 0;
             if (!l.gone || l.reported || found == events.size()) continue;
             if (l.heard && !l.broken && this->has_come(l.in, word, this->layout_.block_bytes)) continue;
-            if (l.using_ != 0 && !l.broken) { // pieces and states that came before it went
+            if (l.using_ != 0 && !l.broken) { // uses pieces and states that came before the peer went
                 this->take_pieces(l);
                 for (std::uint64_t used = l.using_; used != 0; used &= used - 1)
                     this->settle(l, static_cast<std::uint32_t>(std::countr_zero(used)));
@@ -395,7 +411,7 @@ private:
             std::erase(this->in_, &l);
             l.credit_due = l.credit_flying = l.fence_due = l.fence_flying = false;
             l.want_due = l.want_flying = l.stop_due = l.stop_flying = 0;
-            for (std::uint64_t open = l.open; open != 0; open &= open - 1) { // work() ends them when nobody reads them
+            for (std::uint64_t open = l.open; open != 0; open &= open - 1) { // work() ends them once no put reads them
                 outgoing& n = l.outgoing[static_cast<std::uint32_t>(std::countr_zero(open))];
                 if (!n.is_over()) n.code = n.code == errc::ok ? errc::peer_dead : n.code;
             }
@@ -407,7 +423,7 @@ private:
         }
         return found;
     }
-    // Something that poll() would find, or that makes room for a refused post.
+    // Whether poll() would find something, or there is new room for a post that was refused.
     BOUGH_COLD bool has_news() {
         for (lane& l : this->lanes_) {
             std::uint64_t word = 0;
@@ -415,7 +431,7 @@ private:
             if (l.gone || (l.heard ? this->has_come(l.in, word, this->layout_.block_bytes)
                                    : remote_words::read(this->region_.data() + this->layout_.greeting_of(l.peer)) != 0))
                 return true;
-            if (l.greeted) { // else it has nothing to answer
+            if (l.greeted) { // otherwise the peer has nothing to answer
                 const bool waited = l.pieces_out.full();
                 if (this->refresh(l) && l.wants_room) return l.wants_room = false, true;
                 if (l.gone || (waited && !l.pieces_out.full())) return true;

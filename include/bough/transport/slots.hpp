@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Slots: what the rings of in_process and of shared_memory have in common.
+// Slots: what the rings of in_process and shared_memory have in common.
 //
-// A slot is one cache line: sequence number, length, envelope and up to 24 bytes of payload arrive together. It is full
-// when its sequence equals the ticket of the message that is expected there. A longer payload lies elsewhere, and the slot
-// says where. The receiver says by one counter, on a line of its own, how many slots are free again; the sender looks at
-// it only when it thinks the ring is full. So a short message costs one cache line's way, and nothing else that both
-// sides touch.
+// A slot is one cache line: sequence number, length, envelope and up to 24 bytes of payload arrive
+// together. It is full when its sequence equals the ticket of the message that is expected there. A
+// longer payload lies elsewhere, and the slot says where. The receiver tells by one counter, on a
+// line of its own, how many slots are free again. The sender looks at that counter only when it
+// thinks that the ring is full. So a short message moves one cache line from sender to receiver,
+// and they touch nothing else in common.
 #ifndef BOUGH_TRANSPORT_SLOTS_HPP
 #define BOUGH_TRANSPORT_SLOTS_HPP
 
@@ -19,7 +20,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-inline constexpr std::uint32_t short_bytes = 24; // payload that shares the line of its envelope
+inline constexpr std::uint32_t short_bytes = 24; // longest payload that shares a cache line with its envelope
 inline constexpr std::uint32_t most_slots = 64;  // of a ring: as many as a word has bits
 
 struct alignas(64) slot {
@@ -39,23 +40,26 @@ struct alignas(64) slot {
 static_assert(sizeof(slot) == 64);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-// Of a long message, which stays in its sender's memory until it has been read. Of claim and take-back exactly one wins.
+// The state of a long message, which stays in its sender's memory until it has been read. If the
+// receiver claims it while the sender takes it back, exactly one of them succeeds.
 enum class lent : std::uint32_t {
     unused = 0,
-    open = 1,       // the receiver may claim it, the sender may take it back
+    open = 1,       // the receiver may claim it, and the sender may take it back
     claimed = 2,    // the receiver reads it
-    done = 3,       // the bytes are the sender's again
+    done = 3,       // the bytes belong to the sender again
     taken_back = 4, // the receiver must not read it
     deserted = 5,   // there is no receiver any more
     wanted = 6,     // the receiver waits for it to be copied out piece by piece
 };
 
-// Releases in any order, counted in the order of the slots.
+// Slots may be released in any order. This counts how many are free in the order of the ring, which
+// is what the sender needs.
 class release_order {
 public:
-    // Returns how many slots are free again, from the first on.
+    // Releases a slot. Returns how many slots, counted from the first message on, are free again
+    // without a gap.
     std::uint32_t release(std::uint32_t index, std::uint32_t mask) noexcept {
-        if (index == (freed_ & mask) && released_ == 0) return ++freed_; // in order, as most are
+        if (index == (freed_ & mask) && released_ == 0) return ++freed_; // most are released in order
         released_ |= std::uint64_t{1} << index;
         while ((released_ >> (freed_ & mask) & 1) != 0) {
             released_ &= ~(std::uint64_t{1} << (freed_ & mask));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What both sides of the message protocol over remote writes stand on: the lanes, and how a block is filled, found and fenced.
+// The part of the message protocol over remote writes that sender and receiver share: the lanes,
+// and how a block is filled, found and fenced.
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_CORE_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_CORE_HPP
 
@@ -79,14 +80,14 @@ protected:
             ring(l.pieces_out, l.pieces_in, layout_.piece_end(0), layout_.piece_stride(), layout_.pieces);
         }
         if (reserve(rank_, 0, layout_.lines(layout_.greeting_of(ranks)))) return;
-        unheard_ = 0; // nothing can be read
+        unheard_ = 0; // there is no memory for greetings, so none can be read
         for (lane& l : lanes_)
             if (l.peer != rank_) broken(l, errc::no_resources);
     }
     one_sided_core(one_sided_core&&) = default;
 
     static constexpr std::uint32_t long_mark = 0xffff'ffffu;
-    struct lent_memory { // that the caller has exposed for longer
+    struct lent_memory { // memory that the caller has exposed (one_sided::expose)
         std::span<std::byte> memory;
         exposure at;
     };
@@ -95,7 +96,8 @@ protected:
     const lane& of(std::uint64_t handle) const noexcept { return lanes_[static_cast<std::size_t>(handle >> 6)]; }
     std::uint64_t there(const lane& l, std::uint64_t at) const noexcept { return l.there + at; }
 
-    // Memory for a part of a region, before it is first touched, where the regions are not there as a whole. False: it is short.
+    // Reserves memory for a part of a region before it is first touched, if regions get their
+    // memory only when it is reserved. False: memory is short.
     bool reserve([[maybe_unused]] rank_t r, [[maybe_unused]] std::uint64_t offset,
                  [[maybe_unused]] std::uint64_t bytes) {
         if constexpr (requires { x_.reserve(r, offset, bytes); })
@@ -111,7 +113,8 @@ protected:
     std::uint64_t place_of(std::span<const std::byte> bytes) const noexcept {
         return static_cast<std::uint64_t>(bytes.data() - region_.data());
     }
-    // All that messages to this peer need: here, there, and where it answers.
+    // Makes and reserves all that messages to this peer need: here, in its region, and where it
+    // answers.
     BOUGH_COLD bool open_out(lane& l) {
         const std::uint64_t mine = layout_.lane(l.peer, rank_), answers = layout_.piece_end(0) - layout_.piece_stride();
         return reserve(l.peer, layout_.greeting_of(rank_), sizeof(one_sided_said)) &&
@@ -136,7 +139,7 @@ protected:
             x_.put(l.peer, r.end_of(i) - sizeof(tail) - bytes.size(), bytes, bytes_of(t), put_id(kind, l.peer, i));
         if (result == posted::complete || result == posted::pending) {
             r.advance();
-            if constexpr (!ordered) { // one flush for half of the blocks, long before they are filled again
+            if constexpr (!ordered) { // one flush for each half of the blocks, long before they are filled again
                 r.fences[i] = l.later_fence();
                 if ((r.sent & r.mask >> 1) == 0) l.ask(r.fences[i]), make_busy(l);
             }
@@ -144,13 +147,14 @@ protected:
         if (result == posted::pending) r.flying |= std::uint64_t{1} << i;
         return result;
     }
-    // The last put into the next block may still read its tail; or, though the message has been used up, a part of it may
-    // still have to land: one with bytes that were there before, which no digest can miss.
+    // Whether the last put into the next block is still in the way. The put may still read its
+    // tail. Or a part of it has yet to land although the message has been used up: the digest does
+    // not notice that when the missing bytes equal those that lay there before.
     template <class Ring>
     static bool in_use(const lane& l, const Ring& r) noexcept {
         return (r.flying >> r.index() & 1) != 0 || (!ordered && !l.fenced(r.fences[r.index()]));
     }
-    // --- Words that stand alone: with a check behind them where their bytes may land one by one ---
+    // --- Single words; a check follows each where its bytes may land one by one ---
 
     static std::span<const std::byte> bytes_of_said(const one_sided_said& s) noexcept {
         return bytes_of(s).first(ordered ? sizeof s.word : sizeof s);
@@ -167,7 +171,7 @@ protected:
         return is_it;
     }
 
-    // Learns what the peer has used up. False: nothing, or nonsense.
+    // Learns how many blocks the peer has used up. False: nothing new, or a count that cannot be.
     bool refresh(lane& l) {
         std::uint64_t word = 0;
         if (!read_said(l.here, word) || word == l.credit_seen) return false;
@@ -176,7 +180,7 @@ protected:
             return broken(l), false;
         return !l.out.full();
     }
-    // Whether the next message of a ring is there, all of it.
+    // Whether the whole next message of a ring is there.
     template <class Ring>
     BOUGH_ALWAYS_INLINE static bool has_come(const Ring& r, std::uint64_t& word, std::uint32_t longest) noexcept {
         word = remote_words::read(r.next);
@@ -185,7 +189,7 @@ protected:
             tail t;
             std::memcpy(&t, r.next + 8 - sizeof(tail), sizeof(tail));
             const std::uint32_t length = lower(word) == long_mark ? sizeof(one_sided_announcement) : lower(word);
-            return length <= longest && // else it is torn
+            return length <= longest && // a longer one means that the word has landed only in part
                    t.digest == digest_of({r.next + 8 - sizeof(tail) - length, length}, t.envelope, word);
         }
         return true;
@@ -210,7 +214,8 @@ protected:
         ++leaving_;
     }
 
-    // What puts under way read; it goes after x_.
+    // Puts that are under way read these: they are declared before x_, so they are destroyed after
+    // it.
     std::vector<lane> lanes_; // by rank
     std::vector<std::vector<std::byte>> kept_;
     std::unique_ptr<one_sided_said> greeting_;
@@ -219,16 +224,17 @@ protected:
     std::span<std::byte> region_;
     one_sided_layout layout_;
     rank_t rank_;
-    rank_t scanned_ = 0; // whose greeting is looked at next
-    rank_t unheard_ = 0; // peers that have not said hello
+    rank_t scanned_ = 0; // the rank whose greeting is looked at next
+    rank_t unheard_ = 0; // how many peers have not said hello
     std::uint32_t static_bytes_ = 0, batch_ = 1;
-    std::uint32_t leaving_ = 0; // peers that are gone, and not yet reported
-    std::vector<lane*> in_;     // peers that send to me
+    std::uint32_t leaving_ = 0; // how many peers are gone and not yet reported
+    std::vector<lane*> in_;     // peers that send to this rank
     std::vector<lane*> busy_;
     std::uint64_t expose_bytes_;
     std::vector<lent_memory> lent_;
     std::vector<std::span<std::byte>> kept_pieces_; // given back, but a silent peer may still write there
-    std::vector<std::array<std::uint32_t, one_sided_layout::pieces>> piece_of_; // whose bytes are in a piece that flies
+    std::vector<std::array<std::uint32_t, one_sided_layout::pieces>>
+        piece_of_; // the message in a piece that is under way
     shared_heap heap_;
 };
 

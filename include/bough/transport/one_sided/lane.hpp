@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a rank knows of one peer that it exchanges messages with by remote writes: the ring of blocks that it fills, the ring
-// that the peer fills, and notes on the messages in them. In the rank's own memory: what the peer writes cannot change it.
+// What a rank knows about one peer with which it exchanges messages by remote writes: the ring of
+// blocks that it fills, the ring that the peer fills, and notes on the messages in them. All this
+// lies in the rank's own memory, where the peer cannot write.
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_LANE_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_LANE_HPP
 
@@ -16,7 +17,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// A counter that never is 0, which is what an unused block says.
+// The next value of a counter that is never 0: 0 marks an unused block.
 template <class Counter>
 constexpr Counter next_sequence(Counter c) noexcept {
     return ++c == 0 ? Counter{1} : c;
@@ -29,16 +30,17 @@ bool make_array(std::unique_ptr<T[]>& made, std::size_t count) noexcept {
     return made != nullptr;
 }
 
-// Blocks in a peer's region.
+// The blocks in a peer's region that this rank fills.
 template <class Counter, bool Ordered>
 struct blocks_out {
-    std::uint64_t end = 0, stride = 0; // of the first block, in the peer's region
+    std::uint64_t end = 0, stride = 0; // where the first block ends in the peer's region; distance between blocks
     std::uint32_t mask = 0;
-    std::uint32_t sent = 0, freed = 0;                // messages: put there, and known to be used up
-    Counter sequence = 1;                             // of the next
+    std::uint32_t sent = 0, freed = 0;                // messages put there, and how many are known to be used up
+    Counter sequence = 1;                             // of the next message
     std::uint64_t flying = 0;                         // blocks whose put is not complete: their tails are in use
-    std::unique_ptr<one_sided_tail<Ordered>[]> tails; // when I have said hello
-    std::unique_ptr<std::uint64_t[]> fences;          // before a block is used again; none where bytes land in order
+    std::unique_ptr<one_sided_tail<Ordered>[]> tails; // made when this rank says hello
+    std::unique_ptr<std::uint64_t[]> fences;          // the flush that must be over before a block is used again; none
+                                                      // where bytes land in order
 
     // False: memory is short.
     bool open() noexcept { return make_array(tails, mask + 1) && (Ordered || make_array(fences, mask + 1)); }
@@ -49,7 +51,7 @@ struct blocks_out {
         ++sent;
         sequence = next_sequence(sequence);
     }
-    // The peer says how many it has used up. False: it cannot be.
+    // Takes note of how many messages the peer says it has used up. False: that number cannot be.
     bool credit(Counter said) noexcept {
         const auto more = static_cast<Counter>(said - static_cast<Counter>(freed));
         if (more > sent - freed) return false;
@@ -58,15 +60,15 @@ struct blocks_out {
     }
 };
 
-// Blocks in my region.
+// The blocks in this rank's region that the peer fills.
 template <class Counter, bool Ordered>
 struct blocks_in {
-    const std::byte* end = nullptr; // of the first block
+    const std::byte* end = nullptr; // where the first block ends
     std::uint64_t stride = 0;
     std::uint32_t mask = 0;
     std::uint32_t seen = 0, credited = 0;
     Counter expected = 1;
-    const std::byte* next = nullptr; // the word that will say so
+    const std::byte* next = nullptr; // the word that will become `expected` when the next message is there
     release_order order;
 
     std::uint32_t index() const noexcept { return seen & mask; }
@@ -81,17 +83,17 @@ struct blocks_in {
     }
 };
 
-// A message of mine that has not ended.
+// A message from this rank that has not ended.
 struct one_sided_outgoing {
     enum class phase : std::uint8_t {
         flying,   // short: the put is not complete
-        open,     // long: the receiver has not said where it wants it
-        pieces,   // goes through the two blocks
-        direct,   // is to be put where it is wanted
-        landing,  // has been put there
-        revoking, // taken back, or not wanted any more
+        open,     // long: the receiver has not said where it wants the message
+        pieces,   // it goes through the two blocks for pieces
+        direct,   // it is to be put where the receiver wants it
+        landing,  // it has been put there
+        revoking, // it is taken back or not wanted any more
         telling,  // the receiver is to be told (state)
-        settling, // it has been put that the receiver is told: nothing but the block is needed any more
+        settling, // the state has been put: nothing but the block is still in use
         done,
     };
     phase now = phase::done;
@@ -105,74 +107,77 @@ struct one_sided_outgoing {
     exposure place{};
     one_sided_said state{};
     std::uint32_t ticket = 0;
-    std::uint32_t refused = 0; // how often the place where it is wanted was
-    std::uint32_t puts = 0;    // of its bytes that are not complete
-    std::uint64_t fence = 0;   // that must be over before it goes on
+    std::uint32_t refused = 0; // how often a put to the wanted place was refused
+    std::uint32_t puts = 0;    // how many puts of its bytes are not complete
+    std::uint64_t fence = 0;   // the flush that must be over before it goes on
 
-    // The caller may know. Its receiver has all that it needs, and may never poll again.
+    // Whether the caller may be told. The receiver then has all that it needs, and may never poll
+    // again.
     bool is_over() const noexcept { return now == phase::done || (now == phase::settling && puts == 0); }
 };
 
-// A message of the peer's that has not been used up.
+// A message from the peer that has not been used up.
 struct one_sided_incoming {
     enum class phase : std::uint8_t {
         none,
         short_,    // lies in its block
-        announced, // a long one
-        pieces,    // is taken,
-        direct,    // or lands where it was wanted
-        unread,    // released, and its sender is to be told
+        announced, // long, and not taken yet
+        pieces,    // taken: it comes in pieces
+        direct,    // taken: it lands where this rank wanted it
+        unread,    // released: its sender is to be told
     };
     phase now = phase::none;
-    bool over = false;      // its event is due, and has this code:
-    bool cancelled = false; // its taker does not want it any more,
-    bool given_up = false;  // and has been told, though its sender has said nothing
+    bool over = false;      // its event is due, with `code`
+    bool cancelled = false; // the caller does not want it any more
+    bool given_up = false;  // the caller's event is due or past, though the sender has said nothing
     bool told = false;      // there was an event
     errc code = errc::ok;
     const std::byte* data = nullptr;
     std::uint64_t bytes = 0, got = 0, id = 0;
     std::byte* into = nullptr;
-    exposure exposed{};            // for this message
-    std::uint32_t looks = 0;       // for its sender's word, since it was cancelled
-    std::uint64_t patience_ns = 0; // of one that is cancelled: until when its sender is waited for
+    exposure exposed{};            // memory that was exposed for this message alone
+    std::uint32_t looks = 0;       // how often its sender's answer was looked for since it was cancelled
+    std::uint64_t patience_ns = 0; // if it is cancelled: until when to wait for its sender
     std::uint32_t ticket = 0;
     one_sided_want want{};
     one_sided_said stop{};
 };
 
+// All that a rank knows about one peer.
 template <class Counter, bool Ordered>
 struct alignas(64) one_sided_lane {
     rank_t peer = no_rank;
-    bool greeted = false;    // I have said hello
-    bool heard = false;      // the peer has
-    bool broken = false;     // it writes nonsense
-    bool gone = false;       // is lost, or broken
-    bool reported = false;   // and that has been said
+    bool greeted = false;    // this rank has said hello
+    bool heard = false;      // the peer has said hello
+    bool broken = false;     // the peer has written nonsense
+    bool gone = false;       // the peer is lost or broken
+    bool reported = false;   // its loss has been reported
     bool wants_room = false; // a post has been refused
-    bool busy = false;       // is in the list of lanes that have something to do
+    bool busy = false;       // this lane is in the list of those that have something to do
     bool credit_due = false, credit_flying = false;
     errc why = errc::peer_dead;
-    std::uint64_t handle = 0;      // of arrivals, without the block
-    std::uint64_t there = 0;       // my lane in the peer's region
-    std::byte* here = nullptr;     // the peer's lane in mine
-    one_sided_said credit{};       // that I have put last
-    std::uint64_t credit_seen = 0; // that I have read last
+    std::uint64_t handle = 0;      // handle of its arrivals, without the block
+    std::uint64_t there = 0;       // this rank's lane in the peer's region
+    std::byte* here = nullptr;     // the peer's lane in this rank's region
+    one_sided_said credit{};       // the last one that was put
+    std::uint64_t credit_seen = 0; // the last one that was read
 
     blocks_out<Counter, Ordered> out, pieces_out;
     blocks_in<Counter, Ordered> in, pieces_in;
-    std::uint32_t tickets = 0; // long messages of mine
+    std::uint32_t tickets = 0; // numbers the long messages from this rank
     std::uint64_t open = 0;    // blocks whose outgoing message has not ended
-    std::uint64_t using_ = 0;  // blocks whose incoming message has more to come, or somebody to be told
+    std::uint64_t using_ = 0;  // blocks whose incoming message is not all there, or of which someone is to be told
     std::uint64_t want_due = 0, want_flying = 0, stop_due = 0, stop_flying = 0;
-    struct only_call { // of notified_blocks
+    struct only_call { // the one call that notified_blocks allows
         std::uint16_t plan = 0;
         std::uint8_t root = 0, kind = 0;
         bool known = false;
     } call;
-    std::unique_ptr<one_sided_outgoing[]> outgoing; // by block, when I have said hello
-    std::unique_ptr<one_sided_incoming[]> incoming; // when the peer has
+    std::unique_ptr<one_sided_outgoing[]> outgoing; // by block; made when this rank says hello
+    std::unique_ptr<one_sided_incoming[]> incoming; // by block; made when the peer has said hello
 
-    // Flushes, where bytes do not land in order: number n is over when all that was put before it began has landed.
+    // Flushes, used where bytes do not land in order. Flush n is over when all that was put before
+    // it began has landed.
     std::uint64_t fence_begun = 0, fence_over = 0, credit_fence = 0;
     bool fence_due = false, fence_flying = false;
 
@@ -180,7 +185,7 @@ struct alignas(64) one_sided_lane {
         fence_due = true;
         return later_fence();
     }
-    // Of a flush that nobody has asked for yet: ask() for it before waiting.
+    // The number of a flush that nobody has asked for yet: ask() for it before you wait for it.
     std::uint64_t later_fence() const noexcept { return fence_begun + 1; }
     void ask(std::uint64_t number) noexcept { fence_due |= number > fence_begun; }
     bool fenced(std::uint64_t number) const noexcept { return Ordered || fence_over >= number; }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// The layout of a region that carries messages by remote writes: arithmetic only, equal on all ranks of a group.
+// The layout of a region that carries messages by remote writes. This is arithmetic only, with the
+// same result on all ranks of a group.
 //
-//   greetings, two words for each rank | lane of rank 0 | lane of rank 1 | ... (none of its own) | heap
+//   greetings (2 words a rank) | lane of rank 0 | lane of rank 1 | ... (none of its own) | heap
 //   lane of s: credit | wants | stops | states | 2 blocks for pieces | blocks
-// All that lies in the lane of s is written by s alone. A block is filled from the bottom:
+//
+// Only rank s writes into the lane of s. A block is filled so that its contents end where the block
+// ends:
 //
 //   | ...unused... | payload | envelope | [digest] | word: length, sequence |   end of the block
-// so payload and sequence are one write, and the sequence, which is looked at, always lies at the same place. The digest is
-// there where bytes do not land in order. A word is {sequence or ticket in the upper half, the rest in the lower}; behind one
-// that stands alone there is room for a check, used where its bytes may land one by one.
+//
+// So payload and sequence are one write, and the sequence, at which the receiver looks, always lies
+// at the same place. There is a digest where bytes do not land in order. A word has the sequence or
+// ticket in its upper half and the rest in its lower half. Behind a single word there is room for a
+// check, which is used where its bytes may land one by one.
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
 
@@ -25,21 +30,24 @@ namespace bough::inline BOUGH_ABI {
 
 struct one_sided_options {
     std::uint32_t blocks = 16; // for messages from one rank to another; a power of two, 1 to 64
-    // Payload that a block can hold, at most 16 MiB. 0: 16 KiB; with more than 16 ranks less, so that the payloads of
-    // all blocks of a region take at most 4 MiB up to 1024 ranks; tails and whole cache lines come on top.
+    // The payload that a block can hold, at most 16 MiB. 0: 16 KiB; with more than 16 ranks less,
+    // so that the payloads of all blocks of a region take at most 4 MiB up to 1024 ranks. Tails and
+    // rounding to whole cache lines are not counted in this.
     std::uint32_t block_bytes = 0;
-    std::uint32_t piece_bytes = 0; // of the two blocks that longer messages come through; 0: as block_bytes
-    // Longer payloads wait until their receiver says where they go; at most block_bytes, 0: that. May differ between ranks.
+    std::uint32_t piece_bytes = 0; // of the two blocks through which longer messages come; 0: as block_bytes
+    // Longer payloads wait until their receiver says where they go. At most block_bytes; 0:
+    // block_bytes. May differ between ranks.
     std::uint32_t static_bytes = 0;
-    // Memory that payloads of so many bytes and more are taken into is exposed for the time, if the transport can, so that they
-    // land in it; shorter ones come in pieces. 0: never. May differ between ranks.
+    // When a payload of at least this many bytes is taken, its memory is exposed for that time, if
+    // the transport can do it. Then the payload lands there directly; shorter ones come in pieces.
+    // 0: never. May differ between ranks.
     std::uint64_t expose_bytes = 1;
 };
 
 namespace detail {
 
 template <bool Ordered>
-struct one_sided_tail { // what stands behind the payload
+struct one_sided_tail { // what follows the payload in a block
     bough::envelope envelope{};
     std::uint64_t word = 0;
 };
@@ -56,24 +64,24 @@ struct one_sided_announcement {
     std::uint64_t bytes = 0;
     std::uint32_t ticket = 0, unused = 0;
 };
-// Where a receiver wants it.
+// Where a receiver wants the payload of a long message.
 struct one_sided_want {
-    exposure to{}; // without a key: in its region
+    exposure to{}; // without a key: a place in the receiver's region
     std::uint64_t digest = 0;
     std::uint64_t word = 0; // ticket, want_kind
 };
 static_assert(sizeof(one_sided_want) == 32);
 namespace want_kind {
-inline constexpr std::uint32_t unread = 1; // the message is not needed
-inline constexpr std::uint32_t pieces = 2; // through the two blocks
-inline constexpr std::uint32_t direct = 3; // there
+inline constexpr std::uint32_t unread = 1; // the receiver does not need the message
+inline constexpr std::uint32_t pieces = 2; // the message is to come through the two blocks
+inline constexpr std::uint32_t direct = 3; // the message is to be put at `to`
 } // namespace want_kind
 namespace lent_state {
-inline constexpr std::uint32_t landed = 1;     // all of it lies where it was wanted
-inline constexpr std::uint32_t taken_back = 2; // no more of it will come
+inline constexpr std::uint32_t landed = 1;     // the whole message lies where it was wanted
+inline constexpr std::uint32_t taken_back = 2; // no more of the message will come
 } // namespace lent_state
 
-// A word that stands alone: a greeting, a credit, a stop, a state.
+// A single word: a greeting, a credit, a stop or a state.
 struct one_sided_said {
     std::uint64_t word = 0, check = 0;
 };
@@ -88,14 +96,15 @@ constexpr std::uint64_t mixed_in(std::uint64_t h, std::uint64_t x) noexcept {
     h = (h ^ x) * 0x9fb2'1c65'1e98'df25u;
     return h ^ h >> 29;
 }
-// Of what must have landed together. Not a secret: it finds bytes that are not there yet, no forger.
+// A digest of what must have landed together. It detects bytes that have not landed yet; it is no
+// protection against forgery.
 inline std::uint64_t digest_of(std::span<const std::byte> bytes, const envelope& tag, std::uint64_t word) noexcept {
     struct words {
         std::uint64_t at[4];
     };
     std::uint64_t h = mixed_in(0x243f'6a88'85a3'08d3u, word);
     for (const std::uint64_t x : std::bit_cast<words>(tag).at) h = mixed_in(h, x);
-    if (bytes.size() >= sizeof(words)) { // four chains, which a processor follows side by side
+    if (bytes.size() >= sizeof(words)) { // four independent chains, which a processor computes in parallel
         words chain{{h, ~h, h << 1, ~(h << 1)}};
         for (; bytes.size() >= sizeof(words); bytes = bytes.subspan(sizeof(words))) {
             words x;
@@ -141,7 +150,8 @@ struct one_sided_layout {
     }
 
     static constexpr std::uint64_t lines(std::uint64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
-    // An odd number of cache lines, so that the ends of blocks do not meet in one set of the cache.
+    // An odd number of cache lines, so that the ends of the blocks do not all fall into the same
+    // set of the cache.
     static constexpr std::uint64_t stride_of(std::uint32_t payload) noexcept {
         return lines(payload + sizeof(one_sided_tail<false>)) | 64;
     }
@@ -149,7 +159,7 @@ struct one_sided_layout {
     constexpr std::uint64_t piece_stride() const noexcept { return stride_of(piece_bytes); }
 
     static constexpr std::uint64_t greeting_of(rank_t sender) noexcept { return sizeof(one_sided_said) * sender; }
-    // Of what `sender` writes in the region of `owner`. Pre: sender != owner.
+    // Where the lane lies in which `sender` writes in the region of `owner`. Pre: sender != owner.
     constexpr std::uint64_t lane(rank_t sender, rank_t owner) const noexcept {
         return lines(greeting_of(ranks)) + lane_bytes() * (sender < owner ? sender : sender - 1);
     }
@@ -160,7 +170,7 @@ struct one_sided_layout {
     constexpr std::uint64_t state_at(std::uint32_t i) const noexcept {
         return stop_at(blocks) + sizeof(one_sided_said) * i;
     }
-    // Where blocks end: their tails stand before it.
+    // Where blocks end; the tail of a block lies right before its end.
     constexpr std::uint64_t piece_end(std::uint32_t i) const noexcept {
         return lines(state_at(blocks)) + piece_stride() * (i + 1);
     }
@@ -169,7 +179,7 @@ struct one_sided_layout {
     }
     constexpr std::uint64_t lane_bytes() const noexcept { return block_end(blocks - 1); }
     constexpr std::uint64_t bytes() const noexcept { return lines(greeting_of(ranks)) + lane_bytes() * (ranks - 1); }
-    // Not 0, and equal for ranks that understand each other.
+    // A number that is not 0 and is equal for ranks that understand each other.
     constexpr std::uint64_t greeting(std::uint32_t protocol) const noexcept {
         std::uint64_t h = mixed_in(0x626f'7567'6831'0004u, make_word(protocol, ranks));
         h = mixed_in(h, make_word(blocks, block_bytes));
@@ -179,7 +189,8 @@ struct one_sided_layout {
 
 } // namespace detail
 
-// How much of each rank's region the lanes take; what is more is a heap (one_sided::allocate).
+// How many bytes of each rank's region the lanes take. The rest of the region is a heap
+// (one_sided::allocate).
 constexpr std::uint64_t one_sided_bytes(rank_t ranks, const one_sided_options& options = {}) noexcept {
     return detail::one_sided_layout(ranks, options).bytes();
 }

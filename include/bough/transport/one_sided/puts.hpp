@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The puts of the message protocol by name: what a completion is of is in its id.
+// Ids for the puts of the message protocol: the id of a completion tells to which put it belongs.
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_PUTS_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_PUTS_HPP
 
@@ -24,7 +24,7 @@ inline constexpr std::uint64_t credit = 8;
 inline constexpr std::uint64_t flush = 9;
 } // namespace put_kind
 
-// Of all puts under way no two have the same.
+// No two puts that are under way have the same id.
 constexpr std::uint64_t put_id(std::uint64_t kind, rank_t peer, std::uint32_t block) noexcept {
     return std::uint64_t{peer} << 10 | std::uint64_t{block} << 4 | kind;
 }

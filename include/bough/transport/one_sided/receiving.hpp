@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The receiver's side of the message protocol over remote writes: arrivals, credits, and where long messages are wanted.
+// The receiver's side of the message protocol over remote writes: arrivals, credits, and the places
+// where long messages are wanted.
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
 
@@ -26,7 +27,7 @@ protected:
     using typename sending::counter, typename sending::incoming, typename sending::lane;
 
     static constexpr std::uint64_t silence_ns = 100'000'000;
-    static constexpr std::uint32_t least_looks = 64; // however late this thread is
+    static constexpr std::uint32_t least_looks = 64; // so that a thread that was delayed still looks before it gives up
 
     std::uint32_t state_of(const lane& l, std::uint32_t i) const noexcept {
         std::uint64_t word = 0;
@@ -56,7 +57,7 @@ protected:
         e.data = n.data;
         l.in.advance();
         if (Protocol::in_need && l.in.seen - l.in.credited > l.in.mask && l.in.order.freed() != l.in.credited)
-            credit(l); // the sender has no block left, and does not know better
+            credit(l); // the sender has no block left, and does not know yet which are free again
         return true;
     }
     BOUGH_COLD static void expect_long(lane& l, std::uint32_t i, const std::byte* said) noexcept {
@@ -79,7 +80,8 @@ protected:
         this->make_busy(l);
         put_answers(l);
     }
-    // Where a long message can land in `into` itself, which is exposed for it if it has to be. False: it comes in pieces.
+    // Finds the place in which a long message can land in `into` itself. If need be, `into` is
+    // exposed for the message. False: the message comes in pieces.
     bool find_place(incoming& n, std::span<std::byte> into, exposure& to) {
         if (this->heap_.contains(into)) return to = {this->place_of(into), 0}, true;
         if constexpr (ExposingRemoteWrites<X>) {
@@ -93,20 +95,22 @@ protected:
         }
         return to.key != 0;
     }
-    // Before anybody is told that his memory is his again.
+    // Ends the exposure for this message. Must come before the caller is told that the memory is
+    // free again.
     void conceal(incoming& n) {
         if constexpr (ExposingRemoteWrites<X>)
             if (n.exposed) this->x_.conceal(std::exchange(n.exposed, {}));
     }
-    // Who has cancelled what lands directly waits until its sender says that it will not write there any more. But a sender may
-    // say nothing for ever: then it is not waited for any longer. Memory that was exposed for the message is concealed; other
-    // memory is kept from being used for something else (deallocate).
+    // When a take is cancelled whose message lands directly, this rank waits until the sender says
+    // that it will not write there any more. A sender may never say so; after silence_ns this rank
+    // waits no longer. Memory that was exposed for the message is then concealed. Other memory is
+    // kept back, so that it is not used for something else (deallocate).
     bool is_silent(incoming& n) noexcept {
         const std::uint64_t now = this->x_.now_ns();
         if (n.patience_ns == 0) n.patience_ns = deadline_after(now, silence_ns);
         return ++n.looks >= least_looks && now >= n.patience_ns;
     }
-    // Whether a sender that was not waited for any longer may still write there.
+    // Whether a sender for which this rank waits no longer may still write there.
     bool may_be_written(std::span<const std::byte> piece) const noexcept {
         for (const lane* l : this->busy_)
             for (std::uint64_t used = l->using_; used != 0; used &= used - 1) {
@@ -122,7 +126,7 @@ protected:
             return free;
         });
     }
-    // The block may have another message.
+    // The block may carry another message.
     void give_back(lane& l, std::uint32_t i) {
         l.incoming[i].now = incoming::phase::none;
         if (std::exchange(l.incoming[i].given_up, false)) this->free_kept_pieces();
@@ -146,7 +150,7 @@ protected:
         l.credit_flying = result == posted::pending;
         l.in.credited = blocks;
         l.pieces_in.credited = pieces;
-        if constexpr (!ordered) l.credit_fence = l.later_fence(); // the next must not land before this one
+        if constexpr (!ordered) l.credit_fence = l.later_fence(); // the next credit must not land before this one
         return !l.credit_flying;
     }
     void put_answers(lane& l) {
@@ -159,7 +163,7 @@ protected:
                 if (result != posted::complete && result != posted::pending) return;
                 due &= ~(std::uint64_t{1} << i);
                 if (result == posted::pending) flying |= std::uint64_t{1} << i;
-                if constexpr (!ordered) l.credit_fence = l.later_fence(); // its block's credit must not overtake it
+                if constexpr (!ordered) l.credit_fence = l.later_fence(); // the block's credit must not overtake it
             }
         };
         put_all(
@@ -188,7 +192,7 @@ protected:
             credit(l);
         }
     }
-    // Ends what can be ended of a message that has more to come.
+    // Ends a message that was under way, as far as that is possible now.
     void settle(lane& l, std::uint32_t i) {
         incoming& n = l.incoming[i];
         const std::uint64_t bit = std::uint64_t{1} << i;
@@ -197,7 +201,7 @@ protected:
             end |= ((l.want_due | l.want_flying) & bit) == 0;
         } else {
             const std::uint32_t state = state_of(l, i);
-            if (state == lent_state::taken_back) take_pieces(l); // those before it
+            if (state == lent_state::taken_back) take_pieces(l); // the pieces that were put before the state
             const bool all = n.now == incoming::phase::pieces ? n.got == n.bytes : state == lent_state::landed;
             end |= all || state == lent_state::taken_back;
             const bool silent = !end && n.cancelled && n.now == incoming::phase::direct && !n.told && is_silent(n);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The sender's side of the message protocol over remote writes: long messages, which stay with their sender until it is told
-// where they are wanted. (Short ones are one put: one_sided::post_send.)
+// The sender's side of the message protocol over remote writes: long messages. These stay with
+// their sender until the receiver says where it wants them. (A short message is one put:
+// one_sided::post_send.)
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_SENDING_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_SENDING_HPP
 
@@ -27,7 +28,7 @@ protected:
         l.open |= std::uint64_t{1} << i;
         this->make_busy(l);
     }
-    // What has no signature is no message of a call: it tells of an end.
+    // A message without a signature does not belong to a call: it reports an end.
     static bool is_of_one_call(lane& l, const envelope& tag) noexcept {
         if (tag.digest.hash == 0) return true;
         if (!l.call.known) l.call = {tag.digest.plan, tag.root, tag.kind, true};
@@ -49,7 +50,7 @@ protected:
         n.ticket = l.tickets = next_sequence(l.tickets);
         n.announced = {n.bytes, n.ticket, 0};
         l.outgoing[i] = n;
-        // What an older message in this block was answered.
+        // Erases the answers to an older message in this block.
         remote_words::write(l.here + this->layout_.want_at(i) + offsetof(one_sided_want, word), 0);
         remote_words::write(l.here + this->layout_.stop_at(i), 0);
         const posted result =
@@ -61,7 +62,7 @@ protected:
     static void revoke(lane& l, outgoing& n, errc code) noexcept {
         n.now = outgoing::phase::revoking;
         n.code = code;
-        if constexpr (!ordered) n.fence = l.next_fence(); // pieces that have been put land before it is told
+        if constexpr (!ordered) n.fence = l.next_fence(); // pieces that have been put must land before the state does
     }
     void tell(outgoing& n, std::uint32_t state) noexcept {
         n.now = outgoing::phase::telling;
@@ -83,7 +84,7 @@ protected:
                 n.puts = result == posted::pending ? 1 : 0;
                 n.now = phase::landing;
                 if constexpr (!ordered) n.fence = l.next_fence();
-            } else if (result == posted::failed && n.refused++ != 0) { // and since then nobody was lost
+            } else if (result == posted::failed && n.refused++ != 0) { // refused twice, and no loss came in between
                 return judge_refused(l, i);
             }
         }
@@ -98,16 +99,17 @@ protected:
                 if constexpr (!ordered) n.fence = l.next_fence();
             }
         }
-        // The block may have another message only when this one's state has landed.
+        // The block may carry another message only after the state of this one has landed.
         if (n.now == phase::settling && n.puts == 0 && l.fenced(n.fence)) n.now = phase::done;
     }
-    // A put was refused for ever: its receiver has given up, or there never was such a place.
+    // A put was refused for good. Either the receiver has given up, or there never was such a
+    // place.
     BOUGH_COLD void judge_refused(lane& l, std::uint32_t i) {
         if (l.gone) return;
         if (!this->says(l.here + this->layout_.stop_at(i), l.outgoing[i].ticket)) return this->broken(l);
         revoke(l, l.outgoing[i], errc::ok);
     }
-    // Whether something that is under way reads the message.
+    // Whether a put that is under way reads the message.
     static bool is_read(const lane& l, std::uint32_t i) noexcept {
         const outgoing& n = l.outgoing[i];
         return n.puts != 0 || (n.now == outgoing::phase::flying && (l.out.flying >> i & 1) != 0);
@@ -122,14 +124,14 @@ protected:
         std::memcpy(&w.digest, at + offsetof(one_sided_want, digest), sizeof w.digest);
         if (w.digest != digest_of(w.to, w.word)) {
             if constexpr (ordered) this->broken(l);
-            return; // not yet
+            return; // it has not landed completely
         }
         switch (lower(w.word)) {
         case want_kind::unread: n.now = outgoing::phase::done; break;
         case want_kind::pieces: n.now = outgoing::phase::pieces; break;
         case want_kind::direct:
             if (w.to.key == 0 ? w.to.place < this->layout_.bytes() : !ExposingRemoteWrites<X>)
-                return this->broken(l); // where the lanes are; nothing can be there
+                return this->broken(l); // no message may land in the lanes, or in memory that nobody can expose
             n.now = outgoing::phase::direct;
             n.place = w.to;
             break;

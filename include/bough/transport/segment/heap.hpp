@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The heap of a rank's segment: memory whose messages its peers read where it lies. First fit; few and large pieces.
+// The heap of a rank's segment. It allocates the memory in which peers can read messages in place.
+// It searches first fit, and is made for few and large pieces.
 //
-// Pieces lie on cache lines. One of a page and more has whole pages to itself, so that they can be treated by pages without
-// a neighbour taking notice.
+// Pieces are aligned to cache lines. A piece of a page or more has its pages to itself, so that
+// these pages can be taken out of the segment without any effect on neighbouring pieces.
 #ifndef BOUGH_TRANSPORT_SEGMENT_HEAP_HPP
 #define BOUGH_TRANSPORT_SEGMENT_HEAP_HPP
 
@@ -21,12 +22,12 @@ public:
     static constexpr std::size_t alignment = 64;
 
     shared_heap() = default;
-    // `page`: a multiple of `alignment`; offsets count in such pages.
+    // `page`: a multiple of `alignment`. Pieces of a page or more take whole pages.
     explicit shared_heap(std::span<std::byte> memory, std::size_t page = alignment) : memory_(memory), page_(page) {
         if (!memory.empty()) free_.push_back({0, memory.size()});
     }
 
-    // Empty: there is no piece as large.
+    // Empty: no free piece is large enough.
     std::span<std::byte> allocate(std::size_t bytes) {
         if (bytes == 0 || bytes > memory_.size()) return {};
         for (std::size_t i = 0; i != free_.size(); ++i) {
@@ -44,20 +45,21 @@ public:
     void deallocate(std::span<std::byte> piece) {
         deallocate(piece, [](std::size_t from, std::size_t end, const auto& give) { give(from, end); });
     }
-    // The same, but `parts(from, end, give)` calls give(from, end) for the parts that are free now; free() gives the others.
+    // The same, but `parts(from, end, give)` calls give(from, end) for those parts that are free at
+    // once; the caller gives back the other parts later by free().
     template <class F>
     void deallocate(std::span<std::byte> piece, const F& parts) {
         BOUGH_EXPECTS(contains(piece), "piece: was not allocated by this transport");
         const std::size_t from = offset_of(piece.data());
         parts(from, end_of(from, piece.size()), [this](std::size_t a, std::size_t b) { free(a, b); });
     }
-    // Gives [from, end) back; the heap has no more than there is.
+    // Gives [from, end) back. An end beyond the heap is cut off.
     void free(std::size_t from, std::size_t end) {
         end = std::min(end, memory_.size());
         std::size_t i = 0;
         while (i != free_.size() && free_[i].from < from) ++i;
         free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {from, end});
-        for (std::size_t k = i + 1; k-- != 0 && k + 1 >= i;) // with its neighbours on either side
+        for (std::size_t k = i + 1; k-- != 0 && k + 1 >= i;) // joins it with its neighbours on both sides
             if (k + 1 < free_.size() && free_[k].end == free_[k + 1].from) {
                 free_[k].end = free_[k + 1].end;
                 free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(k) + 1);
@@ -77,7 +79,7 @@ private:
     };
     static constexpr std::size_t up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
     std::size_t unit_of(std::size_t bytes) const noexcept { return bytes >= page_ ? page_ : alignment; }
-    // Of a piece; the last one may end with the memory.
+    // Where a piece ends: rounded up, but the last piece may end where the memory ends.
     std::size_t end_of(std::size_t from, std::size_t bytes) const noexcept {
         const std::size_t rounded = from + up(bytes, unit_of(bytes));
         return from + bytes <= memory_.size() ? std::min(rounded, memory_.size()) : rounded;
@@ -85,7 +87,7 @@ private:
 
     std::span<std::byte> memory_;
     std::size_t page_ = alignment;
-    std::vector<range> free_; // in order
+    std::vector<range> free_; // sorted by place
 };
 
 } // namespace bough::detail

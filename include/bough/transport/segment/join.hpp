@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the ranks of a node find each other.
+// How the ranks of one node find each other and exchange their segments. Each rank does these
+// steps:
 //
-//   1  every rank makes its segment and a listening socket with a random name that no file has, and tells both names and
-//      a secret by the wire-up;
-//   2  connects to all lower ranks, is connected to by all higher ones; each shows the other's secret and passes its
-//      segment. Connections from another user, or without the secret, are closed at once;
-//   3  tries to read a word of each peer's memory, as long messages will be read;
-//   4  tells whose memory it can read.
+//   1  It makes its segment and a listening socket with a random name, which is no file's. It tells
+//      the name and a secret by the wire-up.
+//   2  It connects to all lower ranks, and all higher ranks connect to it. Each side shows the
+//      secret of the other and passes its segment. Connections from another user, or without the
+//      secret, are closed at once.
+//   3  It tries to read a word of each peer's memory, in the way in which long messages will be read.
+//   4  It tells the others whose memory it can read.
 //
-// A rank that fails tells the others, wherever it is (bough/transport/join_room.hpp).
+// A rank that fails at any of these steps tells the others (transport/join_room.hpp).
 #ifndef BOUGH_TRANSPORT_SEGMENT_JOIN_HPP
 #define BOUGH_TRANSPORT_SEGMENT_JOIN_HPP
 
@@ -46,14 +48,14 @@ namespace bough::inline BOUGH_ABI::detail {
 
 using secret = std::array<std::byte, 32>;
 
-// What a rank knows of another one after the join.
+// What a rank knows about another one after the join.
 struct joined_peer {
     unique_fd socket;
     shared_segment segment;
     segment_layout layout;
-    pid_t pid = 0;         // 0: not visible from here
-    bool reads_it = false; // this rank can read its private memory,
-    bool reads_me = false; // and it mine
+    pid_t pid = 0;         // 0: the process is not visible from here
+    bool reads_it = false; // this rank can read the peer's private memory
+    bool reads_me = false; // the peer can read this rank's private memory
 };
 
 class shared_join {
@@ -62,12 +64,15 @@ public:
         : layout_(layout), rank_(rank), cores_(cores), direct_(direct), probe_(std::make_unique<secret>()) {}
 
     shared_segment mine;
-    unique_fd file;                 // of it
-    std::vector<joined_peer> peers; // by rank; that of this one is empty
-    const char* too_much = nullptr; // what no_resources says when there is no memory for it: which option asks for less
+    unique_fd file;                 // of the segment
+    std::vector<joined_peer> peers; // by rank; the entry of this rank is empty
+    // The `argument` of no_resources if there is no memory for the segment: it names the option
+    // that asks for less.
+    const char* too_much = nullptr;
     std::uint32_t cores() const noexcept { return cores_; }
 
-    // Collective, if it is ok on all ranks; else the room is to be left with what it says.
+    // Collective as long as it succeeds on all ranks. If it fails, the caller must leave the room
+    // with its result.
     template <WireUp W>
     status run(join_room<W>& room) {
         const rank_t p = layout_.ranks;
@@ -99,7 +104,7 @@ private:
     static constexpr std::uint32_t version = 0x626f'7502;
     static constexpr rank_t most_ranks = 8 * most_wire_up_bytes;
 
-    struct card { // by the wire-up
+    struct card { // what a rank tells by the wire-up
         std::uint32_t version = shared_join::version;
         std::uint32_t slots = 0, area_bytes = 0, cores = 0;
         std::uint64_t heap_bytes = 0;
@@ -108,13 +113,13 @@ private:
         std::array<std::uint64_t, 16> affinity{}; // cores that this rank may run on
     };
     static_assert(std::is_trivially_copyable_v<card> && sizeof(card) <= most_wire_up_bytes);
-    struct hello { // by the socket
+    struct hello { // what a rank tells by the socket
         std::uint32_t version = shared_join::version;
         rank_t from = no_rank;
         secret key{};            // the receiver's
         std::uint64_t probe = 0; // address of a copy of the sender's key
     };
-    struct stranger { // has connected, and not yet said who it is
+    struct stranger { // a connection whose other end has not yet said which rank it is
         unique_fd socket;
         pid_t pid = 0;
     };
@@ -122,7 +127,7 @@ private:
     static bool draw(void* into, std::size_t bytes) noexcept {
         return ::getrandom(into, bytes, 0) == static_cast<ssize_t>(bytes);
     }
-    // In a time that does not tell where they differ.
+    // Compares in constant time, so that the time does not tell where the secrets differ.
     static bool same(const secret& a, const secret& b) noexcept {
         std::byte differ{0};
         for (std::size_t i = 0; i != a.size(); ++i) differ |= a[i] ^ b[i];
@@ -157,7 +162,7 @@ private:
     }
     static socklen_t address_of(const card& c, sockaddr_un& address) noexcept {
         constexpr char prefix[] = "\0bough-";
-        address.sun_family = AF_UNIX; // a name that begins with 0 is no file's
+        address.sun_family = AF_UNIX; // a name that begins with a zero byte belongs to no file
         std::memcpy(address.sun_path, prefix, sizeof prefix - 1);
         std::memcpy(address.sun_path + sizeof prefix - 1, c.name.data(), c.name.size());
         return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + sizeof prefix - 1 + c.name.size());
@@ -175,13 +180,13 @@ private:
             }
             for (std::size_t i = 0; i != any.size(); ++i) any[i] |= c.affinity[i];
         }
-        // Ranks that are bound to a core each have many cores together.
+        // If each rank is bound to one core, the ranks still have many cores together.
         if (cores_ == 0)
             for (const std::uint64_t word : any) cores_ += static_cast<std::uint32_t>(std::popcount(word));
         return {};
     }
 
-    // Who is at the other end, if it is a process of this user.
+    // Whether the process at the other end belongs to this user; `pid`: its number.
     static bool is_own_user(int socket, pid_t& pid) noexcept {
         ucred who{};
         socklen_t length = sizeof who;
@@ -194,7 +199,7 @@ private:
         return send_with_fd(socket, std::as_bytes(std::span(&h, 1)), file.get());
     }
 
-    // Some of the meeting; would_block: more is to be done.
+    // Goes on with the meeting until `until_ns`; would_block: it is not over yet.
     status meet(std::uint64_t until_ns) {
         for (; next_ != rank_; ++next_)
             if (const status bad = connect(next_, until_ns)) return bad;
@@ -244,11 +249,11 @@ private:
             peer.socket = unique_fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
             if (!peer.socket) return {.code = errc::no_resources};
             if (::connect(peer.socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) break;
-            // Refused: it is gone, or lives on another node.
+            // Refused: the rank is gone, or runs on another node.
             if (errno != EAGAIN && errno != EINTR) return {.code = errc::peer_dead, .peer = r};
             peer.socket.reset();
             if (steady_now_ns() >= until_ns) return {.code = errc::would_block, .peer = r};
-            ::poll(nullptr, 0, 1); // too many connect to it at once
+            ::poll(nullptr, 0, 1); // waits a millisecond: too many ranks connect to it at once
         }
         if (!is_own_user(peer.socket.get(), peer.pid)) return {.code = errc::protocol_error, .peer = r};
         return greet(peer.socket.get(), r) ? status{} : status{.code = errc::peer_dead, .peer = r};
@@ -260,12 +265,13 @@ private:
             if (!s.socket && is_shortage(errno)) return {.code = errc::no_resources};
             if (!s.socket) return {};
             if (!is_own_user(s.socket.get(), s.pid)) continue;
-            if (strangers_.size() == most) strangers_.erase(strangers_.begin()); // silent for longest
+            if (strangers_.size() == most) strangers_.erase(strangers_.begin()); // the one that was silent for longest
             strangers_.push_back(std::move(s));
         }
     }
     bool is_hello(const hello& h) const noexcept { return h.version == version && same(h.key, *probe_); }
-    // It is one of the peers now, or was no rank. An error is this rank's own.
+    // Reads what a stranger says. Afterwards it is one of the peers, or it was no rank. An error is
+    // this rank's own.
     status hear(stranger& s) {
         hello h;
         unique_fd theirs;
@@ -280,7 +286,7 @@ private:
         ++known_;
         return {};
     }
-    // protocol_error, of that rank: its segment is not what it should be.
+    // Maps a peer's segment. protocol_error with that rank: its segment is not what it should be.
     status adopt(rank_t r, const hello& h, const unique_fd& theirs) {
         peers[r].layout = layout_;
         peers[r].layout.heap_bytes = cards_[r].heap_bytes;
@@ -309,8 +315,8 @@ private:
     unique_fd listener_;
     std::vector<card> cards_;
     std::vector<std::uint64_t> probes_;
-    // Of the meeting.
-    rank_t next_ = 0, known_ = 0; // to connect to; peers that have greeted
+    // The state of the meeting.
+    rank_t next_ = 0, known_ = 0; // the rank to connect to next; how many peers have greeted
     std::vector<stranger> strangers_;
     std::vector<pollfd> waiting_;
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The layout of a rank's shared segment: a head, a ring for each other rank's messages to it, and a heap for its user.
+// The layout of a rank's shared segment: a head, a ring for the messages from each other rank, and
+// a heap for the rank's user.
 //
-//   head | ring of rank 0 | ring of rank 1 | ... (none of its own) | heap, from a page's begin on
-//   ring: what the receiver says, what the sender says, states of long messages, stage, slots, area
-// Arithmetic only. All ranks of a group agree on everything but the size of the heap.
+//   head | ring of rank 0 | ring of rank 1 | ... (none of its own) | heap, beginning on a page
+//   ring: words of the receiver, word of the sender, states of long messages, stage, slots, area
+//
+// This is arithmetic only. All ranks of a group agree on everything except the size of the heap.
 #ifndef BOUGH_TRANSPORT_SEGMENT_LAYOUT_HPP
 #define BOUGH_TRANSPORT_SEGMENT_LAYOUT_HPP
 
@@ -17,7 +19,8 @@ namespace bough::inline BOUGH_ABI::detail {
 
 struct segment_head {
     alignas(64) std::atomic<std::uint32_t> openings{0}; // how often a sender has begun to use its ring
-    // Of the owner (shared_sleep.hpp). Not 0: after you have changed something, wake it or, if it says so, ring.
+    // How the owner waits (sleep.hpp). If it is not 0, whoever changes something here must wake the
+    // owner, or ring if the word asks for that.
     alignas(64) std::atomic<std::uint32_t> sleeping{0};
 };
 
@@ -29,26 +32,26 @@ struct alignas(64) stage_line {
 };
 
 struct ring_head {
-    alignas(64) std::atomic<std::uint32_t> consumed{0}; // the receiver's word: slots that are free again
-    std::atomic<std::uint32_t> unstaged{0};             // and its other: pieces that it has copied
-    alignas(64) std::atomic<std::uint32_t> opened{0};   // the sender's word: it uses this ring
-    alignas(64) std::atomic<lent> states[most_slots]{}; // of the long messages, one a slot
+    alignas(64) std::atomic<std::uint32_t> consumed{0}; // by the receiver: how many slots are free again
+    std::atomic<std::uint32_t> unstaged{0};             // by the receiver: how many pieces it has copied
+    alignas(64) std::atomic<std::uint32_t> opened{0};   // by the sender: it uses this ring
+    alignas(64) std::atomic<lent> states[most_slots]{}; // of the long messages, one for each slot
     stage_line stage[2];
 };
 
 struct segment_layout {
     std::uint32_t ranks = 1;
     std::uint32_t slots = 16;
-    std::uint32_t area_bytes = 0; // of a ring, for payloads of middle length; a multiple of 64
+    std::uint32_t area_bytes = 0; // of a ring's area for payloads of middle length; a multiple of 64
     std::uint64_t heap_bytes = 0;
-    bool sparse_heap = false; // its memory is there when it is reserved; each rank's own affair
+    bool sparse_heap = false; // the heap gets its memory only when it is reserved; may differ between ranks
 
     static constexpr std::uint64_t page = 4096;
 
     constexpr std::uint64_t ring_bytes() const noexcept {
         return sizeof(ring_head) + std::uint64_t{slots} * sizeof(slot) + area_bytes;
     }
-    // Of the messages from `sender` to the segment's owner. Pre: sender != owner.
+    // Where the ring lies for messages from `sender` to the segment's owner. Pre: sender != owner.
     constexpr std::uint64_t ring_at(std::uint32_t sender, std::uint32_t owner) const noexcept {
         return sizeof(segment_head) + ring_bytes() * (sender < owner ? sender : sender - 1);
     }
@@ -65,7 +68,7 @@ struct ring_view {
     slot* slots = nullptr;
     std::byte* area = nullptr;
     std::uint32_t mask = 0;       // slots - 1
-    std::uint32_t area_bytes = 0; // of the payloads; the pieces of staged messages, if there are any, follow
+    std::uint32_t area_bytes = 0; // for payloads; room for the pieces of staged messages, if there are any, follows
     std::uint32_t piece_bytes = 0;
 
     static ring_view at(std::byte* ring, const segment_layout& layout, bool staged) noexcept {

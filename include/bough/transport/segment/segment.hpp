@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A segment of memory that other processes can map: an anonymous file (memfd), sealed, so that nobody can make it shorter. Its
-// pages are there from the start, or, behind a first part, when they are reserved or touched. It has no name, and is gone when
-// the last process that maps it is.
+// A segment of memory that other processes can map: an anonymous file (memfd), sealed so that
+// nobody can make it shorter. It has no name, and it vanishes with the last process that maps it.
+// Its first part, or all of it, has memory from the start; the rest gets memory when it is reserved
+// or touched.
 //
-// That memory is short is an error where more is wanted than the machine has, or where the system keeps strict account
-// (vm.overcommit_memory = 2). Otherwise it promises what it has not, and then kills a process; so it does at the memory limit of
-// a container (cgroup).
+// If memory is short, that is reported as an error in two cases: more is wanted than the machine
+// has, or the system accounts for memory strictly (vm.overcommit_memory = 2). Otherwise the system
+// promises memory that it does not have, and later kills a process. It also does so at the memory
+// limit of a container (cgroup).
 #ifndef BOUGH_TRANSPORT_SEGMENT_SEGMENT_HPP
 #define BOUGH_TRANSPORT_SEGMENT_SEGMENT_HPP
 
@@ -42,15 +44,17 @@ public:
     std::byte* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return bytes_; }
 
-    // A new one, zeroed, and the descriptor to be passed on. There is memory for its first `backed` bytes; more has to be
-    // reserved (before Linux 5.14 there is all). unsupported: no memfd; no_resources: no descriptor, or, and then `argument`
-    // is `too_much`, the system refuses the memory.
+    // Makes a new segment, zeroed, and the descriptor to be passed on. Its first `backed` bytes
+    // have memory; the rest must be reserved (before Linux 5.14 all of it has memory at once).
+    // unsupported: there is no memfd. no_resources: there is no descriptor, or the system refuses
+    // the memory; in the latter case `argument` is `too_much`.
     static status make(std::uint64_t bytes, std::uint64_t backed, const char* too_much, shared_segment& made,
                        unique_fd& fd) noexcept {
         unique_fd file(::memfd_create("bough", MFD_CLOEXEC | MFD_ALLOW_SEALING));
         if (!file) return {.code = errno == ENOSYS ? errc::unsupported : errc::no_resources};
         const status refused{.code = errc::no_resources, .argument = too_much};
-        // A file above the limit would bring a signal; one above all memory, the kernel's killer instead of an error.
+        // A file above the limit would cause a signal. A file larger than all memory would make the
+        // kernel kill a process instead of reporting an error.
         rlimit limit{};
         const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
         if ((::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) ||
@@ -66,16 +70,18 @@ public:
         return {};
     }
 
-    // Memory for [offset, offset + length), wherever it is not there yet. False: the system refuses it, and kills who touches
-    // that place; or there is no such place.
+    // Reserves memory for the parts of [offset, offset + length) that have none yet. False: there
+    // is no such place, or the system refuses the memory; then it kills a process that touches the
+    // place.
     bool reserve(std::uint64_t offset, std::uint64_t length) noexcept {
         if (offset > bytes_ || length > bytes_ - offset) return false;
         const int failed =
             length == 0 ? 0 : populate(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
-        return failed == 0 || failed == EINVAL; // an old system: all is there
+        return failed == 0 || failed == EINVAL; // EINVAL: an old system, on which all has memory already
     }
 
-    // Another rank's. protocol_error: not such a file, not sealed, or not of this length.
+    // Maps another rank's segment. protocol_error: the file is no such segment, is not sealed, or
+    // has another length.
     static status open(int fd, std::uint64_t bytes, shared_segment& made) noexcept {
         constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
         const int has = ::fcntl(fd, F_GET_SEALS);
@@ -86,9 +92,9 @@ public:
         return map(fd, bytes, 0, made);
     }
 
-    // Takes whole pages of the segment, from `offset` on, out of it: from now on they are this process's own, with the same
-    // contents, while others that map the segment keep what is there now. False: not so; memory is short, or the system's
-    // pages are not these.
+    // Takes whole pages, from `offset` on, out of the segment. From now on they are this process's
+    // own, with the same contents. Other processes that map the segment keep what is there now.
+    // False: nothing was changed, because memory is short or the system has pages of another size.
     bool detach(std::size_t offset, std::size_t length) noexcept {
         if (!is_paged(offset, length)) return false;
         void* fresh = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -98,7 +104,8 @@ public:
         ::munmap(fresh, length);
         return false;
     }
-    // Puts such pages back: they have what the others see again. `fd`: the segment's. False: memory is short.
+    // Puts such pages back: they show again what the other processes see. `fd`: the segment's.
+    // False: memory is short.
     bool attach(int fd, std::size_t offset, std::size_t length) noexcept {
         return is_paged(offset, length) && ::mmap(data_ + offset, length, PROT_READ | PROT_WRITE,
                                                   MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(offset)) != MAP_FAILED;
@@ -115,7 +122,7 @@ private:
     static bool fill(int fd, std::uint64_t bytes) noexcept {
         return bytes == 0 || again([&] { return ::fallocate(fd, 0, 0, static_cast<off_t>(bytes)); }) == 0;
     }
-    // 0, or what is wrong; EINVAL: the system cannot do that.
+    // Returns 0 or an errno; EINVAL: the system cannot populate memory.
     int populate(std::size_t offset, std::size_t length) noexcept {
 #if defined(MADV_POPULATE_WRITE)
         const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

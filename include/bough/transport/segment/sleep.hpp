@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Sleeping on a word in shared memory until another process wakes, or a time has passed.
+// How a rank sleeps on a word in shared memory until another process wakes it or a time has passed.
 //
-// The sleeper says that it sleeps, then looks once more, then sleeps; the other side changes something, then looks whether
-// somebody sleeps. Each must see the other's word, which costs a full barrier on both sides, or, as here, none on the busy
-// side: the sleeper lets the kernel run one on every core where a rank runs (membarrier). Where the kernel cannot, a wake-up
-// may be lost, so naps are short there.
+// The sleeper writes that it sleeps, looks once more for news, and then sleeps. The other side
+// changes something, and then looks whether somebody sleeps. Each side must see what the other has
+// written. Usually that costs a full barrier on both sides. Here the busy side pays none: the
+// sleeper lets the kernel run a barrier on every core where a rank runs (membarrier). If the kernel
+// cannot do that, a wake-up may be lost, so naps are short then.
 #ifndef BOUGH_TRANSPORT_SEGMENT_SLEEP_HPP
 #define BOUGH_TRANSPORT_SEGMENT_SLEEP_HPP
 
@@ -26,16 +27,18 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Lets this process take part in others' barriers, and make its own. False: the kernel has none.
+// Lets this process take part in the barriers of others and make its own. False: the kernel has no
+// membarrier.
 inline bool register_barriers() noexcept {
     return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
 // Values of the word.
-inline constexpr std::uint32_t sleeps = 1;       // on the word itself
-inline constexpr std::uint32_t wants_a_ring = 2; // in a loop of its own: rings are bytes on its lifelines
+inline constexpr std::uint32_t sleeps = 1;       // the owner sleeps on the word itself
+inline constexpr std::uint32_t wants_a_ring = 2; // it sleeps in a loop of its own: a ring is a byte on its lifeline
 
-// Sleeps until `word` is 0 or `most_ns` have passed, unless `ready()` holds. Pre: only this thread sleeps on the word.
+// Sleeps until `word` is 0 or `most_ns` have passed, unless `ready()` holds. Pre: only this thread
+// sleeps on the word.
 template <class F>
 void sleep_on(std::atomic<std::uint32_t>& word, std::uint64_t most_ns, bool has_barriers, F&& ready) noexcept {
     word.store(sleeps, std::memory_order_seq_cst);
@@ -50,7 +53,7 @@ void sleep_on(std::atomic<std::uint32_t>& word, std::uint64_t most_ns, bool has_
     word.store(0, std::memory_order_relaxed);
 }
 
-// Asks for a ring, unless `ready()` holds; then false. Only with barriers.
+// Asks for a ring. False: it did not, because `ready()` holds. Pre: the kernel has barriers.
 template <class F>
 bool ask_for_ring(std::atomic<std::uint32_t>& word, F&& ready) noexcept {
     word.store(wants_a_ring, std::memory_order_seq_cst);
@@ -60,8 +63,9 @@ bool ask_for_ring(std::atomic<std::uint32_t>& word, F&& ready) noexcept {
     return false;
 }
 
-// How a rank waits for others: it spins while every rank can have a core of its own; then yields; after `yields_ns` of
-// nothing it sleeps until somebody has something for it, for 5 ms at a time, so that the death of a peer is seen.
+// How a rank waits for others. If every rank can have a core of its own, it first spins. Then it
+// yields. After `yields_ns` without news it sleeps until somebody has something for it, but at most
+// 5 ms at a time, so that it notices the death of a peer.
 class shared_patience {
 public:
     shared_patience() = default;
@@ -75,11 +79,12 @@ public:
         yields_ns_ = yields_ns;
         renew();
     }
-    // For how long nothing had happened when it last looked who has died (each 2 ms, and after each sleep), from when it first
-    // read the clock. 0: it has not looked yet.
+    // How long nothing had happened when it last looked for dead peers, which it does every 2 ms
+    // and after each sleep. Counted from when it first read the clock. 0: it has not looked yet.
     std::uint64_t idle_ns() const noexcept { return idle_since_ns_ == 0 ? 0 : looked_ns_ - idle_since_ns_; }
-    // For the `idle`-th time without anything; may return early. `look()` finds out who has died, and `leaving` counts those
-    // of whom the caller is to be told still. `ready()`: there is something after all.
+    // Waits, for the `idle`-th time in a row without news; may return early. `look()` finds out
+    // which peers have died. `leaving` counts the dead that have not been reported to the caller.
+    // `ready()`: there is news after all.
     template <class Ready, class Look>
     void wait(std::uint32_t idle, std::uint64_t deadline_ns, std::atomic<std::uint32_t>& word,
               const std::uint32_t& leaving, Ready&& ready, Look&& look) {
@@ -111,7 +116,7 @@ private:
     std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0;
 };
 
-// False: its owner does not sleep on it, but wants a ring.
+// Wakes the owner of a word. False: the owner does not sleep on the word, but wants a ring.
 BOUGH_COLD inline bool wake(std::atomic<std::uint32_t>& word) noexcept {
     if (word.exchange(0, std::memory_order_relaxed) == wants_a_ring) return false;
     ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
