@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// batch: many small reductions of any types and ops in one collective: one message per edge for all of them.
+// batch: many small reductions of any types and ops in one collective, with one message per edge
+// for all of them.
 //
 //   bough::batch all;
-//   all.add(energy, bough::plus{}).add(low, bough::min{});    // a double, a std::array<float, 3>: in place
-//   all.add(in, out, op);                                    // in.size() == out.size(), no partial overlap
-//   allreduce(comm, all [, choice]);                         // also reduce(comm, all, root{r} [, choice]), and with an ec
-//   operation done = start_allreduce(comm, all);             // and bind_, start_reduce, bind_reduce
-// What the results are: those of the calls one by one, in the same bits if the plan is one that does not cut vectors (trees,
-// recursive_doubling), or the ops are exact: a batch is one element, so a plan with blocks has it all in the first.
-// A batch refers to data, and keeps copies of ops. It may be used again: add once, call often; nothing is allocated then. Until
-// a call of it has ended it is neither changed nor used in another. Copies of a batch are the same batch.
-// Every rank adds the same types, lengths and ops in the same order; one that does not is told so (call_mismatch), as are the
-// others. Errors are those of the calls one by one; the largest batch is 4 GiB - 1 on the wire (size_overflow).
+//   all.add(energy, bough::plus{}).add(low, bough::min{}); // a double, a std::array<float, 3>: in place
+//   all.add(in, out, op);                         // in.size() == out.size(), no partial overlap
+//   allreduce(comm, all [, choice]);              // also reduce(comm, all, root{r} [, choice]);
+//                                                 // both also with an ec
+//   operation done = start_allreduce(comm, all);  // and bind_, start_reduce, bind_reduce
+//
+// The results are those of the calls one by one. They have the same bits if the plan does not cut
+// vectors (trees, recursive_doubling), or if the ops are exact. A batch is one element, so a plan
+// with blocks has it all in the first block.
+//
+// A batch refers to data, and keeps copies of ops. It may be used again: add once, call often; then
+// nothing is allocated. Until a call of it has ended, it is neither changed nor used in another
+// call. Copies of a batch are the same batch.
+//
+// Every rank adds the same types, lengths and ops in the same order. If one does not, all get
+// call_mismatch. Errors are those of the calls one by one. The largest batch is 4 GiB - 1 on the
+// wire (size_overflow).
 #ifndef BOUGH_BATCH_HPP
 #define BOUGH_BATCH_HPP
 
@@ -59,7 +67,7 @@ public:
 
     // Forgets what was added, and keeps the memory.
     void clear() noexcept { list_->clear(); }
-    std::size_t size() const noexcept { return list_->size(); } // how often something was added
+    std::size_t size() const noexcept { return list_->size(); } // how many parts were added
     bool empty() const noexcept { return list_->empty(); }
 
     // For front doors.

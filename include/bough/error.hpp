@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Errors for hosted programs: bough::errc as std::error_code, and the exception that the throwing front doors throw.
+// Errors for hosted programs: bough::errc as std::error_code, and the exception that the throwing
+// front doors throw.
 #ifndef BOUGH_ERROR_HPP
 #define BOUGH_ERROR_HPP
 
@@ -20,7 +21,8 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// "allreduce #17", "barrier #2 of communicator 3", "instance 4 of program 1"; the first communicator of a group has no number in it.
+// "allreduce #17", "barrier #2 of communicator 3", "instance 4 of program 1". The number of the
+// first communicator of a group is left out.
 inline std::string call_text(std::uint8_t collective, std::uint32_t operation, std::uint16_t context) {
     if (collective == program_kind && operation != 0) {
         const program_instance its = program_instance::unpacked(operation);
@@ -30,7 +32,8 @@ inline std::string call_text(std::uint8_t collective, std::uint32_t operation, s
     return (name.empty() ? "operation" : name) + " #" + std::to_string(operation) +
            (context == 0 ? "" : " of communicator " + std::to_string(context));
 }
-// "rank 5", "ranks 5, 6 and 7", "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 12 others": those that a status names as missing.
+// The ranks that a status names as missing: "rank 5", "ranks 5, 6 and 7", "ranks 1, 2, 3, 4, 5, 6,
+// 7, 8 and 12 others".
 inline std::string missing_text(const status& s) {
     constexpr std::size_t most = 8;
     std::vector<rank_t> ranks;
@@ -48,7 +51,8 @@ inline std::string missing_text(const status& s) {
                 (others == 1 ? " other" : " others");
     return text;
 }
-// Who did not come to an operation that ended by its deadline. It is the same on each rank that waited, whatever its code.
+// Does the status tell of ranks that did not come to an operation before its deadline? What it
+// tells is the same on each rank that waited, whatever its code.
 inline bool tells_absence(const status& s) noexcept {
     return names_missing(s) || (is_deadline(s) && s.operation != 0 && s.peer == no_rank);
 }
@@ -72,7 +76,7 @@ inline std::string absence_of(const status& s) {
     }
 }
 
-// A part of a signature: "double", "plus", "allreduce", "12"; what has no name by its number.
+// A part of a signature: "double", "plus", "allreduce", "12"; its number if it has no name.
 inline std::string value_of(mismatch what, std::uint64_t value) {
     const char* name = nullptr;
     if (what == mismatch::collective && value < 256)
@@ -86,7 +90,7 @@ inline std::string value_of(mismatch what, std::uint64_t value) {
     return hex;
 }
 
-// What a status knows besides its code: "the op differs (plus here, max there), rank 3, operation 4".
+// What a status tells besides its code, such as "the op differs (plus here, max there), rank 3".
 inline std::string details_of(const status& s) {
     std::string text;
     const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
@@ -113,8 +117,8 @@ inline std::string details_of(const status& s) {
 
 } // namespace detail
 
-// A sentence with everything that a status knows. Where a deadline was the cause it is the same on the rank whose time was up
-// and on those that heard of it:
+// A sentence with everything that a status tells. If a deadline was the cause, the sentence is the
+// same on the rank whose time was up and on the ranks that were told:
 //   rank 5 has not come to allreduce #17 (its last call was broadcast #16): the operation did not end by its deadline
 inline std::string message_of(const status& s) {
     if (s.code == errc::peer_aborted && detail::tells_absence(s)) return detail::details_of(s);
@@ -156,11 +160,11 @@ inline const std::error_category& error_category() noexcept {
 }
 inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 
-// What bough throws: this, or a class of its own that is derived from it; details() has the whole
-// status. Three things besides pass through: std::bad_alloc, where the documentation of a function
-// names no other error for a lack of memory; what functions of yours throw where their caller is
-// you, as a function that is given to in_process::run; and what Boost.Asio throws, in the forms for
-// it.
+// The exception that bough throws: this, or a class that is derived from it. details() has the
+// whole status. Three other kinds of exceptions come through: std::bad_alloc, where the
+// documentation of a function names no other error for a lack of memory; what your own functions
+// throw where you are their caller, as with a function that is given to in_process::run; and what
+// Boost.Asio throws, in the forms for it.
 class error : public std::system_error {
 public:
     explicit error(const status& s) : error(s, {}) {}

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// Groups: further communicators over one transport, and going on after a failure.
+// Groups: make further communicators over one transport, and go on after a failure.
 //
-//   auto other = bough::duplicate(comm);              the same ranks, messages of its own
-//   auto part = bough::split(comm, color, key);       the ranks with my color, ordered by key, then by rank
-//   std::uint64_t all = bough::agree(comm, word);     bitwise and over the survivors: the same value on each of them, if
-//                                                     those that did not answer in time were dead (doc/design/007)
-//   auto rest = bough::shrink(comm);                  a communicator of the survivors, in a new epoch
-// These throw bough::error. With a std::error_code or bough::status behind the arguments they never throw, and give a
-// std::optional that is empty on error:
+//   auto other = bough::duplicate(comm);           the same ranks, with messages of its own
+//   auto part = bough::split(comm, color, key);    the ranks with my color, by key, then by rank
+//   std::uint64_t all = bough::agree(comm, word);  bitwise and over the survivors: the same value
+//                                                  on each of them, if those that did not answer
+//                                                  in time were dead (doc/design/007)
+//   auto rest = bough::shrink(comm);               a communicator of the survivors, in a new epoch
+//
+// These throw bough::error. With a std::error_code or bough::status behind the arguments they never
+// throw, and give a std::optional that is empty on error:
 //   bough::status s;
 //   if (auto rest = bough::shrink(comm, s)) ...
-// All are collective over `comm`. Communicators over one transport share its fate: a failure in one poisons all of them;
-// shrink() ends that, and all older communicators with it (their calls end with group_poisoned). A group can make 65,534
-// communicators; then duplicate and split end with no_resources, until the next shrink. Over bough::serialised transports
-// several threads of a rank may make communicators at the same time, each from one of its own; if they are so much in each
-// other's way that the timeout of `comm` passes, the call ends with deadline on all of its ranks, and may be made again.
+// All are collective over `comm`. Communicators over one transport share its fate: a failure in one
+// of them poisons all. shrink() ends the poison, and it ends all older communicators, too: their
+// calls end with group_poisoned. A group can make 65,534 communicators. After that, duplicate and
+// split end with no_resources, until the next shrink.
+//
+// Over bough::serialised transports, several threads of a rank may make communicators at the same
+// time, each from a communicator of its own. They can be so much in each other's way that the
+// timeout of `comm` passes. Then the call ends with deadline on all of its ranks, and may be made
+// again.
 #ifndef BOUGH_GROUP_HPP
 #define BOUGH_GROUP_HPP
 
@@ -46,12 +52,17 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
     return members;
 }
 
-// A context number that none of the members has used yet, reserved on each of them. Calls of other threads may come in
-// between anywhere: so each member reserves one, and if they differ, the largest, if it is still free on all. One allreduce,
-// and more whenever others were in the way: then a thread that is not the first in line on its rank proposes none (0), and all
-// begin anew, so that the thread of the lowest communicator gets its number first. Not in every round: the first in line may
-// wait for a rank that makes this communicator before that one. No bound on the rounds follows from that, so the communicator's
-// timeout is one: when it has passed on any member they all end with errc::deadline, in the same round, and nothing is broken.
+// Finds a context number that none of the members has used yet, and reserves it on each of them.
+//
+// Calls of other threads may come in between anywhere. So each member reserves a number. If the
+// numbers differ, the members take the largest, if it is still free on all of them. That takes one
+// allreduce, and more only when other threads were in the way. In those rounds, a thread that is
+// not the first in line on its rank proposes none (0), and all begin anew: so the thread of the
+// lowest communicator gets its number first. One round in eight ignores the line, as the first in
+// line may wait for a rank that makes this communicator before that one.
+//
+// Nothing of this bounds the rounds, so the communicator's timeout does: when it has passed on any
+// member, they all end with errc::deadline in the same round, and nothing is broken.
 template <class X>
 status fresh_context(communicator<X>& comm, std::uint16_t& made) {
     session<X>& shared = *comm.shared_session();
@@ -76,7 +87,8 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
         const bool in_turn = round % 8 != 0;
         const std::uint16_t mine = locked(
             [&](contexts& c) { return !in_turn || c.is_first(place.from) ? c.reserve(least) : std::uint16_t{0}; });
-        // The largest, the complement of the least, and whether somebody's time is up.
+        // The largest number, the complement of the least one, and whether some member's time is
+        // up.
         std::array<std::uint32_t, 3> range{mine, ~std::uint32_t{mine}, round != 0 && shared.now_ns() >= last ? 1u : 0u};
         status s;
         bough::allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
@@ -84,9 +96,9 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
         if (!s && most == contexts::none) s.code = errc::no_resources;
         if (s) return give_back(mine), s;
         const bool all_propose = ~range[1] != 0;
-        if (all_propose && range[0] == ~range[1]) return made = mine, s; // all have the same
+        if (all_propose && range[0] == ~range[1]) return made = mine, s; // all members have the same number
         if (range[2] != 0) return give_back(mine), status{.code = errc::deadline};
-        if (!all_propose) { // somebody's turn has not come
+        if (!all_propose) { // some member's turn has not come
             give_back(mine);
             continue;
         }
@@ -116,8 +128,8 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
     if (!shared.wait_until([&] { return made.step(), made.done(); }, made.deadline_ns()))
         return {.code = errc::forked_child};
     reached = {made.word(), made.failed()};
-    // The others need this rank's last words, which may lie behind a long message that was given up. They are left behind
-    // for a member that takes nothing for so long.
+    // The others need this rank's last messages, which may be behind a long message that was given
+    // up. If a member takes nothing for so long, they are left unsent.
     constexpr std::uint64_t patience_ns = 1'000'000'000;
     const std::uint64_t last = deadline_after(shared.now_ns(), patience_ns);
     const auto told = [&] {
@@ -134,7 +146,8 @@ communicator<X> next_to(communicator<X>& comm, std::vector<rank_t> members, std:
     return {comm.shared_session(), std::move(members), context, comm.options()};
 }
 
-// f() -> status. What is thrown is memory that ran out; the agreement is not a call of the communicator, and so not refused.
+// Calls f() -> status. It throws only if memory runs out. An agreement is not a call of the
+// communicator, so it is not refused.
 template <class F>
 status guard_agreement(F&& f) {
 #if BOUGH_HAS_EXCEPTIONS
@@ -156,7 +169,7 @@ V value_or_throw(std::optional<V>&& made, const status& s) {
 
 } // namespace detail
 
-// The same ranks in the same order; calls on the one never meet calls on the other.
+// A communicator of the same ranks in the same order. Calls on one never meet calls on the other.
 template <class X, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> duplicate(communicator<X>& comm, E& ec) {
     std::optional<communicator<X>> made;
@@ -176,7 +189,8 @@ template <class X>
     return detail::value_or_throw(duplicate(comm, s), s);
 }
 
-// The ranks that gave the same color, ordered by key and then by their rank in `comm`.
+// A communicator of the ranks that gave the same color, ordered by key and then by their rank in
+// `comm`.
 template <class X, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> split(communicator<X>& comm, std::uint32_t color, std::uint32_t key,
                                                    E& ec) {
@@ -211,7 +225,8 @@ template <class X>
     return detail::value_or_throw(split(comm, color, key, s), s);
 }
 
-// Works on a poisoned group too; ranks that are lost, or do not answer within the timeout, do not take part.
+// Agrees on the bitwise and of all words. It works on a poisoned group, too. Ranks that are lost,
+// or do not answer within the timeout, do not take part.
 template <class X, ErrorResult E>
 [[nodiscard]] std::optional<std::uint64_t> agree(communicator<X>& comm, std::uint64_t word, E& ec) {
     std::optional<std::uint64_t> all;
@@ -230,9 +245,9 @@ std::uint64_t agree(communicator<X>& comm, std::uint64_t word) {
     return detail::value_or_throw(agree(comm, word, s), s);
 }
 
-// Called by every rank of the *transport* that is alive, on communicators of the same members. Pre: no operation is in
-// flight on this rank, and no other thread of it uses the transport, a progress_thread excepted. The survivors keep their
-// order.
+// A communicator of the survivors, in their order. Every rank of the *transport* that is alive
+// calls it, on communicators of the same members. Pre: no operation is in flight on this rank, and
+// no other thread of it uses the transport, except for a progress_thread.
 template <class X, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> shrink(communicator<X>& comm, E& ec) {
     std::optional<communicator<X>> made;

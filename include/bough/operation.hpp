@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 // operation: a collective that has been started and goes on while the program does something else.
 //
-//   bough::operation op = bough::start_allreduce(comm, x, bough::plus{});    // returns at once
-//   while (!op.poll()) work_a_little();                                     // or comm.progress(), or any other poll
-//   op.wait();                                                              // throws bough::error; op.wait(ec) does not
-// Its data belong to it from the start to its end: `x` is neither written nor destroyed before, nor read, if it is a result.
-// An op, counts and lists of members are copied. Calls are counted in the order in which they are started, together with
-// blocking ones; they may be waited for in any order. Operations go on in every call that polls: of any operation, blocking
-// or not, over the same transport. A handle is used by one thread at a time, that of its communicator.
-// A call that breaks a rule gives a handle that is done, with the error. A handle that is destroyed while its operation is
-// in flight gives it up, as cancel() does, and returns when no byte of its data is used any more. (A transport that keeps
-// them for another 10 s breaks its rules: the program ends with a sentence, or, if all of them are the library's own, they
-// stay where they are for good.)
+//   bough::operation op = bough::start_allreduce(comm, x, bough::plus{}); // returns at once
+//   while (!op.poll()) work_a_little();       // or comm.progress(), or any other poll
+//   op.wait();                                // throws bough::error; op.wait(ec) does not
+//
+// The data belong to the operation from its start to its end. Until then the program does not write
+// or destroy `x`, and does not read it if it is a result. An op, counts and lists of members are
+// copied. Calls are counted in the order in which they are started, together with blocking calls;
+// they may be waited for in any order. Operations go on in every call that polls over the same
+// transport, whichever operation it is for, blocking or not. A handle is used by one thread at a
+// time: the one that uses its communicator.
+//
+// A call that breaks a rule gives a handle that is done, with the error. A handle that is destroyed
+// while its operation is in flight gives the operation up, as cancel() does. It returns when no
+// byte of the data is used any more. (A transport that keeps them for another 10 s breaks its
+// rules. Then the program ends with a sentence; or, if all these bytes are the library's own, they
+// are never freed.)
 #ifndef BOUGH_OPERATION_HPP
 #define BOUGH_OPERATION_HPP
 
@@ -29,7 +34,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// What a handle knows of the operation behind it: bough/communicator/operation_state.hpp.
+// The operation behind a handle, as the handle sees it: bough/communicator/operation_state.hpp.
 class operation_state_base {
 public:
     virtual bool poll() = 0;
@@ -61,23 +66,24 @@ public:
         return *this;
     }
 
-    // Looks after messages, as comm.progress(); true if the operation has ended.
+    // Moves messages on, like comm.progress(). True: the operation has ended.
     bool poll() { return started_ == nullptr || started_->poll(); }
     // Has it ended? Does nothing else.
     bool done() { return started_ == nullptr || started_->done(); }
-    // Waits for the end: at most until the timeout that the communicator had at the start, counted from the start, is over.
+    // Waits for the end, at most for the timeout that the communicator had at the start. The
+    // timeout counts from the start.
     void wait() { throw_if(end()); }
     void wait(std::error_code& ec) { ec = make_error_code(end().code); }
     void wait(status& s) { s = end(); }
-    // Waits no longer than so many nanoseconds of the transport's clock; true if the operation has ended: wait() returns at
-    // once then, with its result.
+    // Waits at most so many nanoseconds of the transport's clock. True: the operation has ended,
+    // and wait() returns its result at once.
     bool wait_for_ns(std::uint64_t ns) { return started_ == nullptr || started_->wait_for_ns(ns); }
     template <Duration D>
     bool wait_for(const D& d) { // any std::chrono::duration
         return wait_for_ns(nanoseconds_of(d));
     }
-    // Gives it so much time from now on, in place of what its communicator gave it when it started. Of a persistent
-    // operation: for the run that is in flight.
+    // Gives the operation so much time from now on, in place of the timeout from its communicator.
+    // For a persistent operation this holds for the run that is in flight.
     void set_timeout_ns(std::uint64_t ns) {
         if (started_ != nullptr) started_->set_timeout_ns(ns);
     }
@@ -85,15 +91,16 @@ public:
     void set_timeout(const D& d) {
         set_timeout_ns(nanoseconds_of(d));
     }
-    // Gives the operation up, if it has not ended: it ends with errc::cancelled, and every other rank's with peer_aborted;
-    // the group is poisoned. Its data are used until done().
+    // Gives the operation up if it has not ended. It ends with errc::cancelled here and with
+    // peer_aborted on every other rank, and the group is poisoned. Its data are used until done().
     void cancel() {
         if (started_ != nullptr) started_->cancel();
     }
     // Valid once done().
     const status& result() const noexcept { return started_ == nullptr ? result_ : started_->result(); }
-    // What the operation takes besides the data of the caller: its bound plan, scratch, staged and copied arguments. Early
-    // messages are bounded by communicator_options::early.
+    // The memory of the operation besides the data of the caller: its bound plan, scratch, staged
+    // and copied arguments. It does not include early messages, which communicator_options::early
+    // bounds.
     std::size_t memory_bytes() const noexcept { return started_ == nullptr ? 0 : started_->memory_bytes(); }
 
 protected:
@@ -111,7 +118,7 @@ protected:
 
 } // namespace detail
 
-// Move-only. One that was made empty or moved from is done, without error.
+// Move-only. An operation that was made empty or moved from is done, without error.
 class operation : public detail::operation_handle {
 public:
     operation() = default;
@@ -120,19 +127,21 @@ public:
     explicit operation(const status& ended) noexcept : operation_handle(ended) {}
 };
 
-// A collective that is bound once and run many times on the same data. From the second time on it allocates nothing; the session
-// does when more messages of peers that run ahead wait at a time than ever before (bough/session/unexpected.hpp).
+// A collective that is bound once and run many times on the same data.
 //
 //   auto norm = bough::bind_allreduce(comm, std::span(&sum, 1), bough::plus{});
 //   for (...) { sum = ...; norm.start(); ...; norm.wait(); }
-// Binding is local: it is no call, and a rank may bind what others do not. Every start() is one.
+// From the second run on it allocates nothing. The session allocates when peers run ahead and more
+// of their messages wait at a time than ever before (bough/session/unexpected.hpp). Binding is
+// local: it is not a call, and a rank may bind what others do not. Every start() is a call.
 class persistent_operation : public detail::operation_handle {
 public:
     persistent_operation() = default;
     explicit persistent_operation(detail::operation_state_base* made) noexcept : operation_handle(made) {}
     explicit persistent_operation(const status& ended) noexcept : operation_handle(ended) {}
 
-    // Pre: it is done, or has not been started. If the bound call breaks a rule, that is the result of each start.
+    // Pre: it is done, or has not been started. If the bound call breaks a rule, each start ends
+    // with that error.
     void start() {
         if (started_ != nullptr) started_->start();
     }
