@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every front door does with its arguments, whatever runs the call: data are checked, the call gets its signature, and its
-// result is left where the caller wants it.
+// What every front door does with its arguments, whatever runs the call: it checks the data, gives
+// the call its signature, and leaves the result where the caller wants it.
 #ifndef BOUGH_CALL_ARGUMENTS_HPP
 #define BOUGH_CALL_ARGUMENTS_HPP
 
@@ -25,7 +25,7 @@ concept ErrorResult = std::same_as<E, std::error_code> || std::same_as<E, status
 
 namespace detail {
 
-// Whether the result of a call in place can be written.
+// Can the result of a call in place be written?
 template <class T>
 consteval bool explain_written() {
     static_assert(
@@ -37,7 +37,7 @@ consteval bool explain_written() {
 inline void report(const status& s, std::error_code& ec) noexcept { ec = make_error_code(s.code); }
 inline void report(const status& s, status& result) noexcept { result = s; }
 
-// An element count and its bytes fit the types that carry them, and the memory is there.
+// Do an element count and its bytes fit the types that carry them, and is the memory there?
 inline status check_data(const void* data, std::size_t count, std::size_t element_bytes) noexcept {
     if (count != 0 && data == nullptr) return invalid_argument("data: null, but its count is not zero");
     if (element_bytes != 0 && count > ~std::size_t{0} / 2 / element_bytes) {
@@ -59,7 +59,7 @@ inline status check_pair(const void* in, std::size_t in_count, const void* out, 
     return {};
 }
 
-// The signature of a call on typed data, but for its kind and its plan.
+// The signature of a call on typed data, without its kind and its plan.
 template <class T, class O>
 call_signature signature_of(std::size_t count, rank_t root) noexcept {
     call_signature s;

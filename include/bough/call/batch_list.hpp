@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Batch_list: what a batch holds (bough/batch.hpp): parts of any types with their ops, and the memory of the one message
-// that they travel in.
+// Batch_list: the contents of a batch (bough/batch.hpp): parts of any types with their ops, and the
+// memory of the one message in which they travel.
 //
-// The wire form of a batch is that of its parts, those of the strictest alignment first, so that nothing is between them;
-// it travels as one element, whose op combines part by part.
+// The wire form of a batch is that of its parts. Parts with the strictest alignment come first, so
+// that there are no gaps. A batch travels as one element, whose op combines part by part.
 #ifndef BOUGH_CALL_BATCH_LIST_HPP
 #define BOUGH_CALL_BATCH_LIST_HPP
 
@@ -29,10 +29,10 @@ struct batch_part {
     const void* in = nullptr;
     void* out = nullptr;
     std::size_t count = 0, out_count = 0; // elements
-    std::size_t memory_bytes = 0;         // of one element that the user holds
-    any_op op{};                          // on what travels
+    std::size_t memory_bytes = 0;         // of one element in the user's memory
+    any_op op{};                          // on the type that travels
     std::uint64_t op_identity = 0, type_identity = 0;
-    std::size_t alignment = 1; // of what travels
+    std::size_t alignment = 1; // of the type that travels
     std::size_t offset = 0;    // in the message, bytes
     void (*pack)(const batch_part& part, std::byte* to) = nullptr;
     void (*unpack)(const batch_part& part, const std::byte* from) = nullptr;
@@ -40,7 +40,7 @@ struct batch_part {
     std::size_t bytes() const noexcept { return count * op.element_size; }
 };
 
-// What travels for a T that O combines.
+// The type that travels for a T that O combines.
 template <class O, class T>
 struct batch_element {
     using type = T;
@@ -94,7 +94,7 @@ void unpack_part(const batch_part& part, const std::byte* from) {
 
 class batch_list {
 public:
-    // O is kept, T is what `in` and `out` point to.
+    // Adds a part. The op is copied; T is the type to which `in` and `out` point.
     template <class T, class O>
     void add(const T* in, std::size_t count, T* out, std::size_t out_count, const O& op) {
         using element = typename batch_element<O, T>::type;
@@ -123,7 +123,7 @@ public:
     bool empty() const noexcept { return parts_.empty(); }
     std::size_t size() const noexcept { return parts_.size(); }
 
-    // Once laid out.
+    // These are valid after lay_out().
     std::size_t bytes() const noexcept { return bytes_; }
     std::byte* message() noexcept { return message_.data(); }
     bool commutative() const noexcept { return commutative_; }
@@ -137,7 +137,7 @@ public:
         return s;
     }
 
-    // Is every part what a call may be given? `writes`: results are wanted on this rank.
+    // Does every part keep the rules of a call? `writes`: this rank gets the results.
     status check(bool writes) const noexcept {
         std::uint64_t total = 0;
         for (const batch_part& p : parts_) {
@@ -177,7 +177,8 @@ public:
         lengths_hash_ = lengths;
         laid_out_ = true;
     }
-    // A wire form's encode, or a lift, that throws is an error of this call, which the other ranks are told.
+    // If a wire form's encode or a lift throws, that is an error of this call, and the other ranks
+    // are told.
     status pack() noexcept {
         BOUGH_EXPECTS(laid_out_, "batch: was changed after it was bound: bind it again");
 #if BOUGH_HAS_EXCEPTIONS

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What gather, scatter, reduce_scatter and allgather share: a vector of one block a rank, and the rules for its parts.
+// What gather, scatter, reduce_scatter and allgather share: a vector with one block for each rank,
+// and the rules for its parts.
 #ifndef BOUGH_CALL_BLOCKS_HPP
 #define BOUGH_CALL_BLOCKS_HPP
 
@@ -13,7 +14,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// What an element takes, in memory or on its way.
+// The bytes of an element, in memory or on its way, whichever is more.
 template <class T>
 inline constexpr std::size_t block_element_bytes = std::max<std::size_t>(sizeof(T), wire_size_v<T>);
 
@@ -50,7 +51,7 @@ public:
         return made;
     }
 
-    // What is wrong, if anything; then nothing else is to be asked.
+    // The error, if there is one; then no other member may be used.
     const status& bad() const noexcept { return bad_; }
     std::size_t total() const noexcept { return total_; }
     std::size_t first(rank_t r) const noexcept {
@@ -61,7 +62,8 @@ public:
     }
     // Empty: equal blocks.
     std::span<const std::uint64_t> offsets() const noexcept { return offsets_; }
-    // What ranks must agree on: the length of a block, or of all.
+    // The count on which ranks must agree: of one block if all are equal, otherwise of all
+    // together.
     std::size_t signature_count() const noexcept { return offsets_.empty() ? each_ : total_; }
 
 private:
@@ -76,7 +78,8 @@ private:
     std::vector<std::uint64_t> offsets_;
 };
 
-// The memory of one rank: its own block, and at the root (or everywhere, if there is no root) the whole vector.
+// The memory of one rank: its own block, and at the root (or everywhere, if there is no root) the
+// whole vector.
 struct block_memory {
     const void* own = nullptr;
     std::size_t own_count = 0;
@@ -84,7 +87,8 @@ struct block_memory {
     std::size_t whole_count = 0;
 };
 
-// `has_whole`: this rank has the whole vector. `wrong_whole` says that it does not have the length of all blocks together.
+// `has_whole`: this rank has the whole vector. `wrong_whole`: the sentence for a whole vector whose
+// length is not that of all blocks together.
 inline status
 check_blocks(const block_memory& memory, const rank_blocks& blocks, rank_t rank, bool has_whole,
              std::size_t element_bytes, const char* wrong_whole,
@@ -103,7 +107,7 @@ check_blocks(const block_memory& memory, const rank_blocks& blocks, rank_t rank,
     return {};
 }
 
-// The rules for a whole vector that is data of every rank.
+// The rules for a whole vector that every rank gives as data.
 inline status check_equal_cut(std::size_t length, rank_t size) noexcept {
     if (length % size == 0) return {};
     return invalid_argument("data: its length is not a multiple of the number of ranks");
@@ -113,8 +117,8 @@ inline status check_sum(std::size_t length, const rank_blocks& blocks) noexcept 
     return length == blocks.total() ? status{} : invalid_argument("data: its length is not the sum of counts");
 }
 
-// A rank's own block in the in-place form, where `data` is the block itself or, at the root, the vector that holds it.
-// Empty if the vector is too short: check_blocks says so.
+// A rank's own block in the in-place form. There `data` is the block itself, or the whole vector
+// where a rank has it. Empty if the vector is too short; check_blocks reports that.
 template <class T>
 std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank, bool has_whole = true) noexcept {
     if (!has_whole) return data;
@@ -122,10 +126,11 @@ std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank
     return data.subspan(blocks.first(rank), blocks.count(rank));
 }
 
-// Runs the plan that the caller chose, on a vector of so many blocks. `wrap` makes an algorithm of a tree source.
+// Runs the plan that the caller chose, on a vector of so many blocks. `wrap` makes an algorithm
+// from a tree source.
 template <class Goal, class Comm, class T, class Choice, class Wrap>
 status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {
-    bool fits = true; // trees do, see their check()
+    bool fits = true; // trees always fit, see their check()
     if constexpr (is_plan<Choice>::value)
         fits = choice.size() != comm.size() || choice.blocks() == blocks;
     else if constexpr (!TreeSource<Choice>)
@@ -141,7 +146,8 @@ status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Cho
     return run_cut<Goal>(comm, typed, blocks, choice, [](const auto& c) { return c; });
 }
 
-// Runs the plan that the caller chose, or what the costs choose among the standard candidates.
+// Runs the plan that the caller chose, or the plan that the costs choose among the standard
+// candidates.
 template <class Goal, template <class> class TreeAlgorithm, class Comm, class T, class Choice>
 status run_blocks(Comm& comm, const typed_call<T>& typed, const Choice& choice) {
     const auto wrap = []<class C>(const C& c) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Data of a front door that is not a span: a vector, an array, anything whose elements lie one behind the other.
+// Contiguous: lets front doors take data that are not spans: a vector, an array, anything whose
+// elements lie one behind the other.
 //
 //   std::vector<double> x(1000);
 //   allreduce(comm, x, plus{});                     as allreduce(comm, std::span(x), plus{})
 //   gatherv(comm, x, out, counts, root{0}, ec);     each of the ranges may be a span or not
-// A temporary may be read, but a result that is written into it would be lost: its elements are const here.
+// A temporary may be read. But a result in a temporary would be lost, so its elements are const
+// here.
 #ifndef BOUGH_CALL_CONTIGUOUS_HPP
 #define BOUGH_CALL_CONTIGUOUS_HPP
 
@@ -24,14 +26,14 @@ inline constexpr bool is_span_v = false;
 template <class T, std::size_t Extent>
 inline constexpr bool is_span_v<std::span<T, Extent>> = true;
 
-// May a span be made of it, and is it none?
+// Can a span be made from it, and is it not a span already?
 template <class R>
 concept SpanLike = !is_span_v<std::remove_cvref_t<R>> && requires(R & range) {
     { *std::data(range) } -> std::same_as<std::remove_pointer_t<decltype(std::data(range))>&>;
     { std::size(range) } -> std::convertible_to<std::size_t>;
 };
 
-// A span of a range; what is none stays what it is.
+// Makes a span of a range; other arguments stay as they are.
 template <class A>
 constexpr decltype(auto) as_span(A&& argument) noexcept {
     if constexpr (!SpanLike<A>) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Contiguous_call: runs a front door on a vector that must not be cut: so many bytes are one element, not so many.
+// Contiguous_call: runs a front door on a vector that must not be cut. The whole vector becomes one
+// element of so many bytes.
 //
 //   contiguous_call<Comm> whole(comm);
-//   return run_automatic<goal::allreduce>(whole, bytes, automatic{});        // a typed_call<std::byte>
-// It stands before what the front door would run on (bough/call/front_door.hpp), a communicator or an initiator.
+//   return run_automatic<goal::allreduce>(whole, bytes, automatic{}); // a typed_call<std::byte>
+// It wraps the communicator or initiator on which the front door would run
+// (bough/call/front_door.hpp).
 #ifndef BOUGH_CALL_CONTIGUOUS_CALL_HPP
 #define BOUGH_CALL_CONTIGUOUS_CALL_HPP
 
@@ -22,7 +24,7 @@ public:
     Comm& comm() noexcept { return comm_; }
     decltype(auto) options() const noexcept { return comm_.options(); }
     status refuse(const status& why) { return comm_.refuse(why); }
-    // Kept apart from the choices for vectors of as many bytes.
+    // These choices are kept apart from those for vectors of as many bytes that may be cut.
     template <class P, class F>
     const P* remember_plan(choice_key key, F&& choose) {
         key.size_class = static_cast<std::uint8_t>(key.size_class | 0x80u);
@@ -42,7 +44,7 @@ public:
         return comm_.run(plan, c, signature);
     }
 
-    // Plans are priced for one element: all but one of a plan's blocks are empty.
+    // Plans are priced for one element, so all blocks of a plan but one are empty.
     problem problem_of(std::uint8_t size_class, bool exact_op) const noexcept {
         problem what = detail::problem_of(comm_, size_class, exact_op);
         if (what.bytes != 0) what.element_bytes = what.bytes;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// First_use: what a caller's plan, algorithm or tree claims of itself is checked when a front door first relies on it.
+// First_use: checks what a caller's plan, algorithm or tree claims of itself, when a front door
+// first relies on it.
 //
-// BOUGH_CHECK_CLAIMS (without NDEBUG): an op that is not known to commute relies on rank order, so the tree that claims it is
-// walked, in time and memory linear in its ranks.
-// BOUGH_VERIFY_PLANS: the plan is proved, with all claims of its algorithm, and its == is checked. A plan whose steps touch more
-// than most_verified_blocks is not proved.
-// Each is done once a plan, as long as the plan is kept bound; every rank comes to the same end. What automatic{} takes is not
-// checked: bough's own tests prove that.
+// BOUGH_CHECK_CLAIMS (without NDEBUG): an op that is not known to commute relies on rank order, so
+// the tree that claims it is walked. Time and memory are linear in its ranks.
+//
+// BOUGH_VERIFY_PLANS: the plan is proved, with all claims of its algorithm, and its == is checked.
+// A plan whose steps touch more than most_verified_blocks is not proved.
+//
+// Each check is done once for a plan, as long as the plan is kept bound, and every rank comes to
+// the same result. Choices of automatic{} are not checked: bough's own tests prove those.
 #ifndef BOUGH_CALL_FIRST_USE_HPP
 #define BOUGH_CALL_FIRST_USE_HPP
 
@@ -25,10 +28,11 @@ namespace bough::inline BOUGH_ABI::detail {
 
 #if BOUGH_VERIFY_PLANS
 
-// Of all ranks together: a proof takes about a millisecond. A tree over a thousand ranks, recursive doubling over 128.
+// Blocks that the steps of all ranks touch together: such a proof takes about a millisecond. That
+// is a tree over a thousand ranks, or recursive doubling over 128.
 inline constexpr std::uint64_t most_verified_blocks = 4096;
 
-// An error names the claim that is not true.
+// An error names the untrue claim.
 template <class Comm, class P>
 status verify_first_use(Comm& comm, const P& plan) {
     if (const P* bound = comm.find_bound(plan)) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every front door does with its arguments before any of them is looked at: finds the form of the call, or says what is
-// wrong with it.
+// Forms: how every front door finds the form of a call from its arguments, or says at compile time
+// what is wrong with them.
 //
 // A collective has its forms as the overloads of one type (for example allreduce_forms):
 //   struct my_forms : takes<goal::allreduce, parameters{.op = true}> {
 //       template <class On, ...> static status call(On& on, std::span<T, N> data, ...);
 //   };
-// `on` is a communicator, or an initiator (bough/call/initiator.hpp). Data in a vector or the like arrive as spans, one value as
-// a span of one element, and an error result (the last argument) does not arrive at all. So a collective is written once:
-// the blocking, started, bound and asynchronous front doors all call it.
+// `on` is a communicator, or an initiator (bough/call/initiator.hpp). Data in a vector or the like
+// arrive as spans, one value as a span of one element. An error result (the last argument) does not
+// arrive at all. So a collective is written once: the blocking, started, bound and asynchronous
+// front doors all call its forms.
 #ifndef BOUGH_CALL_FORMS_HPP
 #define BOUGH_CALL_FORMS_HPP
 
@@ -39,34 +40,35 @@ class batch; // bough/batch.hpp
 
 namespace detail {
 
-// What the arguments of a collective are, for the sentences below.
+// Which arguments a collective takes; the sentences below depend on it.
 struct parameters {
     bool data = true;
     bool op = false;
     bool root = false;
-    bool lists = false;  // of counts, or of members, behind the data
-    bool trees = false;  // a tree may be what it is done by
-    bool values = false; // one value may stand for a vector, and is returned
+    bool lists = false;  // a list of counts or members follows the data
+    bool trees = false;  // the choice may be a tree
+    bool values = false; // one value may stand for a vector, and the result is returned
 };
 template <class Goal, parameters P>
 struct takes {
     using goal_type = Goal;
     static constexpr parameters wanted = P;
-    // What a rank's value becomes after the call, where that is not what the call has written.
+    // Changes a rank's value after the call, for collectives where it is not what the call has
+    // written.
     template <class... A>
     static void finish_value(const A&...) noexcept {}
 };
-// What is no data: an op or a choice is never a span.
+// Not data. An op or a choice is never a span.
 template <class A>
 concept NotData = !is_span_v<A>;
 
-// Also a class of yours that is derived from one.
+// True also for a class of yours that is derived from a communicator.
 template <class C>
 inline constexpr bool is_communicator_v = requires(const C& c) {
     []<class X>(const communicator<X>&) {}(c);
 };
 
-// What a front door feels responsible for: a communicator, or what was taken for one.
+// What a front door is called on: a communicator, or a transport that was mistaken for one.
 template <class C>
 concept CalledOn = is_communicator_v<std::remove_cvref_t<C>> || Transport<std::remove_cvref_t<C>>;
 
@@ -84,14 +86,15 @@ consteval bool explain_called_on() {
 template <class A>
 inline constexpr bool is_batch_v = std::same_as<std::remove_cvref_t<A>, batch>;
 
-// Something with elements that do not lie one behind the other, as a std::list.
+// A range whose elements do not lie one behind the other, such as a std::list.
 template <class A>
 concept ScatteredRange = !SpanLike<A> && !is_span_v<std::remove_cvref_t<A>> && requires(A & range) {
     range.begin();
     range.end();
 };
 
-// What stands for elements that lie elsewhere, as a std::mdspan or a std::reference_wrapper: its bytes are an address.
+// Something that refers to elements elsewhere, such as a std::mdspan or a std::reference_wrapper:
+// its own bytes are an address.
 template <class A>
 concept StandsForOthers = requires {
     typename A::element_type;
@@ -103,13 +106,13 @@ concept StandsForOthers = requires {
            { a.get() } -> std::same_as<typename A::type&>;
        });
 
-// Bits, of which there is no address.
+// Bits, which have no addresses.
 template <class A>
 inline constexpr bool is_bits_v = false;
 template <class Allocator>
 inline constexpr bool is_bits_v<std::vector<bool, Allocator>> = true;
 
-// One value, where data may stand.
+// One value in the place of data.
 template <class A>
 concept OneValue = std::is_object_v<std::remove_reference_t<A>> && !is_span_v<std::remove_cvref_t<A>> && !SpanLike<A> &&
                    !ScatteredRange<A> && !std::is_pointer_v<std::remove_cvref_t<A>> && !is_batch_v<A> &&
@@ -118,7 +121,7 @@ concept OneValue = std::is_object_v<std::remove_reference_t<A>> && !is_span_v<st
 template <class A>
 inline constexpr bool writable_v = std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>;
 
-// Data as the forms take them: a value that the caller keeps is a vector of one.
+// Data as the forms take them: a value that the caller keeps becomes a span of one element.
 template <class Forms, class A>
 constexpr decltype(auto) as_data(A&& argument) noexcept {
     if constexpr (Forms::wanted.values && OneValue<A> && writable_v<A>)
@@ -148,8 +151,8 @@ struct span_element<std::span<T, Extent>> {
     using type = T;
 };
 template <class A>
-using data_element =
-    typename span_element<std::remove_cvref_t<decltype(detail::as_span(std::declval<A>()))>>::type; // void: is no data
+using data_element = typename span_element<
+    std::remove_cvref_t<decltype(detail::as_span(std::declval<A>()))>>::type; // void: it is not data
 
 template <class>
 inline constexpr bool no_form = false; // dependent, so that only the branch that is taken fails
@@ -159,7 +162,7 @@ inline constexpr bool is_number_v = std::is_integral_v<std::remove_cvref_t<A>>;
 template <class A>
 inline constexpr bool is_root_v = std::same_as<std::remove_cvref_t<A>, root>;
 
-// The sentences about data. Returns whether there was none.
+// The sentences about data. True: no sentence applies.
 template <class Forms, class First, class Second>
 consteval bool explain_data() {
     using in = data_element<First>;
@@ -192,7 +195,7 @@ consteval bool explain_data() {
         return true;
     return false;
 }
-// Those about what follows the data.
+// The sentences about the arguments behind the data.
 template <class Forms, class... A>
 consteval bool explain_rest() {
     constexpr std::size_t spans = (std::size_t{0} + ... + !std::is_void_v<data_element<A>>);
@@ -226,7 +229,7 @@ consteval bool explain_misfit() {
     return false;
 }
 
-// The first that is no data.
+// The type of the first argument that is not data.
 template <class... A>
 struct first_other {
     using type = void;
@@ -236,12 +239,13 @@ struct first_other<First, A...>
     : std::conditional_t<std::is_void_v<data_element<First>>, std::type_identity<std::remove_cvref_t<First>>,
                          first_other<A...>> {};
 
-// Whether something can be what a collective is done by. Trees: may it be a tree source too?
+// Can a collective be done by this choice? Trees: may it be a tree source, too?
 template <class Goal, class Choice, bool Trees = false>
 consteval bool explain_choice() {
     constexpr bool serves = std::same_as<Choice, automatic> || is_plan<Choice>::value || ServesGoal<Choice, Goal> ||
                             (Trees && TreeSource<Choice>);
-    // What has the members of one is meant as one.
+    // A type with some members of an algorithm or a tree is meant as one, so its sentence says what
+    // is missing.
     if constexpr (Algorithm<Choice>)
         return explain_claims<Choice>();
     else if constexpr (requires(const Choice& c) { c.natural_blocks(rank_t{}); })
@@ -253,7 +257,7 @@ consteval bool explain_choice() {
                               "it, or automatic{}");
     return true;
 }
-// Is the last argument, if it is neither data nor op nor root, a choice?
+// Is the last argument a choice, if it is not data, op or root?
 template <class Forms, class... A>
 consteval bool explain_last() {
     constexpr std::size_t others =
@@ -267,7 +271,7 @@ consteval bool explain_last() {
         return true;
 }
 
-// Do the elements of data that fit a form travel, and does the op take them?
+// For data that fit a form: do the elements travel, and does the op take them?
 template <class Forms, class T, class... A>
 consteval bool explain_elements() {
     using O = typename first_other<A...>::type;
@@ -287,13 +291,13 @@ consteval bool explain_elements() {
     return false;
 }
 
-// True, or a compile error with a sentence. A...: no error result among them.
+// True, or a compile error with a sentence. A... has no error result.
 template <class Forms, class On>
 consteval bool explain_call() {
     static_assert(has_form<Forms, On>(), "bough: this collective needs data: give a span, a vector or a value");
     return has_form<Forms, On>();
 }
-// An input and an output that are one value each.
+// Are input and output one value each?
 template <class Forms, class T, class... A>
 inline constexpr bool is_two_values_v = false;
 template <class Forms, class T, class Second, class Third, class... A>
@@ -328,7 +332,7 @@ status run_form(On& on, First&& first, A&&... rest) {
                        detail::as_span(std::forward<A>(rest))...);
 }
 
-// What a blocking front door returns: the value, if one was given in the place of data.
+// What a blocking front door returns: a value, if one was given in the place of data.
 template <class Forms, class... A>
 struct form_result {
     using type = void;
@@ -347,7 +351,8 @@ inline constexpr bool reports_v<First, A...> = reports_v<A...>;
 template <ErrorResult E>
 inline constexpr bool reports_v<E&> = true;
 
-// Runs it on the arguments, and leaves its status in the last one, if that is an error result, or throws it.
+// Calls run(arguments). If the last argument is an error result, it gets the status and is not
+// passed on; otherwise the status is thrown.
 template <class Run, class... A>
 void end_call(Run&& run, A&&... arguments) {
     if constexpr (reports_v<A...>) {
@@ -362,7 +367,8 @@ void end_call(Run&& run, A&&... arguments) {
     }
 }
 
-// What the form of a blocking call sees of it: no error result, and a value as the copy that is written.
+// Explains the call as its form gets it: without an error result, and with the copy of a value that
+// the call writes.
 template <class Forms, class C, std::size_t... I, class... A>
 consteval bool explain_arguments(std::index_sequence<I...>, std::type_identity<std::tuple<A...>>) {
     using all = std::tuple<A...>;

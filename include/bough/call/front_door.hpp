@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the front doors share: from typed arguments to a plan, a call and a signature, with every rule checked.
+// What the front doors share: the way from typed arguments to a plan, a call and a signature, with
+// every rule checked.
 #ifndef BOUGH_CALL_FRONT_DOOR_HPP
 #define BOUGH_CALL_FRONT_DOOR_HPP
 
@@ -25,7 +26,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// "You choose": by the communicator's costs, among the algorithms that serve the op and have the required properties:
+// Leaves the choice of the algorithm to the communicator's costs, among the algorithms that serve
+// the op and have the required properties:
 //   allreduce(comm, x, op, automatic{.required = rank_consistent | order_preserving})
 struct automatic {
     requirements required{};
@@ -39,7 +41,7 @@ struct is_plan : std::false_type {};
 template <class G, class A>
 struct is_plan<plan<G, A>> : std::true_type {};
 
-// Some algorithms give each rank a bracket of its own, and say needs_exact.
+// Does the choice say needs_exact? Some algorithms do, as they give each rank a bracket of its own.
 template <class C>
 inline constexpr bool needs_exact_v = requires {
     requires C::needs_exact;
@@ -47,7 +49,7 @@ inline constexpr bool needs_exact_v = requires {
 template <class G, class A>
 inline constexpr bool needs_exact_v<plan<G, A>> = needs_exact_v<A>;
 
-// Whether a choice that is known at compile time serves an op on a type: a sentence if not.
+// Does a choice that is known at compile time serve an op on a type? If not, a sentence says why.
 template <class Choice, class O, class T>
 consteval bool explain_exact() {
     static_assert(
@@ -57,7 +59,7 @@ consteval bool explain_exact() {
     return true;
 }
 
-// Would the ranks get the same bits?
+// An error if the ranks would not get the same bits.
 inline status check_exact(bool needed, bool exact) noexcept {
     if (!needed || exact) return {};
     status s = invalid_argument("op: not known to be exact, but with this plan every rank combines in its own order");
@@ -65,7 +67,8 @@ inline status check_exact(bool needed, bool exact) noexcept {
     return s;
 }
 
-// Would the op be served? If the plan is known not to keep rank order, the op must be known to commute.
+// An error if the plan does not serve the op: a plan that is known not to keep rank order needs an
+// op that is known to commute.
 inline status check_order(bool keeps_order, bool commutative) noexcept {
     if (keeps_order || commutative) return {};
     status s = invalid_argument("op: not known to be commutative, but this plan does not keep rank order");
@@ -79,7 +82,7 @@ struct part {
     std::size_t count = 0; // elements
 };
 
-// One collective call, typed: what a front door was given besides its choice of plan.
+// One collective call, typed: the arguments of a front door without its choice of plan.
 template <class T>
 struct typed_call {
     dimensions at{};
@@ -89,30 +92,31 @@ struct typed_call {
     any_op op{};
     bool commutative = true;
     call_signature signature{};
-    rank_t ranks = 0; // that take part, if the call says so; else 0
-    // Of gather and scatter: `in` and `out` hold some blocks only.
+    rank_t ranks = 0; // how many take part, if the call says so; otherwise 0
+    // For gather and scatter: `in` and `out` hold only some blocks.
     bool in_parts = false;
     part in_part{}, out_part{};
     std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
-    bool exact = false;                       // the op, on this type
-    // Of alltoall (bough/engine/call.hpp).
+    bool exact = false;                       // is the op, on this type
+    // For alltoall (bough/engine/call.hpp).
     block_t row = 0;
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
-// A front door runs on `comm`: a communicator, which runs the operation and waits, or an initiator (bough/call/initiator.hpp),
-// which starts it and returns. Both have
+// A front door runs on `comm`. That is a communicator, which runs the operation and waits, or an
+// initiator (bough/call/initiator.hpp), which starts it and returns. Both have
 //   rank(), size(), transport(), options()
-//   remember_plan<P>(key, choose)             -> const P*: what choose() has chosen for this key the first time
-//   refuse(why), run(plan, call, signature)   -> status
-//   find_bound(plan)                          -> an equal plan that has been run before; null, if none is kept
-//   hold(op)                                  -> const O&, as long as the operation lives
-//   room<T>()                                 -> an empty vector that lives as long, to be bound to auto&&
-//   before(f), then(status, f)                -> status: f() -> status makes the data ready; f() makes the result of them
-// A persistent operation calls what was given to before() and then() again in each of its runs.
+//   remember_plan<P>(key, choose)            -> const P*: what choose() gave first for this key
+//   refuse(why), run(plan, call, signature)  -> status
+//   find_bound(plan)                         -> an equal plan that is kept bound; null: none
+//   hold(op)                                 -> const O&, valid as long as the operation lives
+//   room<T>()                                -> an empty vector that lives as long; bind it to auto&&
+//   before(f), then(status, f)               -> status. before: f() -> status makes the data ready;
+//                                               then: f() makes the result from them
+// In each run, a persistent operation calls again what before() and then() were given.
 
-// Runs a front door. Nothing of it throws once the call has its number: so what is thrown (memory runs out while a plan is
-// chosen) is an error of a call that has not started.
+// Runs a front door. Nothing throws once the call has its number. So an exception (memory runs out
+// while a plan is chosen) is an error of a call that has not started.
 template <class Comm, class F>
 status guard_call(Comm& comm, F&& front_door) {
 #if BOUGH_HAS_EXCEPTIONS
@@ -129,7 +133,8 @@ status guard_call(Comm& comm, F&& front_door) {
 #endif
 }
 
-// The wire form of `count` elements. An encode that throws is an error of this call, which the other ranks are told.
+// Writes the wire form of `count` elements. If an encode throws, that is an error of this call, and
+// the other ranks are told.
 template <class T>
 status encode_all(const T* in, std::size_t count, std::byte* out) {
     constexpr std::size_t size = wire_size_v<T>;
@@ -149,7 +154,7 @@ status encode_all(const T* in, std::size_t count, std::byte* out) {
     return {};
 }
 
-// Runs `plan` on typed memory: as it lies if T travels as bytes, else through its wire form.
+// Runs `plan` on typed memory: directly if T travels as bytes, otherwise through its wire form.
 template <class Comm, class P, class T>
 status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
     call c;
@@ -188,7 +193,8 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
     }
 }
 
-// Runs the plan that the caller chose: a plan, or an algorithm or tree source, of which `wrap` makes an algorithm.
+// Runs the plan that the caller chose: a plan, an algorithm, or a tree source, from which `wrap`
+// makes an algorithm.
 template <class Goal, class Comm, class T, class Choice, class Wrap>
 status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, Wrap&& wrap) {
     const dimensions& at = typed.at;
@@ -220,14 +226,15 @@ status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, 
     }
 }
 
-// What the op of a call needs of an algorithm.
+// What the op of a call requires of an algorithm.
 template <class Goal, class T>
 requirements needed_by(const typed_call<T>& typed) noexcept {
     return Goal::combines && !typed.commutative ? order_preserving : requirements{};
 }
 
-// One choice for all sizes above a power of two, up to the next, which is what it is priced for: so it does not depend on
-// which size came first. 0 is a class of its own, class k ends at 2^(k - 1) bytes.
+// The class of a size: there is one choice for all sizes above a power of two up to the next, and
+// it is priced for that next one. So the choice does not depend on which size came first. Class 0
+// is the size 0; class k ends at 2^(k - 1) bytes.
 constexpr std::uint8_t size_class_of(std::uint64_t bytes) noexcept {
     return static_cast<std::uint8_t>(bytes == 0 ? 0 : std::bit_width(bytes - 1) + 1);
 }
@@ -244,7 +251,8 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
                 .exact_op = exact_op};
 }
 
-// Runs what the communicator's costs choose among the standard candidates of the goal (bough/select/standard_set.hpp).
+// Runs the plan that the communicator's costs choose among the standard candidates of the goal
+// (bough/select/standard_set.hpp).
 template <class Goal, class Comm, class T>
 status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     using chosen = plan<Goal, any_algorithm>;

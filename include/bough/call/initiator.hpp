@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Initiator: what a front door runs on to start an operation, or to bind one, instead of running it to its end.
+// Initiator: the object on which a front door runs to start or bind an operation, instead of
+// running it to its end.
 //
-//   return detail::start_collective<operation, detail::allreduce_forms>(comm, data, op, choice);   // or persistent_operation
-// The forms of a collective run on it: allreduce_forms::call(on, data, op, choice). It has the members of a communicator that front
-// doors use (bough/call/front_door.hpp); so no collective is written twice.
+//   // or persistent_operation
+//   return detail::start_collective<operation, detail::allreduce_forms>(comm, data, op, choice);
+//
+// The forms of a collective run on it: allreduce_forms::call(on, data, op, choice). It has those
+// members of a communicator that front doors use (bough/call/front_door.hpp). So no collective is
+// written twice.
 #ifndef BOUGH_CALL_INITIATOR_HPP
 #define BOUGH_CALL_INITIATOR_HPP
 
@@ -42,7 +46,7 @@ public:
     template <class O>
     const O& hold(const O& op) {
         if constexpr (std::is_function_v<O> || is_stateless_v<O>) {
-            return op; // is not looked at, or is always there
+            return op; // it has no state, or always exists
         } else {
             static_assert(std::is_copy_constructible_v<O>,
                           "bough: an operation that is started keeps a copy of its op: the op must be copyable");
@@ -65,7 +69,7 @@ public:
 #if BOUGH_HAS_EXCEPTIONS
         try {
             frame_.add_after(make_result);
-        } catch (...) { // no memory: but it may have started
+        } catch (...) { // no memory, but the operation may have started
             return frame_.is_persistent() ? refuse({.code = errc::no_resources}) : frame_.abandon();
         }
 #else
@@ -97,8 +101,8 @@ private:
     communicator_core<T>& core_;
 };
 
-// What is thrown before the call has its number is an error of a call that has not started. Binding is no call: without memory
-// for it, each start is one that is refused.
+// An exception before the call has its number is an error of a call that has not started. Binding
+// is not a call: if there is no memory for it, each start is a call that is refused.
 template <class Handle, class T, class F>
 Handle start_as(communicator<T>& comm, F&& front_door) {
     constexpr bool persistent = std::is_same_v<Handle, persistent_operation>;
@@ -134,7 +138,7 @@ operation start(communicator<X>& comm, A&&... arguments) {
         comm, [&](initiator<X>& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });
 }
 
-// A front door that starts an operation (Handle is operation), or binds one (persistent_operation).
+// A front door that starts an operation (Handle: operation) or binds one (persistent_operation).
 template <class Handle, class Forms, class C, class... A>
 Handle start_collective(C& comm, A&&... arguments) {
     if constexpr (explain_called_on<C>()) {

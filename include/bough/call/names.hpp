@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// The public names of a collective: function objects, all made of its one list of forms (bough/call/forms.hpp).
+// The public names of a collective: function objects, all made from its one list of forms
+// (bough/call/forms.hpp).
 //
 //   inline constexpr detail::blocking<detail::my_forms> mine{};
 //   inline constexpr detail::starting<detail::my_forms> start_mine{};
 //   inline constexpr detail::binding<detail::my_forms> bind_mine{};
-// They are objects so that no function in the namespace of an argument's type is ever called in their place.
+// They are objects so that no function in the namespace of an argument's type is ever called in
+// their place.
 //
-// A communicator runs every collective. Another group serves some of them in a way of its own (bough/direct). It has
-//   call(goal::allreduce{}, arguments...)     -> status, blocking; data arrive as spans, an error result does not arrive
+// A communicator runs every collective. Other groups serve some of them in their own way
+// (bough/direct). Such a group has
+//   call(goal::allreduce{}, arguments...)     -> status, blocking. Data arrive as spans, an error
+//                                                result does not arrive
 //   start(goal::allreduce{}, arguments...)    -> operation, if it has a split phase
 #ifndef BOUGH_CALL_NAMES_HPP
 #define BOUGH_CALL_NAMES_HPP
@@ -45,7 +49,7 @@ concept Starts = requires(G& group, A&&... arguments) {
     { group.start(Goal{}, detail::as_span(std::forward<A>(arguments))...) } -> std::same_as<Handle>;
 };
 
-// Forms run on the communicator, whatever is derived from it.
+// Forms run on the communicator itself, also if a derived object is given.
 template <class X>
 communicator<X>& base_of(communicator<X>& comm) noexcept {
     return comm;
@@ -81,7 +85,7 @@ struct blocking {
     }
 
 private:
-    // On a copy of the value, which is returned.
+    // Runs on a copy of the value, and returns it.
     template <class C, class Run, class V, class... A>
     static std::remove_cvref_t<V> end_value_call(C& comm, const Run& run, V&& given, A&&... rest) {
         std::remove_cvref_t<V> value(std::forward<V>(given));
@@ -91,7 +95,7 @@ private:
     }
 };
 
-// Starts it, or binds it, and returns.
+// Starts the collective, or binds it, and returns.
 template <class Forms, class Handle = operation>
 struct starting {
     using goal_type = typename Forms::goal_type;

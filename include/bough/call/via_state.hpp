@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Run_lifted: a front door on values whose op combines states: lift, run on the states, lower.
+// Run_via_state: runs a front door on values whose op combines states: lift the values, run on the
+// states, lower the results.
 #ifndef BOUGH_CALL_VIA_STATE_HPP
 #define BOUGH_CALL_VIA_STATE_HPP
 
@@ -13,8 +14,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// `run(states, held)` is the same front door on a std::span of states, in place, with an op that lives as long as the
-// operation. `out` is what this rank gets: maybe nothing.
+// `run(states, held)` is the same front door on a std::span of states, in place, with an op that
+// lives as long as the operation. `out` is this rank's result; it may be empty.
 template <class T, class Comm, class O, class Run>
 requires LiftedOp<O, T> status run_via_state(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                              Run&& run) {
