@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: BSL-1.0
-// The discrete-event engine: everything in the order of virtual time.
+// The discrete-event engine: the simulator's full engine. It runs everything in the order of
+// virtual time.
 //
-// A rank's processor does one deed at a time: the next one of the program, or (step_order::dependence) the first written of
-// those that wait for nothing. Times of one message, with the words of the cost model:
+// A rank's processor does one deed at a time: the next one of the program, or, with
+// step_order::dependence, the first written of those that wait for nothing. The times of one
+// message, in the words of the cost model:
 //   send       send_ns on the sender's processor; then the message sets out. With ports it waits for the out port first.
-//   wire       latency_ns; over a network: the time of its flow, then latency_ns of no bytes and hop_ns for each link
-//   receive    when it is there, receive_ns on the receiver's processor. With ports it passes the in port first: in the
-//              order of receives, or (dependence, lands_early) in that of arrivals.
-//   slots      a send beyond them waits until a message is received and the news of it, latency_ns of no bytes, is back
-//   rendezvous of a message longer than eager_bytes only a notice goes out. When it is there and the receive is posted,
-//              an answer goes back, and then the message itself. The send is complete when it has arrived; in program
-//              order the sender goes on meanwhile, and ends no sooner than that.
+//   wire       latency_ns. Over a network: the time of its flow, then latency_ns of a message
+//              without bytes, and hop_ns for each link.
+//   receive    when it is there, receive_ns on the receiver's processor. With ports it passes the
+//              in port first: in the order of receives or, with dependence and lands_early, of
+//              arrivals.
+//   slots      a send for which no slot is free waits until a message is received and the news of
+//              that is back, after latency_ns of a message without bytes.
+//   rendezvous if a message is longer than eager_bytes, a notice goes out first. When the notice is
+//              there and the receive is posted, an answer goes back, and then the message itself
+//              goes. The send is complete when the message has arrived. In program order the sender
+//              goes on meanwhile, but does not end before that.
 //   split      a rank that would wait is away, and comes back when it polls: bough/simulate/result.hpp
-// In program order without slots, rendezvous and network the times are those of the walk and of the static pass.
+// In program order, without slots, rendezvous and network, the times are those of the walk and of
+// the static pass.
 //
 // Time    per event the logarithm of the ranks; per change of flows: bough/simulate/detail/flows.hpp
-// Memory  steps of a rank as far as options.memory_bytes go (program order); all of them (dependence)
+// Memory  program order: as many steps of a rank as options.memory_bytes allows; dependence: all
+// steps
 #ifndef BOUGH_SIMULATE_ENGINE_HPP
 #define BOUGH_SIMULATE_ENGINE_HPP
 
@@ -97,8 +105,8 @@ private:
 
     struct rank_state {
         agenda todo;
-        double clock_ns = 0;       // since when it waits; when it ended
-        double sent_ns = 0;        // when the last of its rendezvous was complete
+        double clock_ns = 0;       // since when it waits, or when it ended
+        double sent_ns = 0;        // when its last rendezvous was complete
         double busy_ns = 0;        //
         double away_ns = 0;        // split phase
         double out_free_ns = 0;    // ports
@@ -106,10 +114,10 @@ private:
         std::uint32_t sends = 0;   // messages sent so far
         rank_t got_from = no_rank; // the sender of the last message received, and its number there
         std::uint32_t got = 0;     //
-        std::uint32_t open = 0;    // rendezvous that it has sent and that have not arrived
+        std::uint32_t open = 0;    // how many rendezvous it has sent that have not arrived
         std::uint32_t operations = 0;
-        bool busy = false;  // dependence: its processor
-        bool polls = false; // split phase: it has been told, and will be back
+        bool busy = false;  // dependence: is its processor busy?
+        bool polls = false; // split phase: something has come, and it will be back at its next poll
         bool ended = false;
     };
 
@@ -144,7 +152,7 @@ private:
     constexpr void end(rank_t rank, double now_ns) {
         rank_state& me = ranks_[rank];
         me.clock_ns = now_ns;
-        if (me.open != 0) return; // its last rendezvous calls again
+        if (me.open != 0) return; // this is called again when its last rendezvous is complete
         now_ns = noise_.leave(rank, std::max(now_ns, me.sent_ns));
         me.clock_ns = now_ns;
         me.ended = true;
@@ -155,7 +163,8 @@ private:
 
     // --- waiting ---
 
-    // What `rank` waited for is there: it goes on, or will when it polls. Pre: it waits, since clock_ns.
+    // What `rank` waited for is there: it goes on now, or when it polls next. Pre: it waits, since
+    // clock_ns.
     constexpr void wake(rank_t rank, double now_ns) {
         rank_state& me = ranks_[rank];
         if (!options_.split.on || (rank == plan_.root() && !options_.split.root_too)) return go_on(rank, now_ns);
@@ -227,7 +236,7 @@ private:
 
     // --- order of dependence ---
 
-    // Deed `number` is complete (none: the start of the operation): what waited for it may run.
+    // Deed `number` is complete, so what waited for it may run. none: the operation starts.
     constexpr void completed(rank_t rank, std::uint32_t number, double now_ns) {
         rank_state& me = ranks_[rank];
         me.busy = false;
@@ -240,7 +249,7 @@ private:
         }
         dispatch(rank, now_ns);
     }
-    static constexpr std::uint32_t waits_bit = 1u << 31; // of a send's number: a rendezvous, complete on arrival
+    static constexpr std::uint32_t waits_bit = 1u << 31; // in a send's number: a rendezvous, complete on arrival
     static constexpr std::uint32_t idle = none - 1;      // no deed: the processor is free again
     static constexpr bool waits_for_arrival(std::uint32_t number) noexcept { return (number & waits_bit) != 0; }
 
@@ -252,7 +261,7 @@ private:
         if (!from_afar) return dispatch(rank, now_ns);
         if (!me.busy && !me.todo.ready.empty()) wake(rank, now_ns);
     }
-    // Nothing of its own rank stands in the way of deed `i` any more.
+    // Deed `i` no longer waits for any other deed of its own rank.
     constexpr void enable(rank_t rank, std::uint32_t i, double now_ns) {
         const deed d = packer_.unpack(ranks_[rank].todo.deeds[i]);
         if (d.verb == verb::send) {
@@ -305,7 +314,7 @@ private:
         return message.where == place::there;
     }
 
-    // When the sender's processor is free again.
+    // Sends a message. Returns when the sender's processor is free again.
     constexpr double send(rank_t rank, const deed& d, std::uint32_t c, double now_ns, std::uint32_t number) {
         ++result_.events;
         ++result_.messages;
@@ -326,7 +335,7 @@ private:
         }
         return end_ns;
     }
-    // The receiver hears of a rendezvous.
+    // The notice of a rendezvous reaches the receiver.
     constexpr void notice(std::uint32_t m, double now_ns) {
         sim_message& message = wires_.message(m);
         message.where = place::offered;
@@ -338,7 +347,7 @@ private:
         message.where = place::under_way;
         queue_.push(now_ns + model_.latency_ns(message.to, message.from, 0), what_answer, m);
     }
-    // The message itself sets out, as soon as the out port is free.
+    // The message itself sets out as soon as the out port is free.
     constexpr void set_out(std::uint32_t m, double now_ns) {
         const sim_message& message = wires_.message(m);
         if constexpr (ported) {
@@ -373,7 +382,7 @@ private:
     constexpr void arrive(std::uint32_t m, double now_ns) {
         sim_message& message = wires_.message(m);
         if constexpr (ported) {
-            // By order of arrival, where the port need not wait for the rank.
+            // The port need not wait for the rank, so messages pass it in the order of arrival.
             rank_state& to = ranks_[message.to];
             if (by_dependence_ && model_.lands_early() && message.there_ns == 0) {
                 to.in_free_ns = std::max(now_ns, to.in_free_ns) +
@@ -405,7 +414,8 @@ private:
             end(from, std::max(now_ns, sender.clock_ns));
     }
 
-    // When the receiver's processor is free again. Pre: the message is there.
+    // Receives a message. Returns when the receiver's processor is free again. Pre: the message is
+    // there.
     constexpr double receive(rank_t rank, const deed& d, std::uint32_t c, double now_ns) {
         ++result_.events;
         ++received_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Chrome's trace format: a simulated run for Perfetto (ui.perfetto.dev) or chrome://tracing. A track per rank, a slice per
-// deed, a flow arrow per message, slices "wait" where a rank waits.
+// export_chrome: writes a simulated run in Chrome's trace format, for Perfetto (ui.perfetto.dev) or
+// chrome://tracing. There is a track per rank, a slice per deed, a flow arrow per message, and a
+// slice "wait" where a rank waits.
 //
 //   export_chrome(out, trace(plan, model, {.bytes = 4096}), "allreduce by ring");
-// Times are microseconds, as the format has them, to the thousandth: nanoseconds.
+// Times are microseconds, as the format demands, with three decimals: nanoseconds.
 #ifndef BOUGH_SIMULATE_EXPORT_CHROME_HPP
 #define BOUGH_SIMULATE_EXPORT_CHROME_HPP
 
@@ -19,7 +20,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// `out` takes text by <<.
+// Writes the run. `out` takes text by <<.
 template <class Out>
 void export_chrome(Out& out, const sim_trace& run, std::string_view title) {
     out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
@@ -49,7 +50,8 @@ void export_chrome(Out& out, const sim_trace& run, std::string_view title) {
             slice(name, verb_name(d.verb), d.begin_ns, d.end_ns, args);
             if (d.peer != no_rank) {
                 const bool sends = d.verb == verb::send;
-                // Bound to the slice in which it lies: the middle of it.
+                // An arrow is bound to the slice in which its time lies, so it gets the middle of
+                // the slice.
                 text += std::string(",\n{\"ph\":\"") + (sends ? "s\"," : "f\",\"bp\":\"e\",") + track +
                         ",\"ts\":" + detail::thousandths((d.begin_ns + d.end_ns) / 2000) +
                         ",\"id\":" + std::to_string(d.message) + ",\"name\":\"message\",\"cat\":\"message\"}";

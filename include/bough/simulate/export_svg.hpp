@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// A simulated run as a picture: ranks down, time across, messages as arrows, in the manner of the figures in papers.
+// export_svg: draws a simulated run as a picture: ranks down, time across, messages as arrows, in
+// the manner of the figures in papers.
 //
 //   export_svg(out, trace(plan, model, {.bytes = 4096}), {.title = "allreduce by ring", .note = "5 us, 1 ns/byte"});
-// A bar is a deed, as long as it takes its rank; a pale bar is a rank that waits for a message; an arrow leaves its sender
-// when the send is over, and ends where its receiver takes it. Up to 32 ranks bars are labelled; beyond, rows are lower and
-// only some ranks are named; from 257 ranks or 4,000 messages on arrows have no heads.
+// A bar is a deed, as long as it takes its rank. A pale bar is a rank that waits for a message. An
+// arrow leaves its sender when the send is over, and ends where its receiver takes it. Bars are
+// labelled up to 32 ranks; with more ranks, rows are lower and only some ranks are named. From 257
+// ranks or 4,000 messages on, arrows have no heads.
 #ifndef BOUGH_SIMULATE_EXPORT_SVG_HPP
 #define BOUGH_SIMULATE_EXPORT_SVG_HPP
 
@@ -27,12 +29,12 @@ struct svg_options {
     std::string title{};
     std::string note{};                     // a line below the title
     double width = 1180;                    // of the picture
-    std::uint32_t most_messages = 1u << 16; // above, no arrows are drawn
+    std::uint32_t most_messages = 1u << 16; // no arrows are drawn for more messages than this
 };
 
 namespace detail {
 
-// What the axis counts in, and a step of it.
+// The unit of the time axis, and the distance of its marks.
 struct time_axis {
     const char* unit = "ns";
     double scale = 1; // ns in a unit
@@ -98,7 +100,7 @@ private:
         out << text_;
         text_.clear();
     }
-    // Boxes of one colour in one row are one path.
+    // Adds a box to a path: all boxes of one colour in one row are one path.
     void box(std::string& path, double x0, double x1, rank_t r) const {
         const std::string width = num(std::max(x1 - x0, run_.size <= 32 ? 1.2 : 0.6)), height = num(bar_);
         path += 'M' + num(x0) + ' ' + num(middle(r) - bar_ / 2) + 'h' + width + 'v' + height + "h-" + width + 'z';
@@ -227,7 +229,7 @@ private:
 
 } // namespace detail
 
-// `out` takes text by <<.
+// Draws the run. `out` takes text by <<.
 template <class Out>
 void export_svg(Out& out, const sim_trace& run, const svg_options& options = {}) {
     detail::timeline(run, options).draw(out);

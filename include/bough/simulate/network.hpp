@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// network: hosts and switches joined by links that messages share. A value.
+// network: hosts and switches, joined by links that messages share; a value for the simulator.
 //
-// Vertices 0 .. hosts-1 are hosts, the others switches. A cable is two links, one per direction. A message takes a shortest
-// path, the same every time; of several, the choice is spread over destinations, and does not depend on the machine.
+// Vertices 0 .. hosts-1 are hosts, the others switches. A cable is two links, one per direction. A
+// message takes a shortest path, the same one every time. If there are several, the choice is
+// spread over destinations, and does not depend on the machine.
 // Messages under way on one link share it fairly (max-min): bough/simulate/detail/flows.hpp.
 //
 //   network::crossbar(64, 1.0)                   one switch: hosts share their own cable only. Speeds in bytes per ns
@@ -39,7 +40,7 @@ public:
         BOUGH_EXPECTS(hosts >= 1, "hosts: a network needs at least one");
     }
 
-    // A cable between two vertices.
+    // Lays a cable between two vertices.
     constexpr void join(std::uint32_t a, std::uint32_t b, double bytes_per_ns) {
         BOUGH_EXPECTS(a < vertices_ && b < vertices_ && a != b, "join: needs two vertices of the network");
         BOUGH_EXPECTS(bytes_per_ns > 0, "join: a cable has a speed above 0");
@@ -52,13 +53,13 @@ public:
     constexpr std::uint32_t switches() const noexcept { return vertices_ - hosts_; }
     constexpr const std::vector<link>& links() const noexcept { return links_; }
 
-    double hop_ns = 0;                      // each link of a path adds so much
+    double hop_ns = 0;                      // what each link of a path adds
     std::vector<std::uint32_t> placement{}; // the host of each rank; empty: rank r on host r modulo hosts
     // Pre: places(rank + 1).
     constexpr std::uint32_t host_of(rank_t rank) const noexcept {
         return placement.empty() ? rank % hosts_ : placement[rank];
     }
-    // Has each of so many ranks a host?
+    // Does every one of `ranks` ranks have a host?
     constexpr bool places(rank_t ranks) const noexcept {
         if (placement.empty()) return true;
         if (placement.size() < ranks) return false;
@@ -90,7 +91,8 @@ public:
                         distance[u] = distance[v] + 1;
                         open.push_back(u);
                     }
-                    // Of several shortest ways, the one whose number, mixed with the destination, is least.
+                    // Among several shortest ways, take the one whose number, mixed with the
+                    // destination, is least.
                     if (distance[u] == distance[v] + 1 &&
                         (next[u] == nowhere ||
                          mix_bits(std::uint64_t{host} << 32 | l) < mix_bits(std::uint64_t{host} << 32 | next[u])))
@@ -100,7 +102,7 @@ public:
         }
     }
 
-    // Appends the links from host to host. Pre: route() was called. False: there is no way.
+    // Appends the links from host to host. False if there is no way. Pre: route() was called.
     constexpr bool path(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& links) const {
         BOUGH_EXPECTS(!towards_.empty(), "network: call route() when the last cable is laid");
         for (std::uint32_t at = from; at != to; at = links_[links.back()].to) {
@@ -159,7 +161,8 @@ public:
         return n;
     }
 
-    // As large as it can be (Kim et al. 2008): routers * global + 1 groups, each pair joined by one cable.
+    // The largest dragonfly of these parameters (Kim et al. 2008): routers * global + 1 groups,
+    // with one cable between each pair of groups.
     static constexpr network dragonfly(std::uint32_t routers, std::uint32_t hosts_per_router, std::uint32_t global,
                                        double bytes_per_ns) {
         const std::uint32_t groups = routers * global + 1;
@@ -178,8 +181,9 @@ public:
         return n;
     }
 
-    // Hosts are dealt to the switches in random order, as evenly as it goes. Of the ports left, `percent` of 100 are joined
-    // at random; first in a random tree, so that every host reaches every other.
+    // Hosts are dealt to the switches in random order, as evenly as possible. Of the ports left,
+    // `percent` of 100 are joined at random: first in a random tree, so that every host reaches
+    // every other.
     static constexpr network irregular(std::uint32_t hosts, std::uint32_t switches, std::uint32_t ports,
                                        std::uint32_t percent, std::uint64_t seed, double bytes_per_ns) {
         BOUGH_EXPECTS(switches >= 1 && percent <= 100, "irregular: needs a switch, and at most 100 percent");

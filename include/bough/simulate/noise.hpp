@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// Noise: when ranks come, who is slow, and what takes their processors away meanwhile. A value; all of it from one seed.
+// Noise: when ranks arrive, which ranks are slow, and what interrupts their processors. It is a
+// value, and all of it comes from one seed.
 //
 //   noise{.seed = 7, .arrival = {.how = noise::coming::exponential, .scale_ns = 20'000}}
 //   noise{.daemons = {{.period_ns = 10'000'000, .duration_ns = 50'000}}, .reach = noise::reaches::nic}
 //
-// *Host* mode: the ranks' steps are done by their processors, so whatever interrupts a rank delays the step at hand and
-// all that follow, on intermediate ranks too. *NIC* mode: the processor only starts the operation and sees it end; what
-// happens between is done elsewhere, undisturbed (Moody et al., SC 2003: why a NIC-based reduction is consistent).
-// Slow ranks are slow in both modes.
+// *Host* mode: the ranks' processors do their steps, so whatever interrupts a rank delays the step
+// at hand and all that follow, on intermediate ranks, too. *NIC* mode: the processor only starts
+// the operation and sees it end. The NIC does what happens between, undisturbed (Moody et al., SC
+// 2003: why a NIC-based reduction is consistent). Slow ranks are slow in both modes.
 //
-// Times of noise are whole nanoseconds: the intervals in which a rank is interrupted are computed with integers, and are
-// the same on every machine and in every engine. An interruption that begins exactly when work begins comes first.
+// Times of noise are whole nanoseconds. The intervals in which a rank is interrupted are computed
+// with integers, so they are the same on every machine and in every engine. An interruption that
+// begins exactly when work begins comes first.
 #ifndef BOUGH_SIMULATE_NOISE_HPP
 #define BOUGH_SIMULATE_NOISE_HPP
 
@@ -36,8 +38,8 @@ struct noise {
         std::vector<double> at_ns{};
         friend constexpr bool operator==(const arrivals&, const arrivals&) = default;
     };
-    // Interrupts every rank for duration_ns, every period_ns. The first time at phase_ns, or at a time below period_ns
-    // drawn for each rank.
+    // Interrupts every rank for duration_ns, every period_ns. The first interruption is at
+    // phase_ns, or at a time below period_ns that is drawn for each rank.
     struct daemon {
         std::uint64_t period_ns = 0;
         std::uint64_t duration_ns = 0;
@@ -45,7 +47,8 @@ struct noise {
         bool random_phase = true;
         friend constexpr bool operator==(const daemon&, const daemon&) = default;
     };
-    // In every `window_ns` of every rank, in per_1000 of 1000 cases, one interruption of min_ns to max_ns somewhere in it.
+    // In per_1000 of 1000 windows of window_ns, drawn for every rank, there is one interruption of
+    // min_ns to max_ns somewhere in the window.
     struct interruption {
         std::uint64_t window_ns = 0;
         std::uint64_t min_ns = 0;
@@ -53,7 +56,8 @@ struct noise {
         std::uint32_t per_1000 = 1000;
         friend constexpr bool operator==(const interruption&, const interruption&) = default;
     };
-    // What these ranks compute takes `factor` times as long: those listed, and per_1000 of 1000 others.
+    // Slow ranks, whose work takes `factor` times as long: those listed, and per_1000 of 1000
+    // others.
     struct slowness {
         double factor = 1;
         std::uint32_t per_1000 = 0;
@@ -67,8 +71,8 @@ struct noise {
     std::vector<interruption> interruptions{};
     slowness slow{};
     reaches reach = reaches::host;
-    // Do interruptions delay the entry of an operation? false: the clock starts when the last rank has entered, as after a
-    // barrier; what held it up then lies before.
+    // Do interruptions delay the entry of an operation? false: the clock starts when the last rank
+    // has entered, as after a barrier, so what held it up lies before the start.
     bool disturbs_entry = true;
 
     friend constexpr bool operator==(const noise&, const noise&) = default;
@@ -78,7 +82,7 @@ struct noise {
         return arrival.how == coming::together && !interrupts() && slow.factor == 1;
     }
 
-    // ok, or invalid_argument naming what is out of range.
+    // Returns ok, or invalid_argument with the name of what is out of range.
     constexpr status check(rank_t size) const noexcept {
         if (arrival.how == coming::given && arrival.at_ns.size() != size)
             return invalid_argument("arrival: one time per rank is needed");
@@ -104,7 +108,7 @@ struct noise {
 
 namespace detail {
 
-// How the engines see noise. This one is none.
+// How the engines see noise. This is the one without any.
 struct no_noise {
     constexpr double arrival_ns(rank_t) const noexcept { return 0; }
     constexpr double factor(rank_t) const noexcept { return 1; }
@@ -139,8 +143,9 @@ public:
     }
     constexpr double factor(rank_t rank) const noexcept { return slow_[rank] ? from_.slow.factor : 1; }
 
-    // The processor begins `work_ns` of work at `at_ns`: when is it done?
-    // The first work of an operation, work between two of them, a step, and the last moment, when the processor sees the end.
+    // When is the processor done that begins `work_ns` of work at `at_ns`? There is a function for
+    // the first work of an operation, for work between two operations, for a step, and for the last
+    // moment, when the processor sees the end.
     constexpr double enter(rank_t rank, double at_ns, double work_ns) const noexcept {
         const double ns = work_ns * factor(rank);
         return from_.disturbs_entry ? interrupted(rank, at_ns, ns) : at_ns + ns;
@@ -172,7 +177,7 @@ private:
         }
     }
 
-    // Of the interruptions that end after `at_ns`, the one that begins first.
+    // The first to begin of the interruptions that end after `at_ns`.
     constexpr interval next_interval(rank_t rank, double at_ns) const noexcept {
         interval first{0x1p+1000, 0x1p+1000};
         const std::uint64_t now = static_cast<std::uint64_t>(at_ns);
@@ -186,7 +191,7 @@ private:
         }
         for (std::size_t i = 0; i != from_.interruptions.size(); ++i) {
             const noise::interruption& n = from_.interruptions[i];
-            // No farther than the first that is known already.
+            // Look no farther than the earliest interruption known so far.
             for (std::uint64_t window = now / n.window_ns;
                  n.per_1000 != 0 && static_cast<double>(window * n.window_ns) < first.begin_ns; ++window) {
                 random_sequence random(from_.seed, stream_interruption + i, std::uint64_t{rank} << 32 ^ window);

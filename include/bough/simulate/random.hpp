@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Random numbers of the simulator: functions of (seed, what, rank, count), not of the order in which they are asked for.
+// Random numbers for the simulator. They are functions of (seed, what, rank, count), not of the
+// order in which they are asked for.
 //
-// Integer arithmetic throughout, so that they are the same on every machine; what leaves as a double is one rounding
-// away from an integer.
+// All arithmetic is on integers, so the numbers are the same on every machine; a double that is
+// returned is one rounding away from an integer.
 #ifndef BOUGH_SIMULATE_RANDOM_HPP
 #define BOUGH_SIMULATE_RANDOM_HPP
 
@@ -12,7 +13,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Steele, Lea, Flood: the mixing function of SplitMix64.
+// The mixing function of SplitMix64 (Steele, Lea, Flood).
 constexpr std::uint64_t mix_bits(std::uint64_t z) noexcept {
     z += 0x9e37'79b9'7f4a'7c15u;
     z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9u;
@@ -33,8 +34,10 @@ public:
     // 0 <= x < 1, evenly: a multiple of 2^-53.
     constexpr double unit() noexcept { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
 
-    // Exponential with mean 1. Von Neumann's way: nothing but comparisons of even numbers, so no logarithm that differs
-    // from machine to machine. A run of falling numbers of odd length accepts its first; else one more is added.
+    // Exponentially distributed, with mean 1, by von Neumann's method. It only compares evenly
+    // distributed numbers, and needs no logarithm, which differs from machine to machine. A run of
+    // falling numbers of odd length accepts its first number; a run of even length adds 1 and tries
+    // again.
     constexpr double exponential() noexcept {
         for (double whole = 0;; whole += 1) {
             const std::uint64_t first = (*this)();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a simulation is told besides the plan and the model, and what it finds.
+// The options of a simulation (what it is told besides the plan and the model), and its result.
 #ifndef BOUGH_SIMULATE_RESULT_HPP
 #define BOUGH_SIMULATE_RESULT_HPP
 
@@ -14,52 +14,55 @@ namespace bough::inline BOUGH_ABI {
 
 class network;
 
-// Which engine: they agree wherever both can do it.
+// Which engine runs the simulation. Both give the same result wherever both can run it.
 enum class simulator : std::uint8_t {
-    automatic, // the static pass, if it can
-    one_pass,  // no order in time, no queue: fast; all that a rank's own past and the messages decide
-    discrete   // events in the order of time: order::dependence, slots, rendezvous, ports, networks
+    automatic, // the static pass, if it can run it
+    one_pass,  // the static pass: fast, without a queue; a rank's own past and the messages decide all times
+    discrete   // events in the order of time: step_order::dependence, slots, rendezvous, ports, networks
 };
 // In which order a rank does its steps.
 enum class step_order : std::uint8_t {
     program,   // one after the other, as written
-    dependence // any step that waits for none, the first written first; arrivals in any order
+    dependence // any step that waits for no other, the first written first; arrivals in any order
 };
 
-// Split phase (application bypass: Wagner et al., Cluster 2003): a rank that would wait goes back to its work, and takes in
-// what has come when it polls next.
+// Split phase (application bypass: Wagner et al., Cluster 2003): a rank that would wait goes back
+// to its work, and takes in what has come when it polls next.
 struct split_phase {
     bool on = false;
     bool root_too = false;   // false: the root stays until it is done, as it returns the result
-    double poll_ns = 0;      // between two polls, from when it went; 0: a message interrupts its work at once
-    double poll_cost_ns = 0; // of a poll, or interrupt, that finds a message
+    double poll_ns = 0;      // time between two polls, from when it left; 0: a message interrupts its work at once
+    double poll_cost_ns = 0; // what a poll or interrupt costs that finds a message
     friend constexpr bool operator==(const split_phase&, const split_phase&) = default;
 };
 
-// Of one run: sim_options{.bytes = 4096, .noise = {.seed = 3}}.
+// The options of one run, such as sim_options{.bytes = 4096, .noise = {.seed = 3}}.
 struct sim_options {
-    std::uint64_t bytes = 8; // of the vector that the plan's blocks cut
+    std::uint64_t bytes = 8; // the size of the vector that is cut into the plan's blocks
     std::uint64_t element_bytes = 1;
     bough::noise noise{};
     simulator engine = simulator::automatic;
     step_order order = step_order::program;
-    std::uint32_t slots = 0; // messages on one channel that were sent and not received; a sender waits; 0: no limit
-    // Longer messages are sent when their receive is posted. A model with eager_bytes() knows it itself.
+    // How many messages on one channel may be sent and not yet received; then the sender waits. 0:
+    // no limit.
+    std::uint32_t slots = 0;
+    // Longer messages are sent when their receive is posted. A model with eager_bytes() sets this
+    // itself.
     std::uint64_t eager_bytes = ~std::uint64_t{0};
     const bough::network* network = nullptr;           // nullptr: every pair has its own wires
-    std::uint32_t operations = 1;                      // as many, one after the other, on every rank
-    double compute_ns = 0;                             // between two of them, on every rank
+    std::uint32_t operations = 1;                      // how many run one after the other, on every rank
+    double compute_ns = 0;                             // work between two of them, on every rank
     split_phase split{};                               //
     bool per_rank = false;                             // keep the figures of every rank
-    std::size_t memory_bytes = std::size_t{256} << 20; // for steps that wait; more ranks, fewer steps of each
+    std::size_t memory_bytes = std::size_t{256} << 20; // for steps that wait, shared by all ranks
 };
 
 struct rank_figures {
     double arrival_ns = 0;
     double finish_ns = 0;
-    double busy_ns = 0; // with its steps, interruptions not counted
-    double away_ns = 0; // split phase: back at its work
-    // Neither busy nor away: waiting for messages, credits and ends of interruptions.
+    double busy_ns = 0; // time in its steps, without interruptions
+    double away_ns = 0; // split phase: time back at its work
+    // The time neither busy nor away: waiting for messages, credits and ends of interruptions.
     constexpr double wait_ns() const noexcept { return finish_ns - arrival_ns - busy_ns - away_ns; }
     friend constexpr bool operator==(const rank_figures&, const rank_figures&) = default;
 };
@@ -73,12 +76,13 @@ struct sim_result {
     double busy_ns = 0;           // of all ranks together
     double wait_ns = 0;           // of all ranks together
     double away_ns = 0;           // of all ranks together
-    rank_t last_rank = 0;         // the one that ends last; the lowest of equals
+    rank_t last_rank = 0;         // the rank that ends last; the lowest if several do
     std::uint64_t events = 0;     // messages sent, messages received, combines and copies that were done
     std::uint64_t messages = 0;   // sent
     std::uint64_t bytes = 0;      // sent
-    std::uint64_t unreceived = 0; // messages
-    // A plan that deadlocks: the lowest rank that waits for ever, and for whom. The figures above are of what ran.
+    std::uint64_t unreceived = 0; // messages that no rank received
+    // If the plan deadlocks: the lowest rank that waits for ever, and the rank for which it waits.
+    // Then the figures above are of what ran.
     rank_t stuck = no_rank;
     rank_t stuck_on = no_rank;
     std::vector<rank_figures> ranks{}; // if options.per_rank
@@ -88,7 +92,7 @@ struct sim_result {
     constexpr double latency_ns() const noexcept { return makespan_ns - last_arrival_ns; }
     friend constexpr bool operator==(const sim_result&, const sim_result&) = default;
 
-    // For the engines: adds one rank, in the order of ranks; ends the sums.
+    // For the engines: adds the figures of one rank, in the order of ranks. end() ends the sums.
     constexpr void add(rank_t rank, const rank_figures& of, bool keep) {
         if (rank == 0 || makespan_ns < of.finish_ns) makespan_ns = of.finish_ns, last_rank = rank;
         if (rank == 0 || of.finish_ns < first_finish_ns) first_finish_ns = of.finish_ns;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// simulate: runs a plan in virtual time against a cost model, for any number of ranks, with noise and a network if wanted.
+// simulate: runs a plan in virtual time against a cost model, for any number of ranks, with noise
+// and a network if wanted.
 //
 //   auto run = bough::simulate(plan, model);                                          the price, as model::walk
 //   auto run = bough::simulate(plan, model, {.bytes = 4096, .noise = {.seed = 7, ...}});
 //   run.makespan_ns  run.wait_ns  run.messages ...                                    see bough/simulate/result.hpp
 //
-// Two engines: one pass without a queue (bough/simulate/static.hpp), and discrete events (bough/simulate/engine.hpp). Where
-// both can do it, they find the same times to the last bit. The third way to run a plan in virtual time is the transport
+// There are two engines: one pass without a queue (bough/simulate/static.hpp), and discrete events
+// (bough/simulate/engine.hpp). Where both can run a simulation, they find the same times to the
+// last bit. The third way to run a plan in virtual time is the transport
 // bough/transport/simulated.hpp, where the real engine moves real data.
 #ifndef BOUGH_SIMULATE_SIMULATE_HPP
 #define BOUGH_SIMULATE_SIMULATE_HPP
@@ -24,7 +26,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Can the static pass do it?
+// Can the static pass run this simulation?
 template <CostModel M>
 constexpr bool is_one_pass(const M& model, const sim_options& options) {
     std::uint64_t eager_bytes = options.eager_bytes;
@@ -34,8 +36,9 @@ constexpr bool is_one_pass(const M& model, const sim_options& options) {
            eager_bytes >= options.bytes && options.network == nullptr;
 }
 
-// Pre: options.bytes is a multiple of options.element_bytes; options.noise.check(plan.size()) is ok; engine one_pass only if
-// is_one_pass(); a network's placement is empty, or names a host for each rank.
+// Simulates one run of a plan. Pre: options.bytes is a multiple of options.element_bytes;
+// options.noise.check(plan.size()) is ok; if options.engine is one_pass, is_one_pass() is true; the
+// network's placement is empty, or names a host for each rank.
 template <Plan P, CostModel M>
 constexpr sim_result simulate(const P& plan, const M& model, const sim_options& options = {}) {
     const bool one_pass = options.engine != simulator::discrete && is_one_pass(model, options);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// The static pass: the steps of a plan once each, in the order in which messages make ranks ready. No queue of events.
+// The static pass: the simulator's fast engine. It runs each step of a plan once, in the order in
+// which messages make ranks ready, without a queue of events.
 //
-// The times are those of the walk (bough/model/walk.hpp): a rank does its steps in program order, a send takes send_ns and
-// its message is there latency_ns later, a receive waits for the message and takes receive_ns. Nothing that ranks share,
-// like a link, is modelled; so what a rank does follows from its own past and from the messages that it takes, and ranks
-// may be visited in any order. Noise (bough/simulate/noise.hpp) is a function of rank and time, so it can be priced here.
+// The times are those of the walk (bough/model/walk.hpp): a rank does its steps in program order; a
+// send takes send_ns and its message is there latency_ns later; a receive waits for the message and
+// takes receive_ns. Nothing that ranks share, like a link, is modelled. So what a rank does follows
+// from its own past and from the messages that it takes, and ranks may be visited in any order.
+// Noise (bough/simulate/noise.hpp) is a function of rank and time, so it can be priced here.
 //
-// A rank's steps run as its plan emits them. A rank that must wait is left, and visited again when its message was sent,
-// which is handed to it then: early in a schedule, by emitting it again and skipping what was done; later, from a copy of
-// the steps that were left, eight bytes each, as far as the memory goes that options grant.
+// A rank's steps run as its plan emits them. A rank that must wait is left; it is visited again
+// when its message has been sent, and is handed the message then. Early in a schedule the visit
+// emits the schedule again and skips what was done. Later it runs a copy of the steps that were
+// left, eight bytes each, as far as options.memory_bytes allows.
 //
-// Time     one visit per step; besides, per wait, the steps skipped: patience_ at most, or one in `window_`
+// Time     one visit per step; in addition, per wait, the steps skipped: patience_ at most, or one
+//          in
+//          `window_`
 // Memory   28 bytes per rank, 12 per message under way beyond the first of its sender, 8 per copied step (memory_bytes)
 #ifndef BOUGH_SIMULATE_STATIC_HPP
 #define BOUGH_SIMULATE_STATIC_HPP
@@ -59,24 +64,26 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t patience_ = 64; // steps that are rather emitted again than copied
+    static constexpr std::uint32_t patience_ = 64; // up to so many steps are emitted again instead of copied
     static constexpr std::uint32_t none_ = 0xffff'ffffu;
-    static constexpr rank_t handed_ = no_rank - 1; // awaits nobody any more: the message was handed to it
+    static constexpr rank_t handed_ = no_rank - 1; // it no longer waits: the message was handed to it
 
-    // Where a rank stands.
+    // How far a rank has come.
     struct lane {
         double clock_ns = 0;
-        std::uint32_t done = 0;  // deeds of this operation
+        std::uint32_t done = 0;  // how many deeds of this operation are done
         rank_t awaits = no_rank; // the sender of the message that it is stuck on
     };
-    // The copied deeds of a rank: deeds_[first + at] to deeds_[first + end], and perhaps more to be emitted.
+    // The copied deeds of a rank: deeds_[first + at] up to deeds_[first + end]. If truncated, more
+    // are still to be emitted.
     struct copied {
         std::size_t first = 0;
         std::uint32_t at = 0, end = 0, room = 0;
         bool truncated = false;
     };
 
-    // A rank at work: the sink that runs its deeds, up to the first message that was not sent yet.
+    // Visits one rank: a sink that runs its deeds, up to the first message that has not been sent
+    // yet.
     class visitor {
     public:
         constexpr visitor(static_pass& s, rank_t rank)
@@ -114,7 +121,7 @@ private:
             work(s_.model_.copy_ns(rank_, s_.sizes_.bytes_of(to)));
         }
 
-        // The deeds that were copied, to the end or to the next wait.
+        // Runs the deeds that were copied, to the end or to the next wait.
         constexpr void run_copied(copied& c) {
             skip_ = 0;
             std::uint32_t at = c.at;
@@ -162,7 +169,8 @@ private:
         }
 
     private:
-        // Done before this visit, or after the wait that ended it and not to be copied.
+        // Is the next deed to be skipped? It was done before this visit, or it comes after the wait
+        // that ended the visit and is not copied.
         BOUGH_ALWAYS_INLINE constexpr bool skips() noexcept { return skip_ != 0 && (--skip_, true); }
         constexpr void work(double ns) {
             busy_ns_ += ns * factor_;
@@ -200,7 +208,7 @@ private:
         constexpr void add_part(const slice& part) noexcept {
             if (skip_ == 0) part_bytes_ += s_.sizes_.bytes_of(part);
         }
-        // A deed of a rank that waits.
+        // Takes a deed after the wait that ended the visit.
         constexpr void left_out(verb what, rank_t peer, const slice& last) {
             if (copies_ != none_)
                 s_.copy_deed(copies_, {what, peer, s_.sizes_.bytes_of(last) + std::exchange(part_bytes_, 0)});
@@ -209,10 +217,10 @@ private:
         static_pass& s_;
         rank_t rank_;
         rank_t awaits_ = no_rank;
-        bool was_handed_;      // the message that it receives next
-        std::uint32_t seen_;   // deeds of this operation that were done
-        std::uint32_t before_; // as many before this visit
-        std::uint32_t skip_;   // deeds to skip
+        bool was_handed_;      // was it handed the message that it receives next?
+        std::uint32_t seen_;   // how many deeds of this operation are done
+        std::uint32_t before_; // how many were done before this visit
+        std::uint32_t skip_;   // how many deeds are to be skipped
         std::uint32_t copies_ = none_;
         std::uint64_t part_bytes_ = 0;
         std::uint64_t received_ = 0;
@@ -244,7 +252,7 @@ private:
         }
         go_on(rank, v);
     }
-    // After a visit: done with the operation? Then with the next.
+    // After a visit: if the operation is done, goes on with the next.
     constexpr void go_on(rank_t rank, visitor& v) {
         while (!v.waits()) {
             v.end_operation();
@@ -256,7 +264,7 @@ private:
         v.leave();
     }
 
-    // The message that `to` waits for.
+    // Hands rank `to` the message that it waits for.
     constexpr void hand_over(rank_t to, double there_ns) {
         lane& l = lanes_[to];
         if (l.clock_ns < there_ns) l.clock_ns = there_ns;
@@ -265,7 +273,7 @@ private:
         woken_.push_back(to);
     }
 
-    // The number of the copy of a rank, which begins anew.
+    // The number of a rank's copy, which is emptied.
     constexpr std::uint32_t copies_of(rank_t rank) {
         if (copy_of_.empty()) copy_of_.resize(lanes_.size(), std::uint32_t{none_});
         std::uint32_t& copy = copy_of_[rank];
@@ -289,7 +297,8 @@ private:
         deeds_[c.first + c.end++] = packer_.pack(d);
     }
 
-    // Does the root begin by sending? Then begin with it and go on in the order of distance; otherwise the other way round.
+    // Does the root begin by sending? Then ranks are visited from the root on, in the order of
+    // distance; otherwise the other way round.
     constexpr bool flows_outwards() const {
         bool decided = false, outwards = false;
         plan_.emit(plan_.root(), step_sink{[&](const step& s) {
@@ -316,9 +325,9 @@ private:
     letters letters_;
     deed_packer packer_;
     std::vector<lane> lanes_;
-    std::vector<std::uint32_t> operations_; // finished, if there are several
-    std::vector<double> busy_;              // if it is asked for
-    std::vector<std::uint32_t> copy_of_;    // when the first is made
+    std::vector<std::uint32_t> operations_; // by rank: how many are finished; empty if there is one only
+    std::vector<double> busy_;              // by rank, if it is asked for
+    std::vector<std::uint32_t> copy_of_;    // by rank; empty until the first copy is made
     std::vector<copied> copied_;
     std::vector<packed_deed> deeds_;
     std::size_t deeds_used_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Statistics of repeated runs: percentiles, mean, deviation and a histogram of a sample. And the repetition itself.
+// Statistics of repeated runs: repeats a simulation, and gives percentiles, mean, deviation and a
+// histogram of the sample.
 //
 //   sample s = simulate_many(plan, model, options, 1000);     seeds options.noise.seed, + 1, + 2 ...
 //   s.percentile(99)  s.mean()  s.deviation()  s.histogram(20)  s.share_within(4000)  s.without_highest(1)
@@ -21,7 +22,7 @@ namespace bough::inline BOUGH_ABI {
 class sample {
 public:
     struct bin {
-        double from = 0, to = 0; // from <= x < to; the last bin has its `to` as well
+        double from = 0, to = 0; // from <= x < to; the last bin includes its `to`
         std::size_t count = 0;
         friend constexpr bool operator==(const bin&, const bin&) = default;
     };
@@ -48,7 +49,7 @@ public:
         for (const double x : sorted_) mean += (x - mean) / ++count;
         return mean;
     }
-    // Of the sample, with n - 1; 0 for one value.
+    // The standard deviation of the sample, with n - 1; 0 for one value.
     constexpr double deviation() const noexcept {
         const double middle = mean();
         double squares = 0;
@@ -64,14 +65,15 @@ public:
         }
         return static_cast<double>(most) / static_cast<double>(size());
     }
-    // Without so many percent of the values, the highest; one is kept at least. Pre: 0 <= percent <= 100.
+    // The sample without the highest `percent` percent of its values. At least one value is kept.
+    // Pre: 0 <= percent <= 100.
     constexpr sample without_highest(double percent) const {
         BOUGH_EXPECTS(percent >= 0 && percent <= 100, "percent: between 0 and 100");
         const double out = percent / 100 * static_cast<double>(size());
         const std::size_t kept = std::max<std::size_t>(1, size() - static_cast<std::size_t>(out));
         return sample(std::vector<double>(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(kept)));
     }
-    // `bins` equal parts of [least, most]. Pre: bins >= 1.
+    // A histogram with `bins` equal parts of [least, most]. Pre: bins >= 1.
     constexpr std::vector<bin> histogram(std::size_t bins) const {
         BOUGH_EXPECTS(bins >= 1, "bins: at least one");
         std::vector<bin> all;
@@ -90,7 +92,7 @@ private:
     std::vector<double> sorted_;
 };
 
-// figure(result) of `runs` runs, each with the next seed. Pre: runs >= 1.
+// Simulates `runs` runs, each with the next seed, and samples figure(result). Pre: runs >= 1.
 template <Plan P, CostModel M, class Figure>
 constexpr sample simulate_many(const P& plan, const M& model, sim_options options, std::uint32_t runs, Figure figure) {
     std::vector<double> found;
@@ -100,7 +102,7 @@ constexpr sample simulate_many(const P& plan, const M& model, sim_options option
     }
     return sample(std::move(found));
 }
-// The latencies: from the last arrival until the last rank ends.
+// Samples the latencies: the time from the last arrival until the last rank ends.
 template <Plan P, CostModel M>
 constexpr sample simulate_many(const P& plan, const M& model, sim_options options, std::uint32_t runs) {
     return simulate_many(plan, model, std::move(options), runs, [](const sim_result& r) { return r.latency_ns(); });

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// trace: a simulated run with everything that happened in it, for pictures and for other tools.
+// trace: simulates a run and keeps everything that happened in it, for pictures and for other
+// tools.
 //
 //   sim_trace run = bough::trace(plan, model, {.bytes = 4096});
-//   run.result         what simulate() says of it, to the last bit
+//   run.result         what simulate() returns for it, to the last bit
 //   run.deeds          what each rank did: from when to when, with whom, how many bytes, which message
-// The run is that of simulate(): the same engines, watched from outside by a model that knows which deed it prices and a
-// noise that knows when. Messages are numbered; a receive has the number of the send that it takes.
+// The run is that of simulate(), on the same engines. They are watched from outside: a wrapped
+// model records which deed it prices, and a wrapped noise records when. Messages are numbered; a
+// receive has the number of the send that it takes.
 // Memory: 48 bytes per deed.
 #ifndef BOUGH_SIMULATE_TRACE_HPP
 #define BOUGH_SIMULATE_TRACE_HPP
@@ -31,11 +33,11 @@ namespace bough::inline BOUGH_ABI {
 struct traced_deed {
     rank_t rank = 0;
     bough::verb verb = verb::copy;
-    rank_t peer = no_rank; // of a send or a receive
+    rank_t peer = no_rank; // for a send or a receive
     std::uint64_t bytes = 0;
     double begin_ns = 0;
-    double end_ns = 0;           // with the interruptions in between
-    std::uint32_t message = ~0u; // of a send and its receive the same
+    double end_ns = 0;           // interruptions in between are included
+    std::uint32_t message = ~0u; // the same for a send and its receive
     friend constexpr bool operator==(const traced_deed&, const traced_deed&) = default;
 };
 
@@ -43,8 +45,8 @@ struct sim_trace {
     sim_result result;
     rank_t size = 0;
     std::vector<traced_deed> deeds; // rank by rank, in the order of time
-    std::vector<std::size_t> first; // of each rank, into deeds; and the end
-    std::vector<double> arrival_ns; // of each rank
+    std::vector<std::size_t> first; // by rank: where its deeds begin; then the end
+    std::vector<double> arrival_ns; // by rank
 };
 
 namespace detail {
@@ -54,7 +56,7 @@ struct trace_tape {
     std::vector<traced_deed> deeds;
 };
 
-// The model, which writes down what it is asked to price.
+// A model that records what it is asked to price.
 template <class M>
 class traced_model : public M {
 public:
@@ -83,7 +85,7 @@ private:
     trace_tape* tape_;
 };
 
-// The noise, which hears when a deed that was just priced is done.
+// A noise that records when the deed that was just priced is done.
 template <class Noise>
 class traced_noise : public Noise {
 public:
@@ -131,7 +133,7 @@ constexpr void number_messages(sim_trace& run) {
 
 } // namespace detail
 
-// Pre: as simulate().
+// Simulates a run and records it. Pre: as simulate().
 template <Plan P, CostModel M>
 constexpr sim_trace trace(const P& plan, const M& model, const sim_options& options = {}) {
     detail::trace_tape tape;
@@ -155,7 +157,7 @@ constexpr sim_trace trace(const P& plan, const M& model, const sim_options& opti
     else
         with(detail::noise_of_ranks(options.noise, plan.size()));
 
-    // By rank; the deeds of a rank stay in their order.
+    // Sort by rank; the deeds of a rank stay in their order.
     run.first.assign(plan.size() + std::size_t{1}, 0);
     for (const traced_deed& d : tape.deeds) ++run.first[d.rank + std::size_t{1}];
     for (rank_t r = 0; r != plan.size(); ++r) run.first[r + std::size_t{1}] += run.first[r];

@@ -9,8 +9,7 @@
 //
 //   sum.start(std::span(&mine, 1));                                   or in split phase: rings the bell, returns at once
 //   while (!sum.poll()) work_a_little();
-//   use(sum.result(0));                                               instance 0's result, in its
-//                                                                     bank
+//   use(sum.result(0));                                               the result of instance 0
 //
 // A device is to a communicator what a NIC is to a host. It runs several programs at once (their
 // streams tell them apart), and as many instances of each as the program has banks, without a

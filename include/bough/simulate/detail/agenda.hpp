@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // A rank's agenda in the discrete-event engine: which deed may run next.
 //
-// In program order that is the one after the last. In the order of dependence (bough/schedule/dependence.hpp) a deed may
-// run when those that it depends on are complete, and the one before on its channel has begun; of several the first written.
+// In program order it is the deed after the last one. In the order of dependence
+// (bough/schedule/dependence.hpp) a deed may run when all deeds that it depends on are complete and
+// the one before it on its channel has begun. If several may run, the first written comes first.
 #ifndef BOUGH_SIMULATE_DETAIL_AGENDA_HPP
 #define BOUGH_SIMULATE_DETAIL_AGENDA_HPP
 
@@ -23,24 +24,24 @@ namespace bough::inline BOUGH_ABI::detail {
 // Memory that link() uses again for each rank.
 struct link_scratch {
     schedule steps{};
-    std::vector<std::uint32_t> deed_of{}; // each step
-    std::vector<std::uint64_t> edges{};   // from and to
+    std::vector<std::uint32_t> deed_of{}; // by step: its deed
+    std::vector<std::uint64_t> edges{};   // from and to, packed
 };
 
 struct agenda {
     std::vector<packed_deed> deeds;
     std::uint32_t next = 0;    // program order: the deed to run
-    std::uint32_t skipped = 0; // program order: deeds before deeds[0]
-    bool truncated = false;    // program order: there are more
-    std::uint32_t left = 0;    // deeds that are not complete
-    // Order of dependence.
-    std::vector<std::uint32_t> pending;      // of each deed: what it still waits for
-    std::vector<std::uint32_t> first, after; // CSR: the deeds that depend on it
-    std::vector<std::uint32_t> channel_next; // the next on its channel
+    std::uint32_t skipped = 0; // program order: how many deeds come before deeds[0]
+    bool truncated = false;    // program order: there are more deeds than these
+    std::uint32_t left = 0;    // how many deeds are not complete
+    // Order of dependence, by deed:
+    std::vector<std::uint32_t> pending;      // for how many others it still waits
+    std::vector<std::uint32_t> first, after; // the deeds that depend on it, as compressed rows
+    std::vector<std::uint32_t> channel_next; // the next deed on its channel
     std::vector<std::uint32_t> ready;        // a heap, the first written on top
     std::vector<char> begun;
 
-    // Program order: the deeds from number `from` on, `window` at most.
+    // Program order: takes the deeds from number `from` on, `window` at most.
     template <class P, class Sizes>
     constexpr void fill(const P& plan, rank_t rank, const Sizes& sizes, deed_packer& packer, std::uint32_t from,
                         std::uint32_t window) {
@@ -50,7 +51,7 @@ struct agenda {
         truncated = false;
         std::uint32_t seen = 0;
         bool sent = false;                 // was the last message step a send?
-        std::uint32_t last_send = no_step; // and which of deeds
+        std::uint32_t last_send = no_step; // the last send, as an index into deeds
         plan.emit(rank, deed_sink(sizes, plan.size(), [&](deed d) {
                       const bool keeps = seen++ >= from && deeds.size() < window;
                       truncated |= seen > from && !keeps;
@@ -66,7 +67,7 @@ struct agenda {
                   }));
     }
 
-    // Order of dependence: all deeds.
+    // Order of dependence: takes all deeds, and links them.
     template <Plan P, class Sizes>
     constexpr void link(const P& plan, rank_t rank, const Sizes& sizes, deed_packer& packer, link_scratch& scratch) {
         schedule& all = scratch.steps;
@@ -127,7 +128,7 @@ struct agenda {
     }
 
 private:
-    // Steps that were emitted before.
+    // A plan of one rank's steps, which were emitted before.
     struct emitted {
         const std::vector<step>& steps;
         rank_t ranks;

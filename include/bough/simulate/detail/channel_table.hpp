@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Numbers for channels: (sender, receiver) -> 0, 1, 2 ... in the order of their first use. A hash table.
+// A hash table that numbers channels: (sender, receiver) -> 0, 1, 2 ... in the order of first use.
 #ifndef BOUGH_SIMULATE_DETAIL_CHANNEL_TABLE_HPP
 #define BOUGH_SIMULATE_DETAIL_CHANNEL_TABLE_HPP
 
@@ -21,7 +21,7 @@ public:
         if (cells_.empty()) return none;
         return cells_[place_of(key_of(from, to))].index;
     }
-    // The number of this channel. One that is new gets the next, and made() is called first.
+    // The number of this channel. A new channel gets the next number, and made() is called first.
     template <class Made>
     constexpr std::uint32_t index(rank_t from, rank_t to, Made&& made) {
         if (2 * std::size_t{used_} >= cells_.size()) grow();

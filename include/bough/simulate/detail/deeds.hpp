@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Deeds: steps as the simulator keeps them. Eight bytes: a verb, a peer, a size. A message in parts is one deed.
+// Deeds: steps in the form in which the simulator keeps them, eight bytes each: a verb, a peer and
+// a size. A message in several parts is one deed.
 #ifndef BOUGH_SIMULATE_DETAIL_DEEDS_HPP
 #define BOUGH_SIMULATE_DETAIL_DEEDS_HPP
 
@@ -19,15 +20,15 @@ struct deed {
     bough::verb verb = bough::verb::copy;
     rank_t peer = no_rank;
     std::uint64_t bytes = 0;
-    bool turns = false; // of a send: the next message step is a receive; of a receive: the one before is a send
+    bool turns = false; // a send: the next message step is a receive; a receive: the one before is a send
 };
 
 struct packed_deed {
     rank_t peer = no_rank;
-    std::uint32_t what = 0; // verb, and the size or its place in the table of sizes
+    std::uint32_t what = 0; // the verb, and the size or its place in the table of sizes
 };
 
-// Packs deeds; sizes of 2^28 bytes and more have their place in a table.
+// Packs deeds. Sizes of 2^28 bytes and more are kept in a table.
 class deed_packer {
 public:
     constexpr packed_deed pack(const deed& d) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// The queue of the discrete-event engine: a radix heap over the bits of the time. Of equal times, the first put in comes first.
+// The queue of the discrete-event engine: a radix heap over the bits of the time. Events of equal
+// times come out in the order in which they were put in.
 //
-// Nothing is put in before the time of what came out last, so events need only be told apart from that time: bucket k has
-// those whose highest bit that differs is bit k - 1. What comes out next is in the lowest bucket that is not empty; when
-// the time moves there, its events move to lower buckets, in order. (Ahuja, Mehlhorn, Orlin, Tarjan 1990.) Events at one
-// time, of which symmetric collectives have many, come out one by one without any comparison.
+// No event is put in with an earlier time than the event that came out last. So an event's bucket
+// only tells how its time differs from that last time: bucket k has the events whose highest
+// differing bit is bit k - 1. The next event is in the lowest bucket that is not empty; when the
+// time moves there, that bucket's events move to lower buckets, in order. (Ahuja, Mehlhorn, Orlin,
+// Tarjan 1990.) Symmetric collectives have many events at one time; these come out without any
+// comparison.
 #ifndef BOUGH_SIMULATE_DETAIL_EVENT_QUEUE_HPP
 #define BOUGH_SIMULATE_DETAIL_EVENT_QUEUE_HPP
 
@@ -71,7 +74,7 @@ private:
     };
 
     constexpr void put(const sim_event& e) {
-        const std::uint64_t key = std::bit_cast<std::uint64_t>(e.at_ns); // rises with times that are not negative
+        const std::uint64_t key = std::bit_cast<std::uint64_t>(e.at_ns); // grows with the time if that is not negative
         const std::size_t at = static_cast<std::size_t>(std::bit_width(key ^ last_));
         bucket& b = buckets_[at];
         b.events.push_back(e);
@@ -82,7 +85,7 @@ private:
     std::array<bucket, 64> buckets_{};
     std::uint64_t filled_ = 0; // a bit for each bucket that is not empty
     std::uint64_t last_ = 0;   // the time of the last pop
-    std::size_t read_ = 0;     // of bucket 0
+    std::size_t read_ = 0;     // how many events of bucket 0 have come out
 };
 
 } // namespace bough::detail

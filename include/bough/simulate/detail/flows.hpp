@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Flows: messages that share the links of a network as fluids, max-min fair: no flow can be given more without taking from
-// one that has no more than it.
+// Flows: computes when messages that share the links of a network arrive. Messages share links like
+// fluids, max-min fair: no flow can get more without taking from a flow that has no more than it.
 //
-// Rates change when a flow begins or ends. They are found by progressive filling: the link that leaves least to each of
-// its flows is full, its flows get that, and so on with the rest. Time: flows under way x links of their paths, per change.
+// Rates change when a flow begins or ends. They are found by progressive filling: find the link
+// that leaves least to each of its flows, give its flows that rate, and go on with the rest.
+// Time: flows under way x links of their paths, per change.
 //
-// Which of two flows ends first may hang on the last bit of a rate. A compiler that fuses a multiplication with the addition
-// after it rounds once less, and a long run over shared links can then end at another time: 1962.082 or 1963.137 us in
-// doc/simulate.md. Who needs the same times on every machine compiles with -ffp-contract=off, as the tool bough is.
+// Which of two flows ends first may depend on the last bit of a rate. A compiler that fuses a
+// multiplication with the addition after it rounds once less, and then a long run over shared links
+// can end at another time: 1962.082 or 1963.137 us in doc/simulate.md. If you need the same times
+// on every machine, compile with -ffp-contract=off, as the tool bough is compiled.
 #ifndef BOUGH_SIMULATE_DETAIL_FLOWS_HPP
 #define BOUGH_SIMULATE_DETAIL_FLOWS_HPP
 
@@ -23,7 +25,8 @@ class flows {
 public:
     constexpr explicit flows(const network& n) : network_(n), links_(n.links().size(), state{}) {}
 
-    // A message of `bytes` sets out. False: it needs no time (no bytes, or no link between).
+    // A message of `bytes` bytes sets out. False if it needs no time: it has no bytes or crosses no
+    // link.
     constexpr bool begin(std::uint32_t message, const std::vector<std::uint32_t>& path, double bytes, double now_ns) {
         if (bytes <= 0 || path.empty()) return false;
         advance(now_ns);
@@ -36,7 +39,7 @@ public:
 
     constexpr bool idle() const noexcept { return active_.empty(); }
 
-    // When the next flow ends, if none begins before. Pre: !idle().
+    // When the next flow ends, if no other begins before that. Pre: !idle().
     constexpr double next_end_ns() {
         if (stale_) share();
         double first = 0x1p+1000;
@@ -47,11 +50,12 @@ public:
         return first;
     }
 
-    // Lets time pass to the next end, and calls ended(message) for each flow that ends there, in the order of beginning.
+    // Lets time pass until the next flow ends. Calls ended(message) for each flow that ends then,
+    // in the order in which they began.
     template <class Ended>
     constexpr void end_next(Ended&& ended) {
         const double end = next_end_ns();
-        double least = 0x1p+1000; // of several that end together, rounding may leave a little in some
+        double least = 0x1p+1000; // if several end together, rounding may leave a little in some
         for (const flow& f : active_) least = f.left / f.rate < least ? f.left / f.rate : least;
         const double same = least * (1 + 0x1p-40);
         std::size_t kept = 0;
@@ -89,7 +93,7 @@ private:
     };
     struct state {
         double left = 0;
-        std::uint32_t flows = 0; // whose rate is not known yet
+        std::uint32_t flows = 0; // how many flows have no rate yet
     };
 
     constexpr void advance(double to_ns) {
@@ -132,7 +136,7 @@ private:
                 f.rate = least;
                 --open;
             }
-            // What is left to the others, counted anew: no rounding errors pile up.
+            // Count anew what is left to the other flows, so that no rounding errors pile up.
             for (const std::uint32_t l : used_) links_[l] = {network_.links()[l].bytes_per_ns, 0};
             for (const flow& f : active_)
                 for (const std::uint32_t l : f.path) {

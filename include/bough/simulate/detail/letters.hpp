@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Letters under way in the static pass: arrival times, first in first out per channel.
+// Letters: the messages under way in the static pass, as arrival times, first in first out per
+// channel.
 //
-// In a tree every rank sends once at first, so the first message of each sender has a place of its own. The others wait in
-// one list per receiver, which is searched while it is short; the letters of a receiver with many are in lists per channel,
-// found through a hash table.
+// In a tree every rank sends once at first, so the first message of each sender has a place of its
+// own. The other messages wait in one list per receiver, which is searched while it is short. If a
+// receiver has many messages, they are in lists per channel, found through a hash table.
 #ifndef BOUGH_SIMULATE_DETAIL_LETTERS_HPP
 #define BOUGH_SIMULATE_DETAIL_LETTERS_HPP
 
@@ -47,8 +48,8 @@ public:
 
 private:
     static constexpr std::uint32_t none = channel_table::none;
-    static constexpr std::uint32_t popular = 24; // letters of one receiver that are searched
-    static constexpr rank_t taken = no_rank - 1; // of a sender's first message; not a rank
+    static constexpr std::uint32_t popular = 24; // a receiver with so many letters gets lists per channel
+    static constexpr rank_t taken = no_rank - 1; // a sender's first message was taken; not a rank
     struct letter {
         double arrival_ns = 0;
         rank_t from = no_rank;
@@ -59,7 +60,7 @@ private:
     };
     struct box {
         list all{};
-        std::uint32_t letters = 0; // popular: never fewer again, and they are in lists per channel
+        std::uint32_t letters = 0; // from `popular` on, the letters are in lists per channel, for good
     };
 
     constexpr bool extract(rank_t from, rank_t to, double& arrival_ns) {
@@ -118,10 +119,10 @@ private:
 
     std::vector<rank_t> first_to_;
     std::vector<double> first_arrival_ns_;
-    std::vector<box> boxes_; // by receiver; made when the first letter comes
+    std::vector<box> boxes_; // by receiver; made when the first letter needs one
     std::vector<letter> pool_;
     std::uint32_t free_ = none;
-    channel_table channels_; // to popular receivers
+    channel_table channels_; // numbers the channels to popular receivers
     std::vector<list> lists_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Channels and messages of the discrete-event engine.
+// Wires: the channels and messages of the discrete-event engine.
 #ifndef BOUGH_SIMULATE_DETAIL_WIRES_HPP
 #define BOUGH_SIMULATE_DETAIL_WIRES_HPP
 
@@ -13,8 +13,8 @@ namespace bough::inline BOUGH_ABI::detail {
 
 struct sim_message {
     enum class place : std::uint8_t {
-        announced, // rendezvous: the receiver will hear of it
-        offered,   // and has heard; nobody has asked for it yet
+        announced, // rendezvous: its notice is on the way to the receiver
+        offered,   // rendezvous: the notice is there; the receiver has not asked for it yet
         under_way, //
         there
     };
@@ -22,20 +22,20 @@ struct sim_message {
     std::uint64_t bytes = 0;
     rank_t from = no_rank, to = no_rank;
     std::uint32_t channel = channel_table::none;
-    std::uint32_t next = channel_table::none; // of its channel, or of the free ones
-    std::uint32_t send = channel_table::none; // the deed of its sender that waits for its arrival
+    std::uint32_t next = channel_table::none; // the next message of its channel, or the next free one
+    std::uint32_t send = channel_table::none; // its sender's deed that waits for its arrival
     place where = place::under_way;
     bool rendezvous = false;
-    bool turns = false; // its sender then receives
-    // Ports: an exchange is not a message and its answer.
-    std::uint32_t number = 0;  // among all of its sender
+    bool turns = false; // its sender's next message step is a receive
+    // For models with ports, which tell an exchange from a message and its answer:
+    std::uint32_t number = 0;  // its number among its sender's messages
     std::uint32_t answers = 0; // the number of the message that its sender got last, if that was from its receiver
 };
 
 struct sim_channel {
     std::uint32_t head = channel_table::none, tail = channel_table::none;
     rank_t from = no_rank, to = no_rank;
-    std::uint32_t used = 0;                      // slots
+    std::uint32_t used = 0;                      // how many slots are in use
     std::uint32_t sends = channel_table::none;   // the deed that waits for a slot
     std::uint32_t receive = channel_table::none; // the deed that waits for a message
 };
@@ -50,7 +50,7 @@ public:
     constexpr sim_channel& at(std::uint32_t channel) noexcept { return channels_[channel]; }
     constexpr sim_message& message(std::uint32_t m) noexcept { return messages_[m]; }
 
-    // A new message, the last of its channel.
+    // Adds a new message at the end of a channel.
     constexpr std::uint32_t append(std::uint32_t channel, const sim_message& value) {
         std::uint32_t m = free_;
         if (m == none) {
@@ -65,7 +65,7 @@ public:
         c.tail = m;
         return m;
     }
-    // Takes the first message off its channel. Pre: there is one.
+    // Takes the first message off a channel. Pre: there is one.
     constexpr void take(std::uint32_t channel) noexcept {
         sim_channel& c = channels_[channel];
         const std::uint32_t m = c.head;
