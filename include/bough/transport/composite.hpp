@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
-// composite: one transport made of two: `inside` joins the ranks of a node, `between` all ranks; chosen per peer.
+// composite: one transport made of two. `inside` joins the ranks of a node, and `between` joins all
+// ranks; the peer of a message decides which of them carries it.
 //
 //   bough::composite link{std::move(inside), std::move(between), groups};     // groups: a Grouping
 //   bough::communicator comm{std::move(link)};
 //   bough::allreduce(comm, x, bough::plus{}, bough::compose(ring{}, ring{}, comm.transport().groups()));
 //
-// A message to a rank of the own group goes by `inside`, which numbers the ranks of the group alone, in ascending
-// order; any other by `between`. Neither needs to know of the other, and either may be a composite in its turn. Where
-// a launcher says who shares a node: bough/transport/composite/join.hpp; shared memory and tcp:
+// A message to a rank of the same group goes by `inside`, which numbers only the ranks of the
+// group, in ascending order. Any other message goes by `between`. Neither needs to know of the
+// other, and either may be a composite itself. If a launcher says which ranks share a node:
+// bough/transport/composite/join.hpp. With shared memory and tcp:
 // bough/transport/composite_tcp.hpp.
 //
-// Polls       the two take turns at being first, so neither keeps the other from being heard. One that has had nothing
-//             for 32 polls is looked at every 8th poll, or every 2 us, until it has something or is used: so an idle
-//             network does not slow the ranks of a node
-// Loss        `inside` alone speaks of its own ranks, after all that they sent there; what `between` says of them is
-//             dropped
-// Waiting     with peers on both sides it naps in one, for an eighth of the time that it has waited (20 us to 1 ms),
-//             and looks at both
-// Refinements InPlaceTransport if one of the two is: what comes by the other is read at `data` if it is there, else
-//             taken. WaitableTransport, GatheringTransport if one of the two is
-// Handles     an inner transport's handles must be below 2^61 (addresses are); two bits say where an arrival is
+// Polls       the two take turns at being first, so neither keeps the other from being heard. A
+//             transport that has had nothing for 32 polls is polled only every 8th time, or every
+//             2 us, until it has something or is used: so an idle network does not slow the ranks
+//             of a node
+// Loss        only `inside` reports the loss of its ranks, after all that they sent there; what
+//             `between` says about them is dropped
+// Waiting     with peers on both sides it naps in one transport, for an eighth of the time that it
+//             has waited (20 us to 1 ms), and then polls both
+// Refinements InPlaceTransport if one of the two is: what comes by the other one is read at `data`
+//             if it lies there, and taken otherwise. WaitableTransport and GatheringTransport if
+//             one of the two is
+// Handles     an inner transport's handles must be below 2^61 (addresses are); two bits say where
+//             an arrival is
 // Memory      8 bytes a rank, and the groups; nothing is allocated after construction
 #ifndef BOUGH_TRANSPORT_COMPOSITE_HPP
 #define BOUGH_TRANSPORT_COMPOSITE_HPP
@@ -49,7 +54,8 @@ class composite {
     };
 
 public:
-    // Pre: groups are those of between.size() ranks, the same on every rank, and `inside` joins this rank's group.
+    // Pre: `groups` divides between.size() ranks and is the same on every rank; `inside` joins the
+    // ranks of this rank's group.
     template <Grouping G>
     composite(Inside inside, Between between, const G& groups)
         : between_(std::move(between)), inside_(std::move(inside)), groups_(listed(groups, between_.end.size())),
@@ -73,13 +79,13 @@ public:
 
     Inside& inside() noexcept { return inside_.end; }
     Between& between() noexcept { return between_.end; }
-    // Who shares a node: for plans of two levels (bough/algorithm/composed.hpp).
+    // Which ranks share a node: for plans of two levels (bough/algorithm/composed.hpp).
     const listed_groups& groups() const noexcept { return groups_; }
     bool is_inside(rank_t peer) const noexcept { return peer < size() && place_[peer] != no_rank; }
 
     auto cores() const noexcept requires requires(const Between& t) { t.cores(); }
     { return between_.end.cores(); }
-    // Those of the network, unless all ranks share a node.
+    // The costs of the network, unless all ranks share a node.
     any_cost_model default_costs() const noexcept {
         return groups_.groups(size()) == 1 ? default_costs_of(inside_.end) : default_costs_of(between_.end);
     }
@@ -100,7 +106,7 @@ public:
     }
     std::size_t poll(std::span<event> events) {
         if constexpr (knows_forks<Inside> != knows_forks<Between>)
-            if (forked()) return 0; // else either says so itself
+            if (forked()) return 0; // if both know of forks, each returns 0 itself
         inside_first_ = !inside_first_;
         std::size_t found = inside_first_ ? poll_inside(events) : poll_between(events);
         events = events.subspan(found);
@@ -141,7 +147,7 @@ public:
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires waitable {
         if (!between_.used) return wait_at(inside_.end, idle, deadline_ns);
         if (!inside_.used) return wait_at(between_.end, idle, deadline_ns);
-        if (idle > polls_until_quiet) inside_.misses = between_.misses = 0; // there is time to look at both
+        if (idle > polls_until_quiet) inside_.misses = between_.misses = 0; // there is time to poll both
         const std::uint64_t now = now_ns();
         if (idle <= idle_) idle_since_ns_ = now;
         idle_ = idle;
@@ -162,8 +168,8 @@ private:
     struct side {
         T end;
         bool used = true;            // it has peers
-        std::uint32_t misses = 0;    // polls of the composite since it had something or was used
-        std::uint64_t looked_ns = 0; // when it was quiet
+        std::uint32_t misses = 0;    // polls of the composite since this side had something or was used
+        std::uint64_t looked_ns = 0; // when it was last polled while quiet
 
         explicit side(T t) : end(std::move(t)) {}
         T& use() noexcept {
@@ -188,13 +194,14 @@ private:
     }
 
     static bool is_between(std::uint64_t handle) noexcept { return (handle & 1) != 0; }
-    // An arrival's handle: the inner one, whether its payload can be read, and which transport has it.
+    // Makes an arrival's handle: it holds the inner handle, whether the payload can be read, and
+    // which transport has it.
     static void mark(event& e, bool by_between) noexcept {
         BOUGH_EXPECTS(e.id >> 61 == 0, "composite: an inner transport's handles must be below 2^61");
         const std::uint64_t readable = e.bytes == 0 || e.data != nullptr ? 2 : 0;
         e.id = e.id << 2 | readable | (by_between ? 1u : 0u);
     }
-    // Without claims nothing is taken back: what is at `data` stays until its release.
+    // A transport without claims takes nothing back: what is at `data` stays until its release.
     template <class T>
     static bool claim_at(T& end, std::uint64_t handle) {
         if constexpr (InPlaceTransport<T>)
@@ -202,7 +209,7 @@ private:
         else
             return (handle & 2) != 0;
     }
-    // One that does not gather has nothing left.
+    // A transport that does not gather has nothing left to send.
     template <class T>
     static std::uint64_t accepted_by(const T& end, rank_t to) noexcept {
         if constexpr (GatheringTransport<T>)
@@ -247,9 +254,9 @@ private:
     }
 
     side<Between> between_;
-    side<Inside> inside_; // ends first: the ranks of the node learn at once that this one leaves
+    side<Inside> inside_; // destroyed first: so the ranks of the node learn at once that this one leaves
     listed_groups groups_;
-    std::vector<rank_t> place_;   // of each rank at `inside`; no_rank: elsewhere
+    std::vector<rank_t> place_;   // of each rank in `inside`; no_rank: it is on another node
     std::vector<rank_t> rank_of_; // of each place
     bool inside_first_ = false;
     std::uint32_t idle_ = ~std::uint32_t{0};

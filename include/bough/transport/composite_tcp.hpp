@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The composite of clusters: shared memory inside a node, tcp between nodes. Linux.
+// The composite for clusters: shared memory inside a node, tcp between nodes. Needs Linux.
 //
 //   bough::communicator comm{bough::make_composite(wire)};       // wire: a WireUp, of a launcher for instance
 //   bough::allreduce(comm, std::span(x), bough::plus{});
@@ -7,8 +7,8 @@
 //   auto link = bough::make_composite(wire, {.between = {.bind = "10.0.0.7"}});   // else tcp listens at loopback
 //   auto link = bough::make_composite(wire, {.node = "left"});                    // nodes by name, to try things
 //
-// A rank alone on its node has no shared memory to speak of, ranks of one node have idle sockets:
-// doc/transports/composite.md.
+// A rank alone on its node uses hardly any shared memory. Ranks of one node have sockets to each
+// other that stay idle: doc/transports/composite.md.
 //
 // Needs what bough/transport/tcp.hpp needs: CMake target bough::tcp.
 #ifndef BOUGH_TRANSPORT_COMPOSITE_TCP_HPP
@@ -34,15 +34,16 @@ struct composite_options {
     std::string node{}; // ranks with the same name share memory; empty: node_name()
     shared_memory_options inside{};
     tcp_options between{};
-    std::uint64_t timeout_ns = 30'000'000'000; // for each step of the joining, besides those of the two
+    std::uint64_t timeout_ns =
+        30'000'000'000; // for each step of the joining; the two transports have timeouts of their own
 };
 
 using shared_memory_tcp = composite<shared_memory, tcp>;
 
 static_assert(InPlaceTransport<shared_memory_tcp> && WaitableTransport<shared_memory_tcp>);
 
-// Collective: every rank of the wire-up calls it, once. Empty: `result` says why; if one rank has an error, all have:
-// peer_aborted, with that one's as the cause.
+// Collective: every rank of the wire-up calls it, once. When it returns nothing, `result` says why.
+// If one rank has an error, all have: the others get peer_aborted, with that error as the cause.
 template <WireUp W>
 std::optional<shared_memory_tcp> join_composite(W& wire, const composite_options& options, status& result) {
     return join_composite(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// join_room: how ranks that join a transport tell each other how it goes, so that nobody waits for a rank that has failed.
+// join_room: while ranks join a transport, they tell each other here how it goes, so that no rank
+// waits for one that has failed.
 //
 //   bough::join_room room{wire, timeout_ns};                       // wire: a WireUp
 //   result = room.run([&]() -> bough::status {
@@ -8,19 +9,24 @@
 //       return room.meet([&](std::uint64_t until_ns) { return connect_some(until_ns); });
 //   });                                                            // all ranks are well, or all know which one is not
 //
-// A room is a WireUp. Each of its exchanges is two of `wire`: in the first one all ranks say how they are, in the second
-// one they say what they have to say. A rank that fails goes on to say so until all know. So it does not matter where it
-// failed, nor what the others exchange. A rank that dies is named by `wire`, to which all ranks come back every 100 ms.
-// A rank that has no memory for the room comes in to say so (in a group of more than 64 ranks it may need some for that).
+// A room is a WireUp. Each of its exchanges takes two exchanges of `wire`. In the first one all
+// ranks tell their states; in the second one they send what they have to say. A rank that fails
+// repeats this until all ranks know. So it does not matter where it failed, nor what the others
+// exchange. A rank that dies is named by `wire`, to which all ranks come back every 100 ms. A rank
+// that has no memory for the room still comes in to say so (in a group of more than 64 ranks it may
+// need some memory for that).
 //
-// Groups. The ranks of a room can be one group of those of `wire`. Each group exchanges as often as it likes. run()
-// returns when all groups have finished, and fails everywhere if one rank of any group has.
+// Groups. The ranks of a room can be a group among the ranks of `wire`. Each group exchanges as
+// often as it likes. run() returns when all groups have finished, and fails everywhere if one rank
+// of any group has.
 //
-// Which rank is named. A rank that fails by itself is named to all others: peer_aborted, with its code as the cause. Where
-// ranks accuse another one, the rank with most accusers is named, with their code; in a tie the lowest rank. What `wire`
-// says of a rank counts more than an accusation: it hears of all ranks.
-// Ranks in a status are those of the room; in that of run() and finish(), those of `wire`.
-// Complexity  12 bytes of each rank for each round, besides what is said
+// Which rank is named. A rank that reports a failure of its own is named to all others, with
+// peer_aborted, and with its code as the cause. If ranks accuse another one instead, the rank with
+// most accusers is named, with their code; in a tie it is the lowest rank. What `wire` says about a
+// rank counts more than an accusation, because `wire` hears from all ranks.
+// Numbers of ranks in a status are those in the room, but in the status of run() and finish() those
+// in `wire`.
+// Complexity  each rank sends 12 bytes in each round, besides what it has to say
 #ifndef BOUGH_TRANSPORT_JOIN_ROOM_HPP
 #define BOUGH_TRANSPORT_JOIN_ROOM_HPP
 
@@ -51,8 +57,9 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// What f() says. Want of memory, threads or descriptors becomes no_resources, a bough::error its own status. Other exceptions
-// are thrown on: they are not the library's.
+// Returns what f() returns. A lack of memory, threads or descriptors becomes no_resources, and a
+// bough::error becomes its own status. Other exceptions are thrown on, because they are not the
+// library's.
 template <class F>
 status attempted(const F& f) {
 #if BOUGH_HAS_EXCEPTIONS
@@ -75,9 +82,11 @@ status attempted(const F& f) {
 template <WireUp W>
 class join_room {
 public:
-    // All ranks of `wire`, which outlives the room. `timeout_ns`: for all of the joining.
+    // A room of all ranks of `wire`. Pre: `wire` outlives the room. `timeout_ns`: for all of the
+    // joining.
     join_room(W& wire, std::uint64_t timeout_ns) : join_room(wire, listed_groups(), timeout_ns) {}
-    // Those of this rank's group. Pre: groups are those of the ranks of `wire`, the same on all.
+    // A room of the ranks of this rank's group. Pre: `groups` divides the ranks of `wire`, and is
+    // the same on all.
     join_room(W& wire, const listed_groups& groups, std::uint64_t timeout_ns)
         : wire_(std::addressof(wire)), place_(wire.rank()),
           last_ns_(deadline_after(detail::steady_now_ns(), timeout_ns)) {
@@ -103,8 +112,9 @@ public:
     std::uint64_t last_ns() const noexcept { return last_ns_; }
     std::uint64_t left_ns() const noexcept { return time_left(detail::steady_now_ns(), last_ns_); }
 
-    // As WireUp says. Errors: what a rank of the group has failed with; call_mismatch: a rank makes another call;
-    // peer_aborted by `cancelled`: it has finished, and well; what `wire` says.
+    // As WireUp says. Errors: the failure of a rank of the group; call_mismatch: a rank makes
+    // another call; peer_aborted by `cancelled`: a rank has already finished, and without a
+    // failure; and what `wire` says.
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
         if (is_short_) return {.code = errc::no_resources};
         if (const status bad = check_exchange(mine, all, size())) return bad;
@@ -116,14 +126,16 @@ public:
         return failed_elsewhere_;
     }
 
-    // What only works when several ranks do it at once, such as connecting. turn(until_ns) -> status does some of it, and
-    // returns no later than that: ok: this rank needs nothing more; would_block: it does, `peer` is a rank that it waits
-    // for; else: it cannot go on. Returns when all ranks of the group are ready; or deadline, with the rank that is missing.
+    // Does what only works when several ranks do it at once, such as connecting. turn(until_ns) ->
+    // status does some of it, and returns no later than that. It returns ok if this rank needs
+    // nothing more, would_block if it does (`peer` is a rank that it waits for), and anything else
+    // if it cannot go on. meet() returns when all ranks of the group are ready, or with deadline
+    // and the rank that is missing.
     template <class Turn>
     status meet(const Turn& turn) {
         if (is_short_) return {.code = errc::no_resources};
         detail::join_word said{.state = detail::join_word::meeting};
-        constexpr std::uint64_t longest_ns = 100'000'000; // so late a rank learns of another one's failure
+        constexpr std::uint64_t longest_ns = 100'000'000; // the longest until a rank learns of another one's failure
         for (std::uint64_t slice_ns = 20'000'000;; slice_ns = std::min(2 * slice_ns, longest_ns)) {
             if (said.state == detail::join_word::meeting) {
                 status how = turn(std::min(last_ns_, deadline_after(detail::steady_now_ns(), slice_ns)));
@@ -140,8 +152,10 @@ public:
         }
     }
 
-    // How it went here, with ranks of the room. Pre: called once. Returns when all ranks of `wire` have finished: ok if all
-    // are well; else why not. `timeout_ns`: for other groups; not given: what is left.
+    // Ends the joining. `mine`: how it went on this rank, with numbers of ranks in the room. Pre:
+    // called once. Returns when all ranks of `wire` have finished: ok if all have succeeded,
+    // otherwise why not. `timeout_ns`: how long to wait for other groups; by default all the time
+    // that is left.
     status finish(const status& mine) { return finish(mine, left_ns()); }
     status finish(status mine, std::uint64_t timeout_ns) {
         if (is_short_) mine = {.code = errc::no_resources};
@@ -152,7 +166,7 @@ public:
         const std::uint64_t until_ns = patient(deadline_after(detail::steady_now_ns(), timeout_ns));
         const auto over = [](const detail::join_word& w) { return w.state == detail::join_word::finished; };
         do {
-            // All ranks leave the room together, or by the same word of `wire`.
+            // All ranks leave the room together, or because of the same error of `wire`.
             if (broken_ || round(said, {}, {}, until_ns)) {
                 const bool is_sure = told_ || detail::is_confession(result, wire_->rank());
                 return result && (is_sure || broken_.peer == no_rank) ? result : broken_;
@@ -161,8 +175,8 @@ public:
         return detail::verdict_of(heard_, wire_->rank(), result);
     }
 
-    // f() -> status, and finish() with that. An exception of f is told to the others. What is a bough::error, or for want of
-    // memory, becomes the status; others are thrown on.
+    // Calls f() -> status, and finish() with the result. If f throws, the others are told. A
+    // bough::error, or a lack of memory, becomes the status; other exceptions are thrown on.
     template <class F>
     status run(F&& f) {
         return run(std::forward<F>(f), [this] { return left_ns(); });
@@ -188,7 +202,8 @@ public:
     }
 
 private:
-    // Who is in this room, and memory for all that is heard there: later there may be none to say so.
+    // Finds out who is in this room, and takes memory for all that can be heard there. Later on, a
+    // lack of memory could not be reported.
     void settle_in(const listed_groups& groups) {
         const rank_t all = wire_->size();
         if (groups == listed_groups()) {
@@ -202,12 +217,13 @@ private:
         }
         group_.resize(members_.size());
     }
-    // The others come to the last round as late as this rank would.
+    // Leaves the others at least a second: they may come to the last round as late as this rank
+    // would.
     static std::uint64_t patient(std::uint64_t until_ns) noexcept {
         return std::max(until_ns, detail::steady_now_ns() + 1'000'000'000);
     }
 
-    // All ranks of `wire` say how they are. If one has more to say, all say as much.
+    // All ranks of `wire` tell their states. If one has bytes to say, all of them send as many.
     status round(const detail::join_word& said, std::span<const std::byte> mine, std::span<std::byte> all,
                  std::uint64_t until_ns) {
         const auto say = [&](std::span<const std::byte> some, std::span<std::byte> everybody) {
@@ -223,7 +239,8 @@ private:
             least = std::min<std::size_t>(least, w.bytes);
         }
         if (most == 0) return {};
-        // Where one has no memory for what others say, nobody says it. All end with an error anyway.
+        // If one rank has no memory for the others' bytes, nobody sends them. All end with an error
+        // anyway.
         for (const detail::join_word& w : heard_) {
             const bool is_over = members_.size() == heard_.size() && w.state == w.finished;
             if (w.is_short == 0 && !is_over) continue;
@@ -242,7 +259,7 @@ private:
         return {};
     }
 
-    // What has gone wrong in the group. `said`: by this rank.
+    // What has gone wrong in the group. `said`: this rank's word.
     status hear_group(const detail::join_word& said) {
         group_.resize(members_.size());
         for (std::size_t i = 0; i != members_.size(); ++i) group_[i] = in_room(heard_[members_[i]]);
@@ -289,16 +306,17 @@ private:
     std::vector<rank_t> members_;        // of the group: ranks of `wire`, ascending
     rank_t place_;                       // among them
     std::span<detail::join_word> heard_; // in the last round, by rank of `wire`
-    // It lies in the first of these if that is long enough, so that a rank can hear without memory.
+    // heard_ lies in the first of these if that is long enough, so that a rank can hear without
+    // memory.
     std::array<detail::join_word, 64> few_{};
     std::vector<detail::join_word> heard_memory_;
-    std::vector<detail::join_word> group_; // the same, by rank of the room
+    std::vector<detail::join_word> group_; // the same words, by rank of the room
     std::vector<std::byte> padded_;
     std::uint64_t last_ns_;
-    status broken_{};           // what `wire` said last; ranks are its own
-    status failed_elsewhere_{}; // a rank of another group, for want of memory
+    status broken_{};           // the error of `wire`, with its numbers of ranks
+    status failed_elsewhere_{}; // a rank of another group has run out of memory
     bool told_ = false;         // this rank knows the verdict of its group
-    bool is_short_ = false;     // it had no memory for the rest, and only says so
+    bool is_short_ = false;     // this rank had no memory for the rest, and only says so
 };
 
 } // namespace bough

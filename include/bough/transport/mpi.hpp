@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// mpi: ranks are those of an MPI communicator, whatever MPI it is. Only its point-to-point calls are used.
+// mpi: a transport between the ranks of an MPI communicator, with any MPI. Messages travel by MPI's
+// point-to-point calls only.
 //
 //   MPI_Init(&argc, &argv);
 //   {
@@ -8,19 +9,23 @@
 //   }
 //   MPI_Finalize();
 //
-// Each transport has a duplicate of the communicator to itself, so that its messages never meet the program's own. It is
-// given back when all its ranks have ended theirs, at the next transport that is made or ends, or in MPI_Finalize. A
-// message travels as one frame, envelope and payload together, if the payload has at most `eager_bytes`. A longer one is
-// announced by its envelope; its payload goes from the sender's memory straight to where take() wants it. MPI buffers
-// without a bound that a program could name, so credits keep at most `window` messages of each rank on their way.
+// Each transport has a duplicate of the communicator to itself, so that its messages never meet the
+// program's own. The duplicate is given back when the transports of all its ranks have ended: when
+// the next transport is made or ends, or in MPI_Finalize. A message travels as one frame, envelope
+// and payload together, if the payload has at most `eager_bytes`. A longer one is announced by its
+// envelope, and its payload goes from the sender's memory straight to where take() wants it. MPI
+// buffers messages without a bound that a program could set. So credits keep at most `window`
+// messages of each rank on their way.
 //
-// Failure. MPI does not tell of dead ranks: mpirun ends the whole job, or an operation ends by its deadline. A rank
-// that destroys its transport says so, and is reported lost to the others; so is one for which a call of MPI fails
-// (calls return their errors here). A payload that is under way cannot be taken back (T9): cancel, and the loss of its
-// receiver, wait until MPI says that it is over, which a receiver that is stopped in the middle keeps away.
+// Failure. MPI does not report dead ranks: mpirun ends the whole job, or an operation ends by its
+// deadline. A rank that destroys its transport tells the others, which report it lost. A rank for
+// which a call of MPI fails is reported lost, too (calls return their errors here). A payload that
+// is under way cannot be taken back (T9). So cancel, and the loss of its receiver, wait until MPI
+// says that it is over. MPI does not say so while a receiver is stopped in the middle.
 //
-// Threads: calls come from one thread at a time: MPI_THREAD_FUNNELED in the main thread, else MPI_THREAD_SERIALIZED. With
-// MPI_THREAD_MULTIPLE each thread may have transports of its own.
+// Threads. Calls must come from one thread at a time. That needs MPI_THREAD_FUNNELED in the main
+// thread, and MPI_THREAD_SERIALIZED elsewhere. With MPI_THREAD_MULTIPLE each thread may have
+// transports of its own.
 #ifndef BOUGH_TRANSPORT_MPI_HPP
 #define BOUGH_TRANSPORT_MPI_HPP
 
@@ -48,12 +53,14 @@ namespace bough::inline BOUGH_ABI {
 
 class mpi {
 public:
-    // Collective over `of`. Pre: MPI is initialised, and is finalised after this transport has gone. Throws bough::error
-    // with what join() says, and with the words of MPI. While it is made, MPI's errors of `of` are returned, not fatal.
+    // Collective over `of`. Pre: MPI is initialised, and is finalised after this transport has
+    // gone. Throws bough::error with the status that join() would give, and with MPI's own words.
+    // While the transport is made, errors of MPI on `of` are returned, not fatal.
     explicit mpi(MPI_Comm of, const mpi_options& options = {}) : s_(opened(of, options)) {}
 
-    // The same without exceptions: empty, and `result` says why. no_resources: MPI refuses a communicator;
-    // invalid_argument: options that break a rule. If one rank has an error, all have: peer_aborted with its cause.
+    // The same without exceptions. When it returns nothing, `result` says why. no_resources: MPI
+    // refuses a communicator; invalid_argument: options break a rule. If one rank has an error, all
+    // have: the others get peer_aborted with its cause.
     static std::optional<mpi> join(MPI_Comm of, const mpi_options& options, status& result) {
         std::optional<mpi> made;
         std::string text;
@@ -67,21 +74,21 @@ public:
     ~mpi() {
         bool has_left = !s_;
         detail::ignore_exceptions([&] { has_left = has_left || (s_->leave(), true); });
-        if (!has_left) (void)s_.release(); // there was no memory for that, and MPI may still use what it has
+        if (!has_left) (void)s_.release(); // there was no memory to leave, and MPI may still use the endpoint's
     }
 
     rank_t rank() const noexcept { return s_->rank; }
     rank_t size() const noexcept { return static_cast<rank_t>(s_->peers.size()); }
     // How many cores the ranks share, on all nodes.
     std::uint32_t cores() const noexcept { return s_->cores; }
-    // More ranks than cores on this node: whoever waits takes time from whoever works.
+    // More ranks than cores on this node: then a rank that waits takes time from one that works.
     bool oversubscribed() const noexcept { return s_->oversubscribed; }
-    // What plans are chosen by (bough/select/transport_costs.hpp).
+    // The costs by which plans are chosen ( bough/select/transport_costs.hpp).
     static constexpr model::loggops default_costs() noexcept { return detail::mpi_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::mpi_costs.switch_ns; }
     bool forked() const noexcept { return detail::forks() != s_->forks; }
 
-    // In the child of a fork MPI is not called: what is of it is the parent's.
+    // In the child of a fork MPI is not called, because all of its state is the parent's.
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         return forked() ? posted::failed : s_->post_send(to, tag, bytes, id);
     }
@@ -89,13 +96,14 @@ public:
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         return forked() ? posted::failed : s_->take(handle, into, id);
     }
-    // A long message has to be taken.
+    // False for a long message: it has to be taken.
     bool claim(std::uint64_t handle) const noexcept { return !forked() && s_->claim(handle); }
     void release(std::uint64_t handle) {
         if (!forked()) s_->release(handle);
     }
     errc cancel(std::uint64_t id) { return forked() ? errc::forked_child : s_->cancel(id); }
-    // MPI may have to be called again before a frame can leave. Frames are counted, all of this rank's together.
+    // MPI may have to be called again before a frame can leave: flush() does that. accepted() and
+    // handed_over() count frames, those to all peers together.
     void flush() {
         if (!forked()) s_->flush();
     }

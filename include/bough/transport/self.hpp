@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// self: the transport of a group of one rank. Nothing to send, nobody to wait for, no operating system.
+// self: the transport of a group of one rank. It has nothing to send and nobody to wait for, and
+// needs no operating system.
 #ifndef BOUGH_TRANSPORT_SELF_HPP
 #define BOUGH_TRANSPORT_SELF_HPP
 
@@ -23,7 +24,7 @@ public:
     constexpr bool claim(std::uint64_t) noexcept { return true; }
     constexpr std::size_t poll(std::span<event>) noexcept { return 0; }
     constexpr errc cancel(std::uint64_t) noexcept { return errc::invalid_argument; }
-    constexpr std::uint64_t now_ns() const noexcept { return 0; } // no wait of one rank takes time
+    constexpr std::uint64_t now_ns() const noexcept { return 0; } // a rank alone never waits
 };
 
 static_assert(InPlaceTransport<self>);

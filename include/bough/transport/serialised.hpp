@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// serialised: a transport whose session may be used by several threads: each call of the session locks it.
+// serialised: a transport whose session several threads may use, because each call of the session
+// locks it.
 //
 //   bough::communicator comm{bough::serialised{std::move(transport)}};
 //   bough::progress_thread helper;                       // bough/progress/thread.hpp
 //   helper.look_after(comm);                             // its operations go on by themselves
-// A communicator and its operations are used by one thread at a time still; the helper, and other communicators over the same
-// transport, may be at work in other threads. Whichever thread polls, combines: so an op runs in any of them, but in one at a
-// time, under the session's lock: it must not wait for another thread that uses the session. Costs a lock, not contended as
-// a rule, in every start and every poll. While a thread waits it naps outside of the lock, so it does not use the inner
-// transport's way of waiting.
+//
+// A communicator and its operations must still be used by one thread at a time. Meanwhile the
+// helper, and other communicators over the same transport, may be at work in other threads.
+// Whichever thread polls also combines. So an op may run in any of them, though in one at a time.
+// It runs under the session's lock, and must not wait for another thread that uses the session.
+// Every start and every poll costs one lock, normally uncontended. A thread that waits naps outside
+// of the lock, so it does not use the inner transport's way of waiting.
 #ifndef BOUGH_TRANSPORT_SERIALISED_HPP
 #define BOUGH_TRANSPORT_SERIALISED_HPP
 
@@ -44,7 +47,8 @@ public:
         const std::scoped_lock lock(mutex_);
         rung_ = false;
     }
-    // While it sleeps elsewhere than in wait(), it is woken there. False: it has rung since clear().
+    // Call this before sleeping elsewhere than in wait(): ring() then wakes the sleeper there.
+    // False: it has rung since clear(), so do not sleep.
     bool begin_sleep_elsewhere() {
         const std::scoped_lock lock(mutex_);
         return sleeps_elsewhere_ = !rung_;
@@ -104,18 +108,19 @@ public:
         if (!asleep_ || !this->inner_.unsent()) return this->inner_.flush();
         const std::uint64_t before = handed_over_to_all();
         this->inner_.flush();
-        if (handed_over_to_all() != before) wake_sleeper(); // what ends here makes no descriptor readable
+        if (handed_over_to_all() != before) wake_sleeper(); // an operation that this ends makes no descriptor readable
     }
 
-    // For a progress_thread. These four within with_lock of the session.
+    // For a progress_thread. The next four are called within with_lock of the session.
     void set_bell(std::shared_ptr<progress_bell> bell) noexcept { bell_ = std::move(bell); }
     const std::shared_ptr<progress_bell>& bell() const noexcept { return bell_; }
     // An operation has been started, and has not ended at once.
     void operation_started() {
         if (bell_) bell_->ring();
     }
-    // It sleeps until the inner transport's descriptor is readable, which does not tell of what other threads leave to be
-    // done: frames to be sent, events that are due. So whoever else uses the transport wakes it.
+    // The progress_thread sleeps until the inner transport's descriptor is readable. The descriptor
+    // does not report what other threads leave to be done: frames to be sent, events that are due.
+    // So any other thread that uses the transport wakes it.
     void set_asleep(bool asleep) noexcept { asleep_ = asleep; }
     T& inner() noexcept { return this->inner_; } // lock the session, or have no operation in flight
 

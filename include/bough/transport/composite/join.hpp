@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the ranks of a wire-up join a composite: they say where they are, those of a node join one transport, then all
-// the other. Either all ranks have a composite, or all are told why not.
+// join_composite: how the ranks of a wire-up join a composite. They say where they are; then the
+// ranks of each node join one transport, and all ranks join the other. Either all ranks get a
+// composite, or all are told why not.
 //
 //   auto link = bough::join_composite(wire, {.node = bough::node_name()}, result,
 //       [](auto& part, bough::status& s) { return bough::shared_memory::join(part, s); },   // of this node
@@ -30,12 +31,13 @@
 namespace bough::inline BOUGH_ABI {
 
 struct composite_nodes {
-    std::string node{};                        // where this rank is: ranks with the same name share a node
+    std::string node{};                        // the node of this rank: ranks with the same name share a node
     std::uint64_t timeout_ns = 30'000'000'000; // for each step of the joining
 };
 
-// Collective over the ranks of `wire`. Ranks in a status are those of `wire`. An exception of a function is told to the
-// others as op_threw and thrown on; if it is a bough::error, or for want of memory, it is this rank's status.
+// Collective over the ranks of `wire`. Ranks in a status are those of `wire`. If a function throws
+// a bough::error, or runs out of memory, that is this rank's status. Any other exception is
+// reported to the others as op_threw and thrown on.
 template <WireUp W, class JoinInside, class JoinBetween>
 auto join_composite(W& wire, const composite_nodes& where, status& result, JoinInside&& join_inside,
                     JoinBetween&& join_between) {
@@ -46,7 +48,7 @@ auto join_composite(W& wire, const composite_nodes& where, status& result, JoinI
     if ((result = exchange_nodes(wire, where.node, where.timeout_ns, groups))) return made;
 
     const auto patience = [&where] { return where.timeout_ns; };
-    // Calls a function of the caller's. One that makes nothing, and does not say why, has given up.
+    // Calls a function of the caller. If it makes nothing and does not say why, it has given up.
     const auto make = [](auto& join, auto& room, auto& link) {
         status s;
         auto made_here = join(room, s);

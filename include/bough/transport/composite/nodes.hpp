@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which ranks share a node: each says where it is, and those that say the same do. Linux; elsewhere only by given
-// names.
+// Finds out which ranks share a node: each says where it is, and ranks that say the same share one.
+// node_name() needs Linux; elsewhere the caller must give the names.
 //
 //   std::string here = bough::node_name();               // the same on ranks that can share memory
 //   bough::listed_groups groups;
 //   bough::status s = bough::exchange_nodes(wire, here, timeout_ns, groups);
 //
-// A name is that of the running kernel (its boot id, or the host's name), of the namespaces that shared memory has to
-// be reached through (network, for the sockets that pass it; processes; users), and of the user. Two containers of one
-// machine, or two users, are two nodes: they could not share memory.
+// The name consists of the running kernel (its boot id, or the host's name), the namespaces that
+// shared memory is reached through (network, for the sockets that pass it; processes; users), and
+// the user. Two containers of one machine, or two users, are two nodes, because they could not
+// share memory.
 #ifndef BOUGH_TRANSPORT_COMPOSITE_NODES_HPP
 #define BOUGH_TRANSPORT_COMPOSITE_NODES_HPP
 
@@ -50,7 +51,7 @@ inline std::string node_name() {
     return name + " uid " + std::to_string(::geteuid());
 }
 
-// Ranks of one name form a group; groups are numbered in the order in which the ranks name them.
+// Ranks with the same name form a group. Groups are numbered in the order of their first ranks.
 inline listed_groups groups_of_names(std::span<const std::string_view> names) {
     std::vector<std::pair<std::string_view, rank_t>> sorted; // name, first rank that has it
     for (std::size_t r = 0; r != names.size(); ++r) sorted.emplace_back(names[r], static_cast<rank_t>(r));
@@ -67,11 +68,11 @@ inline listed_groups groups_of_names(std::span<const std::string_view> names) {
     return listed_groups(std::move(group));
 }
 
-// Collective. invalid_argument on the rank whose name is empty or too long, peer_aborted on the others; else what the
-// wire-up says.
+// Collective. Errors: invalid_argument on a rank whose name is empty or too long, and peer_aborted
+// on the others; otherwise what the wire-up says.
 template <WireUp W>
 status exchange_nodes(W& wire, std::string_view mine, std::uint64_t timeout_ns, listed_groups& groups) {
-    constexpr std::size_t bytes = most_node_name_bytes + 1; // its length before it
+    constexpr std::size_t bytes = most_node_name_bytes + 1; // its length comes before it
     join_room room(wire, timeout_ns);
     return room.run([&]() -> status {
         std::vector<std::byte> all(bytes * wire.size());

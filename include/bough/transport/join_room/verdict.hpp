@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What ranks that join say of themselves, and the verdict on it: which rank has failed, the same on all.
+// The words by which joining ranks tell each other their states, and the verdict on them: which
+// rank has failed. All ranks come to the same verdict.
 #ifndef BOUGH_TRANSPORT_JOIN_ROOM_VERDICT_HPP
 #define BOUGH_TRANSPORT_JOIN_ROOM_VERDICT_HPP
 
@@ -13,17 +14,17 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// How a rank is.
+// The state of a rank.
 struct join_word {
     enum states : std::uint8_t {
         saying,   // it has `bytes` to say
-        meeting,  // it waits for `peer`, if that is known,
-        ready,    // or for nobody any more
-        finished, // it has left, by `code`
+        meeting,  // it waits for `peer`, if that is known
+        ready,    // it waits for nobody any more
+        finished, // it has left, with `code`
     };
     std::uint8_t state = saying;
     std::uint8_t code = 0, cause = 0; // of a status
-    std::uint8_t is_short = 0;        // of memory, so that it can hear nothing but such words
+    std::uint8_t is_short = 0;        // 1: it is short of memory, and can take in nothing but such words
     std::uint32_t bytes = 0;
     rank_t peer = no_rank;
 
@@ -36,15 +37,15 @@ struct join_word {
 };
 static_assert(sizeof(join_word) == 12 && std::is_trivially_copyable_v<join_word>);
 
-// A rank's own failure, and nobody else's.
+// Does rank `me` report a failure of its own, not of another rank?
 constexpr bool is_confession(errc code, rank_t peer, rank_t me) noexcept {
     if (code == errc::ok || code == errc::peer_aborted) return false;
     return peer == me || (peer == no_rank && code != errc::deadline && code != errc::peer_dead);
 }
 constexpr bool is_confession(const status& s, rank_t me) noexcept { return is_confession(s.code, s.peer, me); }
 
-// Of all ranks' words, in order of rank; `mine`: with what this one has itself. ok: nobody has failed. A rank that others
-// wait for has one more accuser in each of them.
+// The verdict on the words of all ranks, in order of rank. `mine`: the status that this rank has
+// itself. ok: no rank has failed. A rank that waits for another one counts as its accuser.
 inline status verdict_of(std::span<const join_word> all, rank_t me, const status& mine) noexcept {
     const auto votes_for = [all](rank_t whom) {
         std::size_t votes = 0;
@@ -66,7 +67,7 @@ inline status verdict_of(std::span<const join_word> all, rank_t me, const status
         most = votes;
     }
     if (accuser == no_rank) return mine;
-    if (!confessed) // one that most wait for, though nobody has given up because of it yet
+    if (!confessed) // perhaps more ranks wait for one of which no rank has complained yet
         for (const join_word& w : all)
             if (w.state == w.meeting && w.peer < all.size())
                 if (const std::size_t votes = votes_for(w.peer); votes > most) accused = w.peer, most = votes;
@@ -75,7 +76,7 @@ inline status verdict_of(std::span<const join_word> all, rank_t me, const status
         if (is_confession(mine, me)) return mine;
         return {.code = errc::peer_aborted, .cause = code, .peer = accused};
     }
-    if (mine && (mine.peer == accused || me == accused)) { // it knows more
+    if (mine && (mine.peer == accused || me == accused)) { // its own status says more
         status same = mine;
         if (mine.code == code) same.peer = accused;
         return same;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bough::mpi does: one rank's messages, payloads and peers over point-to-point calls of MPI.
+// mpi_endpoint, behind bough::mpi: a rank's messages and peers over MPI's point-to-point calls.
 #ifndef BOUGH_TRANSPORT_MPI_ENDPOINT_HPP
 #define BOUGH_TRANSPORT_MPI_ENDPOINT_HPP
 
@@ -29,9 +29,9 @@
 namespace bough::inline BOUGH_ABI {
 
 struct mpi_options {
-    std::uint32_t window = 32;        // messages from one rank to another that are not used up; 1 to 4096
+    std::uint32_t window = 32;        // most messages from one rank to another that are not used up; 1 to 4096
     std::uint32_t eager_bytes = 2048; // longer payloads stay with the sender until they are taken; at most 1 MiB
-    // The least of all ranks counts.
+    // If ranks give different numbers, the least counts.
 };
 
 namespace detail {
@@ -41,10 +41,10 @@ class mpi_endpoint {
 
     struct peer {
         std::uint32_t sent = 0, freed = 0; // messages to it, and how many of them it has used up
-        std::uint32_t used = 0, told = 0;  // messages of it that are used up, and how many of them it knows of
+        std::uint32_t used = 0, told = 0;  // messages from it that are used up, and how many of them it was told of
         std::uint32_t announced = 0;       // long messages to it
         bool left = false, reported = false;
-        bool parted = false; // it has said so
+        bool parted = false; // it has said bye
     };
     struct arrival {
         frame head{};
@@ -56,7 +56,7 @@ class mpi_endpoint {
         rank_t to = no_rank;
         std::uint32_t number = 0;
         std::span<const std::byte> bytes{};
-        MPI_Request request = MPI_REQUEST_NULL; // null: its receiver has not asked for it
+        MPI_Request request = MPI_REQUEST_NULL; // null: its receiver has not asked for the payload
         bool taken_back = false;
         errc given_up = errc::ok; // what its event says if MPI cancels it
     };
@@ -68,7 +68,7 @@ class mpi_endpoint {
         MPI_Request request = MPI_REQUEST_NULL;
         errc given_up = errc::ok; // what its event says if MPI cancels it
     };
-    // A payload that is not wanted any more, but may come.
+    // A payload that nobody wants any more, but that may still come.
     struct orphan {
         rank_t from = no_rank;
         std::uint32_t number = 0;
@@ -80,7 +80,7 @@ class mpi_endpoint {
 public:
     mpi_endpoint() : outgoing(0) {}
 
-    // Collective over `of`; ok on all ranks, or an error on all. `text`: what MPI says of it on this rank.
+    // Collective over `of`: ok on all ranks, or an error on all. `text`: MPI's words on this rank.
     status open(MPI_Comm of, const mpi_options& o, std::string& text) {
         mpi_parting::give_back();
         mpi_comm_errors quiet(of);
@@ -90,11 +90,11 @@ public:
             well = mpi_agree(of, duplicate(of, o, text));
             if (!well) break;
             if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm); // on all ranks that have one
-            // There may be no more communicators because peers of transports that have ended are late to say so.
+            // Communicators may have run out because peers of ended transports have yet to say bye.
             if (tries == 0) mpi_parting::give_back(1'000'000'000);
         }
         if (well) return well;
-        const long online = ::sysconf(_SC_NPROCESSORS_ONLN); // of the node, not of this process alone
+        const long online = ::sysconf(_SC_NPROCESSORS_ONLN); // cores of the node, not of this process alone
         int here = 1, place = 0;
         well = mpi_agree(comm, mpi_neighbours(comm, here, place, text));
         if (well) return MPI_Comm_free(&comm), well;
@@ -112,7 +112,7 @@ public:
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= peers.size() || to == rank) return posted::failed;
         peer& p = peers[to];
-        if (p.left) return p.reported ? posted::failed : posted::would_block; // what it has said comes first
+        if (p.left) return p.reported ? posted::failed : posted::would_block; // its messages come first
         if (p.sent - p.freed >= options.window) return posted::would_block;
         frame head{.tag = tag, .bytes = bytes.size()};
         if (bytes.size() <= options.eager_bytes) {
@@ -123,7 +123,7 @@ public:
         head.kind = frame::announcement;
         head.number = p.announced++;
         sends.push_back({.id = id, .to = to, .number = head.number, .bytes = bytes});
-        if (!say(to, head, {})) { // the loss has ended it
+        if (!say(to, head, {})) { // lose() has already ended the send
             std::erase_if(ready, [id](const event& e) { return e.what == event::kind::complete && e.id == id; });
             return posted::would_block;
         }
@@ -179,7 +179,7 @@ public:
     errc cancel(std::uint64_t id) {
         for (long_send& s : sends) {
             if (s.id != id || s.taken_back) continue;
-            if (s.request != MPI_REQUEST_NULL) return errc::ok; // under way: it ends soon, well
+            if (s.request != MPI_REQUEST_NULL) return errc::ok; // under way: it will end well, soon
             s.taken_back = true;
             s.bytes = {};
             end(errc::cancelled, id, s.to);
@@ -190,12 +190,12 @@ public:
             if (takes[i].given_up == errc::ok) give_up(i, errc::cancelled);
             return errc::ok;
         }
-        for (const event& e : ready) // over, but the caller does not know yet
+        for (const event& e : ready) // it has ended, but the caller does not know yet
             if (e.what == event::kind::complete && e.id == id) return errc::ok;
         return errc::invalid_argument;
     }
 
-    // What MPI has not sent may wait for this rank to call it.
+    // MPI may send the rest only while this rank calls it.
     void flush() {
         if (!outgoing.all_sent()) outgoing.reclaim([this](int to) { lose(static_cast<rank_t>(to)); });
     }
@@ -208,12 +208,12 @@ public:
         return peers[to].left ? outgoing.sent() : outgoing.sent_to(static_cast<int>(to));
     }
 
-    // Says goodbye. What cannot be taken back ends first, if that takes no longer than a second.
+    // Says bye to all. Before that, waits up to a second for transfers that cannot be taken back.
     void leave() {
-        if (detail::forks() != forks) return; // MPI is its parent's
+        if (detail::forks() != forks) return; // MPI belongs to the parent
         int over = 0;
         MPI_Finalized(&over);
-        if (over != 0) return; // MPI is gone
+        if (over != 0) return; // MPI has been finalised
         const std::uint64_t last_ns = deadline_after(steady_now_ns(), 1'000'000'000);
         for (long_send& s : sends) s.taken_back |= s.request == MPI_REQUEST_NULL;
         const auto under_way = [this] {
@@ -249,7 +249,7 @@ public:
 private:
     // --- the communicator ---
 
-    // What this rank alone can see of what it needs.
+    // This rank's part of opening: checks what it can see alone, and duplicates the communicator.
     status duplicate(MPI_Comm of, const mpi_options& o, std::string& text) {
         if (o.window < 1 || o.window > 4096) return refused(invalid_argument("window: must be 1 to 4096"), of);
         if (o.eager_bytes > 1u << 20) return refused(invalid_argument("eager_bytes: at most 1 MiB"), of);
@@ -266,7 +266,7 @@ private:
         rank = static_cast<rank_t>(me);
         return attempted([&] { return peers.resize(static_cast<std::size_t>(all)), status{}; });
     }
-    // The others have begun to duplicate it.
+    // Duplicates all the same, because the others are already doing so and would wait.
     status refused(const status& why, MPI_Comm of) {
         if (MPI_Comm_dup(of, &comm) != MPI_SUCCESS) comm = MPI_COMM_NULL;
         return why;
@@ -306,7 +306,7 @@ private:
         return MPI_Test(&arrivals[coming]->data.request, &came, MPI_STATUS_IGNORE) == MPI_SUCCESS ? came != 0
                                                                                                   : frame_lost();
     }
-    // The one that is coming.
+    // Receiving the frame that is coming has failed.
     BOUGH_COLD bool frame_lost() {
         lose(arrivals[std::exchange(coming, nothing)]->from);
         return false;
@@ -323,7 +323,7 @@ private:
         return handle;
     }
 
-    // Does what a frame says. True: it is a message, and `e` tells of it.
+    // Does what a frame says. True: it is a message, which `e` announces.
     bool hear(std::uint64_t handle, event& e) {
         arrival& a = *arrivals[handle];
         std::memcpy(&a.head, a.data.memory.get(), sizeof(frame));
@@ -376,7 +376,7 @@ private:
                       &request) == MPI_SUCCESS)
             s->request = request;
         else
-            lose(to); // and s is gone
+            lose(to); // this erases s
     }
     void no_payload(rank_t from, std::uint32_t number) {
         std::erase_if(orphans, [=](const orphan& o) { return o.from == from && o.number == number; });
@@ -410,7 +410,7 @@ private:
         for (orphan& o : orphans) drain(o);
         std::erase_if(orphans, [](const orphan& o) { return o.over; });
     }
-    // True: take number i is over, and its event is due.
+    // True: take number i is over, and its event is in `ready`.
     bool test_take(std::size_t i) {
         const long_take t = takes[i];
         MPI_Status about;
@@ -422,10 +422,10 @@ private:
         takes.erase(takes.begin() + static_cast<std::ptrdiff_t>(i));
         if (!good) lose(t.from);
         if (cancelled == 0 || t.given_up != errc::cancelled || peers[t.from].left) return true;
-        orphans.push_back({.from = t.from, .number = t.number, .bytes = t.bytes}); // it was asked for, so it comes
+        orphans.push_back({.from = t.from, .number = t.number, .bytes = t.bytes}); // it was asked for, so it will come
         return true;
     }
-    // Gives take number i up, unless its payload is coming already. Its event comes now or later.
+    // Gives take number i up, unless its payload is already coming. Its event comes now or later.
     void give_up(std::size_t i, errc code) {
         takes[i].given_up = code;
         MPI_Cancel(&takes[i].request);
@@ -453,19 +453,19 @@ private:
         ++peers[from].used;
         return from;
     }
-    // Tells a rank that it may send more, when it may send much more than it knows.
+    // Tells a rank that it may send more, once that is half a window more than it knows.
     void give_room(rank_t from) {
         const peer& p = peers[from];
         if (!p.left && p.used - p.told >= (options.window + 1) / 2) say(from, {.kind = frame::room}, {});
     }
 
-    // Nothing more will come of a rank.
+    // Called when nothing more will come from a rank.
     BOUGH_COLD void lose(rank_t r) {
         if (peers[r].left) return;
         peers[r].left = true;
         for (long_send& s : sends) {
             if (s.to != r) continue;
-            if (s.request != MPI_REQUEST_NULL) { // MPI may read its bytes until it says that it is over
+            if (s.request != MPI_REQUEST_NULL) { // MPI may read its bytes until the request is over
                 s.given_up = errc::peer_dead;
                 MPI_Cancel(&s.request);
             } else if (!s.taken_back) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The frames that bough::mpi sends, the memory they are sent from, and what is left of a rank that has ended: its
-// communicator, which is given back when everything that was sent to it has come.
+// The frames that bough::mpi sends, and the memory that they are sent from. Also mpi_parting, which
+// keeps the communicator of an ended transport until everything that was sent to it has come.
 #ifndef BOUGH_TRANSPORT_MPI_FRAMES_HPP
 #define BOUGH_TRANSPORT_MPI_FRAMES_HPP
 
@@ -25,31 +25,31 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Before every payload, and alone as a word between two transports.
+// Precedes every short payload, and travels alone as a message between two transports.
 struct mpi_frame {
     enum what : std::uint32_t {
         message,      // its payload follows in the frame
-        announcement, // of a long message: its payload waits for `go`
+        announcement, // announces a long message, whose payload waits for `go`
         go,           // the receive is posted: send the payload of your long message `number`
-        none,         // there is no payload any more: it was taken back
+        none,         // the payload of my long message `number` was taken back
         done,         // I do not want the payload of your long message `number`
-        room,         // nothing but `used`
+        room,         // only tells `used`
         bye,          // the last frame of a rank
     };
     envelope tag{};
     std::uint64_t bytes = 0;  // of the payload
-    std::uint32_t number = 0; // of a long message, counted per pair of ranks
-    std::uint32_t used = 0;   // messages of the receiver of this frame that its sender has used up so far
+    std::uint32_t number = 0; // the number of a long message, counted per pair of ranks
+    std::uint32_t used = 0;   // of the messages from this frame's receiver, how many its sender has used up
     std::uint32_t kind = message;
     std::uint32_t unused = 0;
 };
 static_assert(sizeof(mpi_frame) == 56);
 
 inline constexpr int mpi_frame_tag = 0;
-// Of the payload of a long message; MPI guarantees tags up to 32,767.
+// The tag of a long message's payload. MPI guarantees tags up to 32,767.
 constexpr int mpi_payload_tag(std::uint32_t number) noexcept { return 1 + static_cast<int>(number % 16'384); }
 
-// So many bytes, also more than an int can count.
+// Count and datatype for so many bytes, even more than an int can count.
 class mpi_bytes {
 public:
     explicit mpi_bytes(std::size_t n) {
@@ -71,7 +71,7 @@ public:
     }
     mpi_bytes(const mpi_bytes&) = delete;
     mpi_bytes& operator=(const mpi_bytes&) = delete;
-    ~mpi_bytes() { // MPI keeps it as long as a transfer needs it
+    ~mpi_bytes() { // MPI keeps the datatype as long as a transfer needs it
         if (made_) MPI_Type_free(&type);
     }
     int count = 0;
@@ -104,7 +104,7 @@ class mpi_outgoing {
 public:
     explicit mpi_outgoing(std::size_t longest) : longest_(longest) {}
 
-    // False: MPI says no. failed(rank): to an earlier frame.
+    // False: MPI refuses. Calls failed(rank) for each earlier frame whose sending has failed.
     template <class F>
     bool send(MPI_Comm comm, int to, const mpi_frame& frame, std::span<const std::byte> payload, const F& failed) {
         if (free_.empty()) reclaim(failed);
@@ -129,7 +129,7 @@ public:
         if (how == progress::flies) flying_.push_back(std::move(f));
         return how != progress::failed;
     }
-    // Of those that MPI has sent by now the memory is free; asking moves the others on.
+    // Frees the memory of the frames that MPI has sent by now. The test also moves the others on.
     template <class F>
     void reclaim(const F& failed) {
         for (std::size_t i = 0; i < flying_.size();) {
@@ -145,7 +145,8 @@ public:
         }
     }
     bool all_sent() const noexcept { return flying_.empty(); }
-    // Frames so far, and how many of them, from the first on, need nothing more to reach this rank.
+    // How many frames were sent so far, and how many of them, from the first on, need nothing more
+    // from this process to reach rank `to`.
     std::uint64_t sent() const noexcept { return sent_; }
     std::uint64_t sent_to(int to) const noexcept {
         for (const flight& f : flying_)
@@ -182,10 +183,11 @@ private:
     std::uint64_t sent_ = 0;
 };
 
-// The communicators of transports that have ended. Each is given back when all its peers have said bye: nothing more can
-// come. MPI_Comm_free need not wait for anybody then. That is looked at whenever a transport is made or ends, and, for
-// what is left, when MPI_Finalize calls the attribute of MPI_COMM_SELF, while everything still works.
-// Any thread may call this, as far as MPI lets it.
+// The communicators of transports that have ended. A communicator is given back when all its peers
+// have said bye: then nothing more can come, and MPI_Comm_free need not wait for anybody. This is
+// tried whenever a transport is made or ends. What is left is given back when MPI_Finalize calls
+// the attribute of MPI_COMM_SELF, while all of MPI still works. Any thread may call this, as far as
+// MPI allows it.
 class mpi_parting {
 public:
     struct remains {
@@ -193,7 +195,7 @@ public:
         mpi_outgoing outgoing;
         std::size_t longest; // frame
         int expected;        // peers that have not said bye
-        bool is_clean;       // and will have sent nothing else then
+        bool is_clean;       // nothing but bye can still come
     };
 
     static void add(remains what) {
@@ -207,11 +209,11 @@ public:
         }
         give_back();
     }
-    // Gives back what can be, for at most `patience_ns`. `at_end`: also where something else may still come.
-    // If memory runs out, another time.
+    // Gives back what can be given back, and waits for at most `patience_ns`. `at_end`: also those
+    // to which something else may still come. If memory runs out, a later call does it.
     static void give_back(std::uint64_t patience_ns = 0, bool at_end = false) {
         const std::uint64_t last_ns = deadline_after(steady_now_ns(), patience_ns);
-        std::list<remains> mine; // other threads look at other ones
+        std::list<remains> mine; // so that two threads never handle the same one
         {
             const std::lock_guard held(list().lock);
             mine.swap(list().all);
@@ -251,10 +253,10 @@ private:
                MPI_Comm_free_keyval(&key) == MPI_SUCCESS;
     }
     static int at_finalize(MPI_Comm, int, void*, void*) {
-        give_back(1'000'000'000, true); // a peer that never says bye is none of our making
+        give_back(1'000'000'000, true); // do not wait for ever: a peer may never say bye
         return MPI_SUCCESS;
     }
-    // All frames that have come.
+    // Receives all frames that have come, and counts the byes.
     static void hear(remains& r, std::vector<std::byte>& frame) {
         r.outgoing.reclaim([](int) {});
         for (;;) {
