@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// in_process: ranks are threads of one process.
+// bough::in_process: a transport for threads of one process.
 //
 //   bough::in_process world{8};
 //   world.run([](auto transport) {
@@ -7,13 +7,16 @@
 //       ...
 //   });
 //
-// Every (sender, receiver) pair that talks has a ring of slots of its own, made at the first message. A slot is one cache
-// line: sequence number, length, envelope and up to 24 bytes of payload arrive together. Payloads up to `eager_bytes`
-// follow in lines behind it; longer ones stay in the sender's memory and are read, or combined, straight from there, after
-// a claim that the sender can win by taking the message back. Nothing is copied twice.
+// Every (sender, receiver) pair that exchanges messages has a ring of slots of its own, made at the
+// first message. A slot is one cache line: sequence number, length, envelope and up to 24 bytes of
+// payload arrive together. Payloads of up to `eager_bytes` lie in further cache lines of that slot.
+// Longer ones stay in the sender's memory and are read, or combined, straight from there. The
+// receiver must claim them first, and fails if the sender has taken the message back. Nothing is
+// copied twice.
 //
-// Waiting: while every rank has a core of its own, a rank spins, then yields; with more ranks than cores it yields at
-// once; after some milliseconds of nothing it sleeps in short naps. Or it sleeps in a loop of its own: descriptor() (Linux).
+// How a rank waits: if every rank has a core of its own, it spins, then yields; with more ranks
+// than cores it yields at once. After some milliseconds without news it sleeps in short naps.
+// Instead it may sleep in a loop of its own: descriptor() (Linux).
 #ifndef BOUGH_TRANSPORT_IN_PROCESS_HPP
 #define BOUGH_TRANSPORT_IN_PROCESS_HPP
 
@@ -58,13 +61,13 @@ public:
 
     rank_t size() const noexcept { return static_cast<rank_t>(shared_->ranks.size()); }
 
-    // The transport of one rank; to be used by one thread at a time. Each rank's may be taken once.
+    // The transport of one rank, to be used by one thread at a time. Each rank's may be taken once.
     endpoint connect(rank_t rank);
 
-    // May be called again: every run has a group of its own. Runs f(transport) on one thread per
-    // rank and waits for all. If ranks throw, the exception of the one whose end was gone first is
-    // rethrown here: the others learn that it is gone, and their operations end with peer_dead.
-    // Without memory for a thread it throws error, no_resources.
+    // Runs f(transport) on one thread per rank and waits for all. May be called again: every run
+    // has a group of its own. If ranks throw, the exception of the rank that was gone first is
+    // rethrown here; the others learn that this rank is gone, and their operations end with
+    // peer_dead. If a thread cannot be started, it throws error with no_resources.
     template <class F>
     void run(F&& f);
 
@@ -72,7 +75,7 @@ private:
     // What senders and the receiver of one rank share.
     struct alignas(64) rank_state {
         std::atomic<detail::ring*> incoming{nullptr}; // all rings to this rank, newest first
-        std::atomic<std::uint32_t> gone{0};           // 0, or that it was the n-th to go
+        std::atomic<std::uint32_t> gone{0};           // n: this rank was the n-th to go; 0: it is there
         std::atomic<bool> taken{false};               // connect() has given its endpoint away
         detail::bell bell;                            // rings for news, if it is armed
     };
@@ -92,8 +95,8 @@ private:
 
         in_process_options options;
         std::vector<rank_state> ranks;
-        alignas(64) std::atomic<std::uint32_t> departures{0}; // ranks that are gone
-        std::atomic<std::uint32_t> leaving{0};                // ranks that are gone or about to be
+        alignas(64) std::atomic<std::uint32_t> departures{0}; // how many ranks are gone
+        std::atomic<std::uint32_t> leaving{0};                // how many ranks are gone or about to be
     };
 
     std::shared_ptr<world> shared_;
@@ -104,7 +107,7 @@ public:
     endpoint(endpoint&&) = default;
     endpoint& operator=(endpoint&&) = delete;
     ~endpoint() {
-        if (!world_ || forked()) return; // a child rings no bell of its parent's
+        if (!world_ || forked()) return; // a forked child must not ring the bells of its parent
         const std::uint32_t order = world_->leaving.fetch_add(1, std::memory_order_relaxed) + 1;
         for (detail::ring* ring : open_) ring->cancel_all(world_->ranks[ring->to].gone);
         // Nobody reads this rank's memory from here on.
@@ -117,14 +120,16 @@ public:
     rank_t size() const noexcept { return static_cast<rank_t>(world_->ranks.size()); }
     // How many cores the ranks share.
     std::uint32_t cores() const noexcept { return world_->options.cores; }
-    // More ranks than cores: whoever waits takes time from whoever works.
+    // Whether there are more ranks than cores. Then a rank that waits takes time from one that
+    // works.
     bool oversubscribed() const noexcept { return size() > cores(); }
-    // The process has forked since this rank connected, and this is the child: its other ranks are not there.
+    // Whether this process is a child, forked since this rank connected. The other ranks do not
+    // exist in it.
     bool forked() const noexcept { return detail::forks() != forks_; }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank_) return posted::failed;
-        if (world_->ranks[to].gone.load(std::memory_order_relaxed) != 0) // what it has said comes first
+        if (world_->ranks[to].gone.load(std::memory_order_relaxed) != 0) // its messages are handed over first
             return reported_[to] != 0 ? posted::failed : posted::would_block;
         detail::ring* ring = outgoing(to);
         const bool was_open = ring->has_open();
@@ -173,18 +178,19 @@ public:
             detail::relax();
         else
             std::this_thread::yield();
-        // Where it takes a clock longer to be set than the nap lasts, as in virtual machines, the nap alone does not give the
-        // processor away: ranks of a real-time priority would starve others of the same.
+        // The nap comes after a yield and does not replace it. In virtual machines setting a timer
+        // may take longer than the nap lasts. Then the nap alone does not give the processor away,
+        // and ranks of a real-time priority would starve others of the same priority.
         if (idle >= spins_ + yields) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
 
-    // An eventfd; -1 where there is none (DescriptorTransport).
+    // DescriptorTransport: an eventfd; -1 where there is none.
     int descriptor() noexcept { return world_->ranks[rank_].bell.descriptor(); }
     bool arm() noexcept {
         return !forked() && world_->ranks[rank_].bell.arm([this] { return has_news(); });
     }
     void disarm() noexcept {
-        if (!forked()) world_->ranks[rank_].bell.disarm(); // else its parent's
+        if (!forked()) world_->ranks[rank_].bell.disarm(); // in a forked child the bell belongs to the parent
     }
 
 private:
@@ -196,7 +202,7 @@ private:
         for (std::vector<detail::ring*>* rings : {&in_, &open_}) rings->reserve(size() < 64 ? size() : 64);
     }
 
-    // The ring to a rank, made when it is first needed.
+    // The ring to a rank. It is made when it is first needed.
     detail::ring* outgoing(rank_t to) {
         for (const auto& [peer, ring] : out_)
             if (peer == to) return ring;
@@ -211,7 +217,7 @@ private:
         }
         return made.release();
     }
-    // Learns of rings that senders have made since.
+    // Learns of rings that senders have made since the last call.
     void refresh() {
         detail::ring* newest = world_->ranks[rank_].incoming.load(std::memory_order_acquire);
         if (newest != newest_) read_list(newest);
@@ -220,7 +226,7 @@ private:
         for (detail::ring* ring = newest; ring != newest_; ring = ring->next) in_.push_back(ring);
         newest_ = newest;
     }
-    // Something that poll() would find, or that makes room for a refused post.
+    // Whether poll() would find something, or there is new room for a post that was refused.
     BOUGH_COLD bool has_news() noexcept {
         if (world_->ranks[rank_].incoming.load(std::memory_order_acquire) != newest_) return true;
         if (world_->departures.load(std::memory_order_acquire) != departures_) return true;
@@ -230,7 +236,7 @@ private:
             if (ring->has_news()) return true;
         return false;
     }
-    // Reports ranks that are gone and whose messages have all been seen.
+    // Reports ranks that are gone and whose messages have all been handed over.
     BOUGH_COLD std::size_t departed(std::span<event> events) {
         const std::uint32_t departures = world_->departures.load(std::memory_order_acquire);
         std::size_t found = 0;
@@ -259,11 +265,11 @@ private:
     rank_t rank_;
     std::uint32_t spins_;
     std::uint32_t forks_ = detail::forks();
-    std::vector<detail::ring*> in_;  // rings to me
-    detail::ring* newest_ = nullptr; // of the list that in_ was read from
+    std::vector<detail::ring*> in_;  // rings to this rank
+    detail::ring* newest_ = nullptr; // the newest ring in in_
     std::vector<std::pair<rank_t, detail::ring*>> out_;
-    std::vector<detail::ring*> open_; // rings with long messages of mine under way
-    std::uint32_t departures_ = 0;    // how many of them I have reported
+    std::vector<detail::ring*> open_; // rings in which long messages from this rank are under way
+    std::uint32_t departures_ = 0;    // how many departures have been reported
     std::vector<unsigned char> reported_;
 };
 
@@ -282,7 +288,8 @@ void in_process::run(F&& f) {
 #if BOUGH_HAS_EXCEPTIONS
     std::vector<std::exception_ptr> thrown(size()); // outlives the threads, which write into it
 #endif
-    // Joins what has started, also if a thread cannot be made: the ends that are left then go first, and are seen as gone.
+    // Joins the threads that have started, even if a later one cannot be made. The ends that are
+    // left are destroyed before that, so the running ranks see them as gone.
     struct joined {
         std::vector<std::thread> threads;
         ~joined() {
@@ -291,7 +298,7 @@ void in_process::run(F&& f) {
         }
     } running;
     std::vector<std::thread>& threads = running.threads;
-    std::vector<endpoint> ends; // before any thread starts, so that a rank that fails at once is seen as gone
+    std::vector<endpoint> ends; // made before any thread starts, so that a rank that fails at once is seen as gone
     ends.reserve(size());
     for (rank_t r = 0; r != size(); ++r) ends.push_back(connect(r));
     threads.reserve(size());

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// shared_memory: ranks are processes of one node. Linux.
+// bough::shared_memory: a transport for processes of one node. Linux only.
 //
 //   bough::communicator comm{bough::shared_memory{wire}};      // wire: a WireUp, of a launcher for instance
 //   bough::allreduce(comm, std::span(x), bough::plus{});
 //
-// Every rank has one segment of memory, an anonymous sealed file that is gone when the last rank is: a ring for the
-// messages of each other rank, and a heap for buffers that peers may read in place (allocate()). Up to 24 bytes ride in
-// one cache line with their envelope; up to eager_bytes are copied into the ring; longer payloads stay with their sender.
-// They are combined in place if they lie in its heap; else `data` is null and take() reads them straight from its memory
-// through the kernel (process_vm_readv), or in pieces where the kernel does not allow that.
+// Every rank has one segment of memory, an anonymous sealed file that vanishes with the last rank.
+// It has a ring for the messages from each other rank, and a heap for buffers that peers may read
+// in place (allocate()). Payloads of up to 24 bytes travel in one cache line with their envelope.
+// Payloads of up to eager_bytes are copied into the ring. Longer payloads stay with their sender:
+// if they lie in its heap, they are combined in place; otherwise `data` is null and take() reads
+// them straight from the sender's memory through the kernel (process_vm_readv), or in pieces if the
+// kernel does not allow that.
 //
-// A socket and a process handle for each peer tell when it dies: within milliseconds while this rank polls, at once if it
-// sleeps in a loop of its own (descriptor()). All that is read from shared memory is checked: a peer that writes nonsense
-// is lost (errc::protocol_error), and nothing is read or written outside of the rings. (doc/transports/shared_memory.md)
+// A socket and a process handle for each peer tell when it dies: within milliseconds while this
+// rank polls, at once if it sleeps in a loop of its own (descriptor()). All that is read from
+// shared memory is checked. A peer that writes nonsense counts as lost (errc::protocol_error), and
+// nothing is read or written outside of the rings. (doc/transports/shared_memory.md)
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_HPP
 
@@ -53,31 +56,36 @@ namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_options {
     std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
-    // Longer payloads stay with their sender until they are read (where they have to come in pieces: those longer than half
-    // of it). At most 16 MiB; a ring has twice as much. 0: 64 KiB; of more than 16 ranks less, so that all take 2 MiB.
+    // Longer payloads stay with their sender until they are read; if they must come in pieces, so
+    // do payloads longer than half of this. At most 16 MiB; a ring has room for twice as much. 0:
+    // 64 KiB; with more than 16 ranks less, so that all rings take 2 MiB.
     std::uint32_t eager_bytes = 0;
-    std::uint64_t heap_bytes = 0;                   // of allocate(); may differ between ranks
-    std::uint32_t cores = 0;                        // cores that the ranks share; 0: those that any of them may run on
+    std::uint64_t heap_bytes = 0;                   // for allocate(); may differ between ranks
+    std::uint32_t cores = 0;                        // cores that the ranks share; 0: all on which any of them may run
     bool direct_reads = true;                       // false: stage long payloads, even if the kernel could read them
-    std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
+    std::uint64_t join_timeout_ns = 30'000'000'000; // how long joining may take
 };
 
 class shared_memory {
 public:
-    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join()
+    // says.
     template <WireUp W>
     explicit shared_memory(W& wire, const shared_memory_options& options = {})
         : shared_memory(checked(wire, options)) {}
 
-    // The same without exceptions: empty, and `result` says why. peer_dead, deadline: a rank did not come; no_resources:
-    // memory or descriptors ran out; invalid_argument: options that break a rule or differ between ranks; unsupported: no
-    // memfd; protocol_error: a rank is not what it should be. If one has an error, all have: peer_aborted with its cause.
+    // The same without exceptions. If it fails, the optional is empty and `result` says why.
+    // peer_dead, deadline: a rank did not come. no_resources: memory or descriptors ran out.
+    // invalid_argument: options break a rule or differ between ranks. unsupported: there is no
+    // memfd. protocol_error: a rank is not what it should be. If one rank has an error, the others
+    // end with peer_aborted and its cause.
     template <WireUp W>
     static std::optional<shared_memory> join(W& wire, status& result, const shared_memory_options& options = {});
 
     shared_memory(shared_memory&&) = default;
     shared_memory& operator=(shared_memory&&) = delete;
-    // Leaves the group; long messages that nobody has read are taken back. Waits for nobody.
+    // Leaves the group without waiting for anybody. Long messages that nobody has read are taken
+    // back.
     ~shared_memory() {
         if (mine_.data() == nullptr || forked()) return;
         for (link* l : open_) l->out.cancel_all();
@@ -86,33 +94,35 @@ public:
 
     rank_t rank() const noexcept { return rank_; }
     rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
-    // How many cores the ranks share. More ranks than cores: whoever waits takes time from whoever works.
+    // How many cores the ranks share. With more ranks than cores, a rank that waits takes time from
+    // one that works.
     std::uint32_t cores() const noexcept { return cores_; }
     bool oversubscribed() const noexcept { return size() > cores_; }
     static constexpr model::loggops default_costs() noexcept { return detail::shared_memory_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::shared_memory_costs.switch_ns; }
-    // This process is a child of the one that joined: the group is its parent's.
+    // Whether this process is a child of the one that joined. The group belongs to the parent.
     bool forked() const noexcept { return detail::fork_count != forks_; }
-    // Memory of this rank's segment, heap included.
+    // How many bytes this rank's segment takes, heap included.
     std::size_t segment_bytes() const noexcept { return mine_.size(); }
-    // Whether long private messages of a peer are read straight from its memory, or come in pieces. Pre: another rank.
+    // Whether a peer's long private messages are read without pieces. Pre: `peer` is another rank.
     bool reads_directly(rank_t peer) const noexcept { return links_[peer].reads_it; }
 
-    // Memory that peers read in place, on a cache line's boundary, from 4 KiB on in pages of its own; empty if there is no
-    // piece as large. It is given back by deallocate(), or ends with the transport. While a message in it is cancelled, no
-    // other thread may write to the pages that it has a part of.
+    // Memory that peers can read in place. It is aligned to a cache line; pieces of 4 KiB and more
+    // have pages of their own. Empty: no free piece is large enough. Give it back by deallocate();
+    // otherwise it ends with the transport. While a message in it is being cancelled, no other
+    // thread may write to the pages on which the message lies.
     std::span<std::byte> allocate(std::size_t bytes) {
         return mine_.allocate(bytes, [this](const detail::shared_reader& r) {
             return links_[r.peer].reported || links_[r.peer].out.is_released(r.ticket);
         });
     }
-    // Pre: from allocate(), whole, and no message in it is under way.
+    // Pre: the piece is from allocate(), whole, and no message in it is under way.
     void deallocate(std::span<std::byte> piece) { mine_.deallocate(piece); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank_ || forked()) return posted::failed;
         link& l = links_[to];
-        if (l.gone) return l.reported ? posted::failed : posted::would_block; // what it has said comes first
+        if (l.gone) return l.reported ? posted::failed : posted::would_block; // its messages are handed over first
         posted result = posted::complete;
         if (bytes.size() > l.out.eager_bytes() || (bytes.size() >= in_place_bytes && mine_.is_shared(bytes)))
             result = post_long(l, tag, bytes, id);
@@ -128,7 +138,7 @@ public:
     }
 
     std::size_t poll(std::span<event> events) {
-        if (forked()) return 0; // whatever has come is its parent's
+        if (forked()) return 0; // what has come belongs to the parent
         std::size_t found = 0;
         if (head_->openings.load(std::memory_order_acquire) != openings_) find_opened();
         for (link* l : in_)
@@ -165,7 +175,7 @@ public:
         nudge(l);
         return posted::complete;
     }
-    // False also for a message whose payload is not within reach: it can only be taken.
+    // Also false for a message whose payload is not within reach: such a message can only be taken.
     bool claim(std::uint64_t handle) noexcept {
         link& l = of(handle);
         const auto index = static_cast<std::uint32_t>(handle & 63);
@@ -196,19 +206,19 @@ public:
     }
 
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
-    // Spins, then yields, then sleeps for at most 5 ms at a time (detail/shared_sleep.hpp).
+    // Spins, then yields, then sleeps for at most 5 ms at a time (segment/sleep.hpp).
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         patience_.wait(
             idle, deadline_ns, head_->sleeping, leaving_, [this] { return has_news(); }, [this] { look(); });
     }
 
-    // An epoll queue of the lifelines; -1 if the kernel has no barriers (DescriptorTransport).
+    // DescriptorTransport: an epoll queue of the lifelines; -1 if the kernel has no barriers.
     int descriptor() noexcept { return patience_.has_barriers() ? lines_.descriptor() : -1; }
     bool arm() noexcept {
         return leaving_ == 0 && !forked() && detail::ask_for_ring(head_->sleeping, [this] { return has_news(); });
     }
     void disarm() {
-        if (forked()) return; // the word and the queue are its parent's
+        if (forked()) return; // the word and the queue belong to the parent
         head_->sleeping.store(0, std::memory_order_relaxed);
         look();
     }
@@ -216,23 +226,23 @@ public:
 private:
     static constexpr std::size_t in_place_bytes = 4096; // shorter payloads are copied, even out of the heap
 
-    // What this rank knows of one peer.
+    // What this rank knows about one peer.
     struct alignas(64) link {
         rank_t peer = no_rank;
-        bool opened = false;     // I have begun to send to it
-        bool gone = false;       // it has died or left, or writes nonsense
-        bool reported = false;   // and that has been said
+        bool opened = false;     // this rank has begun to send to it
+        bool gone = false;       // it has died or left, or has written nonsense
+        bool reported = false;   // its loss has been reported
         bool wants_room = false; // a post has been refused
         bool reads_it = false, reads_me = false;
         errc why = errc::peer_dead;
         pid_t pid = 0;
-        std::uint64_t handle = 0; // of its arrivals, without the slot
+        std::uint64_t handle = 0; // handle of its arrivals, without the slot
         detail::segment_head* theirs = nullptr;
         detail::shared_sender out;
         detail::shared_receiver in;
-        detail::shared_segment segment; // its
+        detail::shared_segment segment; // the peer's
     };
-    // Of a message that comes in pieces.
+    // A take of a message that comes in pieces.
     struct pending_take {
         link* from;
         std::uint32_t index, ticket;
@@ -258,9 +268,10 @@ private:
 
     link& of(std::uint64_t handle) noexcept { return links_[static_cast<std::size_t>(handle >> 6)]; }
 
-    // I have changed something that the peer may be sleeping for.
+    // Wakes the peer if it sleeps. To be called after any change for which it may be waiting.
     void nudge(const link& l) const noexcept {
-        std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper has a barrier for both (shared_sleep.hpp)
+        std::atomic_signal_fence(
+            std::memory_order_seq_cst); // the sleeper runs the barrier for both (segment/sleep.hpp)
         std::atomic<std::uint32_t>& word = l.theirs->sleeping;
         if (word.load(std::memory_order_relaxed) != 0 && !detail::wake(word)) lines_.ring(l.peer);
     }
@@ -269,7 +280,7 @@ private:
         l.out.open();
         l.theirs->openings.fetch_add(1, std::memory_order_acq_rel);
     }
-    // Learns who has begun to send to this rank.
+    // Learns which peers have begun to send to this rank.
     BOUGH_COLD void find_opened() noexcept {
         openings_ = head_->openings.load(std::memory_order_acquire);
         for (link& l : links_)
@@ -299,7 +310,7 @@ private:
         return found;
     }
 
-    // A long message, from its sender's memory.
+    // Reads a long message from its sender's memory.
     bool read(link& l, std::uint32_t index, std::span<std::byte> into) noexcept {
         if (!l.in.is_lent(index)) return false;
         const std::uint64_t place = l.in.at(index).place;
@@ -307,8 +318,8 @@ private:
             const iovec here{into.data() + got, into.size() - got};
             const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(place + got)), here.iov_len};
             const ssize_t came = ::process_vm_readv(l.pid, &here, 1, &there, 1, 0);
-            if (came <= 0) {                    // it is dying, or has taken the message back; or there never was one
-                if (came < 0 && errno == ESRCH) // its memory goes before its lifeline does
+            if (came <= 0) { // the peer is dying, has taken the message back, or gave a wrong address
+                if (came < 0 && errno == ESRCH) // a dying process loses its memory before its lifeline
                     lose(l.peer, errc::peer_dead);
                 else if (l.in.is_lent(index) && lines_.alive(l.peer))
                     l.in.set_broken();
@@ -316,7 +327,7 @@ private:
             }
             got += static_cast<std::size_t>(came);
         }
-        // A number of a process may be given to another one after its death.
+        // After the peer's death another process may have got its process number.
         return lines_.alive(l.peer) && l.in.give_back(index);
     }
     BOUGH_COLD void end_take(pending_take& t, errc code) noexcept {
@@ -326,7 +337,7 @@ private:
         t.from->in.release(t.index);
         nudge(*t.from);
     }
-    // Puts pieces that have come where they belong, and reports the takes that have ended.
+    // Copies the pieces that have come to where they belong, and reports the takes that have ended.
     BOUGH_COLD std::size_t unstage(std::span<event> events) {
         for (const pending_take& t : takes_)
             while (t.from->in.unstage([&](std::uint32_t ticket, auto bytes) { return place(*t.from, ticket, bytes); }))
@@ -350,7 +361,7 @@ private:
         std::erase_if(takes_, [](const pending_take& t) { return t.from == nullptr; });
         return found;
     }
-    // False: more than the message has.
+    // Copies one piece. False: there are more bytes than the message has.
     bool place(const link& from, std::uint32_t ticket, std::span<const std::byte> bytes) noexcept {
         for (pending_take& t : takes_) {
             if (t.from != &from || t.ticket != ticket || t.over) continue;
@@ -359,7 +370,7 @@ private:
             t.got += bytes.size();
             return true;
         }
-        return true; // it was cancelled
+        return true; // the take was cancelled
     }
 
     BOUGH_COLD void lose(rank_t r, errc why) noexcept {
@@ -369,13 +380,13 @@ private:
         l.why = why;
         ++leaving_;
     }
-    // Who has gone since?
+    // Finds out which peers have gone.
     BOUGH_COLD void look() {
         lines_.look([this](rank_t r) { lose(r, errc::peer_dead); });
         for (const link* l : in_)
             if (l->in.broken()) lose(l->peer, errc::protocol_error);
     }
-    // Reports who is gone and whose messages have all been seen.
+    // Reports peers that are gone and whose messages have all been handed over.
     BOUGH_COLD std::size_t departed(std::span<event> events) {
         find_opened();
         std::size_t found = 0;
@@ -392,7 +403,7 @@ private:
         }
         return found;
     }
-    // Something that poll() would find, or that makes room for a refused post.
+    // Whether poll() would find something, or there is new room for a post that was refused.
     BOUGH_COLD bool has_news() noexcept {
         if (head_->openings.load(std::memory_order_acquire) != openings_) return true;
         for (link& l : links_) {
@@ -410,13 +421,13 @@ private:
 
     rank_t rank_ = 0;
     std::uint32_t cores_ = 0, idle_polls_ = 0;
-    std::uint32_t openings_ = 0; // that I know of
-    std::uint32_t leaving_ = 0;  // peers that are gone, and not yet reported
+    std::uint32_t openings_ = 0; // how many openings this rank knows of
+    std::uint32_t leaving_ = 0;  // how many peers are gone and not yet reported
     std::uint32_t forks_ = detail::forks();
     detail::shared_patience patience_;
     detail::segment_head* head_ = nullptr;
-    std::vector<link*> in_;   // peers that send to me
-    std::vector<link*> open_; // to which long messages of mine are under way
+    std::vector<link*> in_;   // peers that send to this rank
+    std::vector<link*> open_; // peers to which long messages are under way
     std::vector<pending_take> takes_;
     std::vector<link> links_; // by rank
     detail::shared_pieces mine_;

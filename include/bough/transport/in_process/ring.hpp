@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The ring of one (sender, receiver) pair of threads: single producer, single consumer, messages in order.
+// The ring of one (sender, receiver) pair of threads: one producer, one consumer, messages in
+// order.
 //
-// Its slots are those of bough/transport/slots.hpp. A payload of up to eager_bytes lies in lines behind its slot; a
-// longer one stays in the sender's memory.
+// Its slots are those of bough/transport/slots.hpp. A payload of up to eager_bytes lies in cache
+// lines of the ring that belong to its slot. A longer one stays in the sender's memory.
 #ifndef BOUGH_TRANSPORT_IN_PROCESS_RING_HPP
 #define BOUGH_TRANSPORT_IN_PROCESS_RING_HPP
 
@@ -59,7 +60,8 @@ public:
         return result;
     }
 
-    // Long messages of which the receiver is done, that were taken back or that lost their receiver: their events.
+    // Reports the end of long messages: the receiver has read them, they were taken back, or their
+    // receiver is lost.
     std::size_t acknowledged(std::span<event> events) {
         std::size_t found = 0;
         for (std::uint64_t open = open_; open != 0 && found != events.size(); open &= open - 1) {
@@ -77,7 +79,8 @@ public:
         return found;
     }
     bool has_open() const noexcept { return open_ != 0; }
-    // Something that acknowledged() would find, or that makes room for a push that was refused: looked at before sleeping.
+    // Whether acknowledged() would find something, or there is new room for a push that was
+    // refused. Asked before sleeping.
     bool has_news() noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             const lent state =
@@ -89,7 +92,8 @@ public:
         return wants_room_ && has_room && !(wants_room_ = false);
     }
 
-    // Takes a long message back, or waits for its reader through the usual event. False: no such message.
+    // Takes a long message back; if that is too late, it ends with the usual event. False: there is
+    // no such message.
     bool cancel(std::uint64_t id) noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             long_message& m = long_[static_cast<std::uint32_t>(std::countr_zero(open))];
@@ -100,7 +104,8 @@ public:
         }
         return false;
     }
-    // All that are open: the sender goes away. `receiver_gone` is not 0 if there is nobody left who reads them.
+    // Takes back all messages that are open, because the sender goes away. `receiver_gone` is not 0
+    // once nobody can read them.
     void cancel_all(const std::atomic<std::uint32_t>& receiver_gone) noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             lent expected = lent::open;
@@ -108,11 +113,11 @@ public:
             if (state.compare_exchange_strong(expected, lent::taken_back, std::memory_order_acq_rel)) continue;
             while (state.load(std::memory_order_acquire) == lent::claimed &&
                    receiver_gone.load(std::memory_order_acquire) == 0) {
-            } // a copy or a combine, no more
+            } // the receiver is in the middle of a copy or a combine, which ends soon
         }
     }
 
-    // The receiver is gone: what it has not read, nobody will.
+    // The receiver is gone. Nobody will read what it has not read.
     void desert() noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             std::atomic<lent>& state = long_[static_cast<std::uint32_t>(std::countr_zero(open))].state;
@@ -126,7 +131,7 @@ public:
     bool has_arrival() const noexcept {
         return slots_[head_ & mask_].sequence.load(std::memory_order_acquire) == head_ + 1;
     }
-    // The next message, once; it stays where it is until released.
+    // Tells of the next message, once. It stays where it is until released.
     bool peek(event& e) noexcept {
         const std::uint32_t index = head_ & mask_;
         const slot& s = slots_[index];
@@ -149,7 +154,8 @@ public:
         lent expected = lent::open;
         return long_[index].state.compare_exchange_strong(expected, lent::claimed, std::memory_order_acq_rel);
     }
-    // Copies the payload and releases it. False: wrong length, or the sender took it back.
+    // Copies the payload and releases the message. False: the length is wrong, or the sender took
+    // the message back.
     bool take(std::uint64_t handle, std::span<std::byte> into) noexcept {
         const auto index = static_cast<std::uint32_t>(handle & 63);
         const payload_view payload = payload_of(index);
@@ -186,7 +192,7 @@ private:
         const std::byte* data;
         std::uint64_t bytes;
     };
-    // Of a full slot, wherever it lies.
+    // The payload of a full slot, wherever it lies.
     payload_view payload_of(std::uint32_t index) const noexcept {
         const slot& s = slots_[index];
         if (s.length <= short_bytes) return {s.payload, s.length};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// A rank's own segment with the heap in it: pieces whose messages its peers read where they lie.
+// A rank's own segment with the heap in it. Peers read messages in pieces of this heap in place.
 //
-// A message that is being read in place can be taken back all the same: its pages leave the segment. From then on they are
-// private memory here, with the same contents, while the reader keeps what is there now. They come back once their piece
-// has been given back and their reader has let go of the message. Until then nothing is allocated from them.
+// A message can be taken back even while a peer reads it in place: its pages leave the segment.
+// From then on these pages are private memory of this rank, with the same contents, while the
+// reader keeps what is there now. The pages come back once their piece has been given back and the
+// reader has let go of the message. Until then nothing is allocated from them.
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_PIECES_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_PIECES_HPP
 
@@ -23,16 +24,16 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Who reads a message in place.
+// A peer that reads a message in place.
 struct shared_reader {
     rank_t peer = no_rank;
-    std::uint32_t ticket = 0; // of the message, in the ring to it
+    std::uint32_t ticket = 0; // of the message, in the ring to that peer
 };
 
 class shared_pieces {
 public:
     shared_pieces() = default;
-    // `file`: the segment's own; not needed without a heap.
+    // `file`: the segment's file; not needed without a heap.
     shared_pieces(shared_segment&& segment, unique_fd&& file, const segment_layout& layout)
         : segment_(std::move(segment)), heap_at_(static_cast<std::size_t>(layout.heap_at())) {
         if (layout.heap_bytes == 0) return;
@@ -43,7 +44,8 @@ public:
     std::byte* data() const noexcept { return segment_.data(); }
     std::size_t size() const noexcept { return segment_.size(); }
 
-    // Empty: there is no piece as large. `has_let_go(reader)`: will it never look at that message again?
+    // Empty: no free piece is large enough. `has_let_go(reader)`: whether the reader will never
+    // look at its message again.
     template <class F>
     std::span<std::byte> allocate(std::size_t bytes, const F& has_let_go) {
         if (!out_.empty()) bring_back(has_let_go);
@@ -63,7 +65,8 @@ public:
         });
     }
 
-    // Whether peers can see the bytes: they lie in the heap, and on no page that is out of the segment.
+    // Whether peers can see the bytes: they lie in the heap, and all their pages are in the
+    // segment.
     bool is_shared(std::span<const std::byte> bytes) const noexcept {
         if (!heap_.contains(bytes)) return false;
         if (out_.empty()) return true;
@@ -72,7 +75,8 @@ public:
     }
     std::size_t offset_of(const std::byte* at) const noexcept { return heap_.offset_of(at); }
 
-    // Takes the pages of a message out of the segment. Pre: the bytes lie in the heap. False: memory is short.
+    // Takes the pages of a message out of the segment. Pre: the bytes lie in the heap. False:
+    // memory is short.
     bool take_out(std::span<const std::byte> bytes, const shared_reader& reader) {
         const std::size_t first = heap_.offset_of(bytes.data()) / page, end = end_page(bytes);
         out_.reserve(out_.size() + end - first);
@@ -85,16 +89,16 @@ public:
 private:
     static constexpr auto page = static_cast<std::size_t>(segment_layout::page);
     struct page_out {
-        std::size_t page; // of the heap; there may be several entries of one, for several readers
+        std::size_t page; // number in the heap; a page may have several entries, one for each reader
         shared_reader reader;
-        bool given_back; // its piece has been
+        bool given_back; // the piece on it has been given back
     };
     static bool before(const page_out& a, const page_out& b) noexcept { return a.page < b.page; }
 
     std::size_t end_page(std::span<const std::byte> bytes) const noexcept {
         return (heap_.offset_of(bytes.data()) + bytes.size() + page - 1) / page;
     }
-    // Number of the first entry from the page of `at` on.
+    // The number of the first entry whose page is that of `at` or a later one.
     std::size_t entry_of(const std::byte* at) const noexcept {
         const page_out first{heap_.offset_of(at) / page, {}, false};
         return static_cast<std::size_t>(std::lower_bound(out_.begin(), out_.end(), first, before) - out_.begin());
@@ -121,7 +125,7 @@ private:
     unique_fd file_;
     std::size_t heap_at_ = 0;
     shared_heap heap_;
-    std::vector<page_out> out_; // in order of page
+    std::vector<page_out> out_; // sorted by page
 };
 
 } // namespace bough::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The receiver's side of a ring between two processes. What the sender wrote is read once, checked, and noted here: an
-// offset or length that cannot be makes the ring broken(), and nothing more is read from it.
+// The receiver's side of a ring between two processes. What the sender wrote is read once, checked,
+// and noted here. If an offset or length is impossible, the ring is broken(), and nothing more is
+// read from it.
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_RECEIVER_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_RECEIVER_HPP
 
@@ -19,17 +20,18 @@ namespace bough::inline BOUGH_ABI::detail {
 
 class shared_receiver {
 public:
-    // Of an arrival that has not been released.
+    // What is known of an arrival that has not been released.
     struct note {
-        const std::byte* data = nullptr; // null: in the sender's private memory
+        const std::byte* data = nullptr; // null: the payload is in the sender's private memory
         std::uint64_t bytes = 0;
-        std::uint64_t place = 0; // of a private one: its address there
+        std::uint64_t place = 0; // the address of a private payload in the sender's process
         std::uint32_t where = 0; // in_segment, in_private, to_be_staged; 0: in the ring
         std::uint32_t ticket = 0;
     };
 
     shared_receiver() = default;
-    // `heap`: of the sender's segment, where its messages in place lie. `direct`: private memory may be read.
+    // `heap`: that of the sender's segment, where messages lie that are read in place. `direct`:
+    // the sender's private memory can be read.
     shared_receiver(const ring_view& ring, std::span<const std::byte> heap, bool direct)
         : ring_(ring), heap_(heap), direct_(direct), notes_(ring.mask + 1) {}
 
@@ -41,10 +43,11 @@ public:
     bool broken() const noexcept { return broken_; }
     void set_broken() noexcept { broken_ = true; }
 
-    // The next message, once; it stays where it is until released. `handle` | slot is its handle.
+    // Tells of the next message, once. It stays where it is until released. Its handle is `handle`
+    // | slot.
     bool peek(event& e, rank_t peer, std::uint64_t handle) noexcept {
         if (!next_is_there()) return false;
-        if (head_ - order_.freed() > ring_.mask) return breaks(); // more than it has room for
+        if (head_ - order_.freed() > ring_.mask) return breaks(); // more messages than the ring has room for
         const std::uint32_t index = head_ & ring_.mask;
         const slot& s = ring_.slots[index];
         note& n = notes_[index];
@@ -66,26 +69,29 @@ public:
     }
     const note& at(std::uint32_t index) const noexcept { return notes_[index]; }
 
-    // From now on its sender cannot take it back; false: it has. Pre: a message in the sender's segment.
+    // From now on the sender cannot take the message back. False: it already has. Pre: the message
+    // lies in the sender's segment.
     bool claim(std::uint32_t index) noexcept { return change(index, lent::open, lent::claimed); }
-    // Asks for a message piece by piece.
+    // Asks the sender to copy out the message piece by piece.
     bool want(std::uint32_t index) noexcept { return change(index, lent::open, lent::wanted); }
     // Whether the message has not been taken back.
     bool is_lent(std::uint32_t index) const noexcept {
         const lent now = ring_.head->states[index].load(std::memory_order_acquire);
         return now == lent::open || now == lent::wanted || now == lent::claimed;
     }
-    // The bytes of a long message are the sender's again. False: they were before.
+    // Gives the bytes of a long message back to the sender. False: the sender had already taken
+    // them back.
     bool give_back(std::uint32_t index) noexcept {
         const lent now = ring_.head->states[index].load(std::memory_order_relaxed);
         return now != lent::taken_back && change(index, now, lent::done);
     }
-    // The slot is free for another message. Pre: a long one has been given back.
+    // Frees the slot for another message. Pre: a long message has been given back.
     void release(std::uint32_t index) noexcept {
         ring_.head->consumed.store(order_.release(index, ring_.mask), std::memory_order_release);
     }
 
-    // The next piece of a staged message; `use(ticket, bytes)` returns false if that is nonsense. True: there was one.
+    // Uses the next piece of a staged message; `use(ticket, bytes)` returns false if the piece
+    // makes no sense. True: there was one.
     template <class F>
     bool unstage(F&& use) {
         if (broken_ || !has_piece()) return false;
@@ -101,7 +107,7 @@ public:
     }
 
 private:
-    // Once: a compiler may not read it again after the check.
+    // Reads a word exactly once: the compiler may not read it again after the check.
     static std::uint32_t volatile_read(const std::uint32_t& word) noexcept {
         return static_cast<const volatile std::uint32_t&>(word);
     }
@@ -140,7 +146,8 @@ private:
         broken_ = true;
         return false;
     }
-    // The compiler knows nothing of where the value came from, so it cannot read it there again.
+    // Hides from the compiler where the value came from, so that it cannot read the value there
+    // again.
     template <class T>
     static void opaque(T& value) noexcept {
         asm volatile("" : "+r"(value));
@@ -154,9 +161,9 @@ private:
     bool direct_ = false;
     bool broken_ = false;
     std::uint32_t head_ = 0;
-    std::uint32_t pieces_ = 0; // that have been copied
+    std::uint32_t pieces_ = 0; // how many pieces have been copied
     release_order order_;
-    std::vector<note> notes_; // a slot
+    std::vector<note> notes_; // one for each slot
 };
 
 } // namespace bough::detail

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// The sender's side of a ring between two processes. The ring lies in the receiver's segment; what the sender needs to
-// know to be safe lies here, in its own memory: whatever the other side writes, nothing is read or written elsewhere.
+// The sender's side of a ring between two processes. The ring lies in the receiver's segment. What
+// the sender relies on lies here, in its own memory. So whatever the other side writes, nothing is
+// read or written outside of the ring.
 //
-// A payload of up to 24 bytes rides in its slot; up to eager_bytes it is copied to the ring's area, which goes round; a
-// longer one stays where it is, and the slot says where: in the sender's segment, in its private memory for the receiver
-// to read through the kernel, or, if the kernel does not allow that, to be staged: copied out piece by piece on request.
+// A payload of up to 24 bytes travels in its slot. A payload of up to eager_bytes is copied to the
+// ring's area, which is used in circles. A longer one stays where it is, and the slot says where.
+// If it lies in the sender's segment, it is read in place. If it lies in private memory, the
+// receiver reads it through the kernel. If the kernel does not allow that, it is staged: copied out
+// piece by piece on request.
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_SENDER_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_SENDER_HPP
 
@@ -21,10 +24,11 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Lengths above any that a payload in the area can have: where a long message lies.
-inline constexpr std::uint32_t in_segment = 0xffff'fffdu;   // payload: offset in the sender's segment, bytes
-inline constexpr std::uint32_t in_private = 0xffff'fffeu;   // payload: address in the sender's process, bytes
-inline constexpr std::uint32_t to_be_staged = 0xffff'ffffu; // payload: 0, bytes
+// Where a long message lies. These stand in place of a length, and are larger than any payload in
+// the area can be. The payload of the slot has two numbers: a place and the number of bytes.
+inline constexpr std::uint32_t in_segment = 0xffff'fffdu;   // place: offset in the sender's segment
+inline constexpr std::uint32_t in_private = 0xffff'fffeu;   // place: address in the sender's process
+inline constexpr std::uint32_t to_be_staged = 0xffff'ffffu; // place: not used
 
 class shared_sender {
 public:
@@ -33,19 +37,20 @@ public:
         : ring_(ring), eager_bytes_(std::min(eager_bytes, ring.area_bytes / 2)), notes_(ring.mask + 1) {}
 
     std::uint32_t eager_bytes() const noexcept { return eager_bytes_; }
-    // The next push takes a slot: neither is the ring full nor has the slot a message whose end has not been polled.
+    // Whether the next push finds a slot: the ring is not full, and the next slot has no message
+    // whose end is still to be polled.
     bool has_room() noexcept {
         if (tail_ - consumed_seen_ > ring_.mask && !refresh()) return false;
         return (open_ >> (tail_ & ring_.mask) & 1) == 0;
     }
 
-    // A push that has been refused may be accepted.
+    // Whether a push that was refused may be accepted now.
     bool has_new_room() noexcept {
         if (area_was_full_) (void)refresh();
         return has_room() && (!area_was_full_ || consumed_seen_ != full_at_);
     }
 
-    // A payload that is copied. Pre: bytes.size() <= eager_bytes(). False: no room.
+    // Sends a payload that is copied. Pre: bytes.size() <= eager_bytes(). False: there is no room.
     bool push(const envelope& tag, std::span<const std::byte> bytes) noexcept {
         if (!has_room()) return area_was_full_ = false;
         slot& s = ring_.slots[tail_ & ring_.mask];
@@ -56,7 +61,8 @@ public:
         finish(s, tag, static_cast<std::uint32_t>(bytes.size()));
         return true;
     }
-    // A payload that stays where it is: `where` says which way, `place` the offset or the address.
+    // Sends a payload that stays where it is. `where`: in_segment, in_private or to_be_staged;
+    // `place`: the offset or the address. False: there is no room.
     bool push_long(const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id, std::uint32_t where,
                    std::uint64_t place) noexcept {
         if (!has_room()) return area_was_full_ = false;
@@ -77,11 +83,11 @@ public:
         return true;
     }
 
-    // Before the receiver has heard of this ring, it does not look there.
+    // Announces the ring to the receiver, which does not look into it before.
     void open() noexcept { ring_.head->opened.store(1, std::memory_order_release); }
 
     bool has_open() const noexcept { return open_ != 0; }
-    // Something that acknowledged() or stage() would act upon: looked at before sleeping.
+    // Whether acknowledged() or stage() would find something to do. Asked before sleeping.
     bool has_news() noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
             const lent now = state_of(open);
@@ -91,7 +97,8 @@ public:
         }
         return false;
     }
-    // Long messages of which the receiver is done, that were taken back or that lost their receiver: their events.
+    // Reports the end of long messages: the receiver has read them, they were taken back, or their
+    // receiver is lost.
     std::size_t acknowledged(rank_t peer, std::span<event> events) noexcept {
         std::size_t found = 0;
         for (std::uint64_t open = open_; open != 0 && found != events.size(); open &= open - 1) {
@@ -114,9 +121,10 @@ public:
         return found;
     }
 
-    // Takes a message back, or waits for its reader through the usual event. False: no such message. A message in the
-    // segment that is being read where it lies cannot be: `detach(bytes, ticket)` may take its pages out of the segment.
-    // Whether it lies there is known here, whatever the receiver writes.
+    // Takes a message back; if that is too late, it ends with the usual event. False: there is no
+    // such message. A message in the segment that is being read in place cannot be taken back
+    // directly. Then `detach(bytes, ticket)` may take its pages out of the segment. Whether the
+    // message lies there is noted here, so the receiver cannot lie about it.
     template <class F>
     bool cancel(std::uint64_t id, F&& detach) {
         for (std::uint64_t open = open_; open != 0; open &= open - 1) {
@@ -130,20 +138,21 @@ public:
         }
         return false;
     }
-    // All that are open: the sender goes away.
+    // Takes back all messages that are open, because the sender goes away.
     void cancel_all() noexcept {
         for (std::uint64_t open = open_; open != 0; open &= open - 1)
             take_back(static_cast<std::uint32_t>(std::countr_zero(open)));
     }
-    // The receiver will not look at the message with this ticket again. Pre: it was pushed.
+    // Whether the receiver will not look again at the message with this ticket. Pre: it was pushed.
     bool is_released(std::uint32_t ticket) noexcept {
         refresh();
         return consumed_seen_ - ticket < 1u << 31;
     }
-    // There is no receiver any more.
+    // Takes note that there is no receiver any more.
     void desert() noexcept { deserted_ = true; }
 
-    // Copies out pieces of messages that are wanted so. True: something has changed for the receiver.
+    // Copies out pieces of messages that the receiver wants in pieces. True: something has changed
+    // for the receiver.
     bool stage() noexcept {
         bool moved = false;
         for (std::uint64_t open = open_; open != 0 && can_stage();) {
@@ -168,10 +177,10 @@ public:
 private:
     struct note {
         std::uint64_t area_end = 0; // how far the area was in use after this message
-        std::uint64_t id = 0;       // and of a long one:
+        std::uint64_t id = 0;       // this and the rest: of long messages only
         const std::byte* data = nullptr;
         std::uint64_t bytes = 0;
-        std::uint64_t staged = 0; // bytes that have been copied out
+        std::uint64_t staged = 0; // how many bytes have been copied out
         std::uint32_t where = 0;
         std::uint32_t ticket = 0;
     };
@@ -180,7 +189,8 @@ private:
     lent state_of(std::uint64_t open) noexcept {
         return state(static_cast<std::uint32_t>(std::countr_zero(open))).load(std::memory_order_acquire);
     }
-    // Neither over nor nonsense: a receiver reads in place only what lies in the segment, and wants only what is staged.
+    // Whether a message is neither over nor in an impossible state. A receiver can read in place
+    // only what lies in the segment, and can want in pieces only what is staged.
     bool is_under_way(std::uint64_t open, lent now) const noexcept {
         const std::uint32_t where = notes_[static_cast<std::uint32_t>(std::countr_zero(open))].where;
         return now == lent::open || (now == lent::claimed && where == in_segment) ||
@@ -200,7 +210,7 @@ private:
         notes_[tail_ & ring_.mask].area_end = used_;
         s.sequence.store(++tail_, std::memory_order_release);
     }
-    // The area goes round; a payload lies in one piece. Positions count on for ever.
+    // The area is used in circles, but each payload lies in one piece. Positions are never reset.
     bool put_in_area(slot& s, std::span<const std::byte> bytes) noexcept {
         const std::uint64_t length = (bytes.size() + 63) / 64 * 64;
         std::uint64_t begin = used_;
@@ -215,7 +225,7 @@ private:
         used_ = begin + length;
         return true;
     }
-    // Learns what the receiver has released. False: nothing, or nonsense.
+    // Learns what the receiver has released. False: nothing new, or a count that cannot be.
     bool refresh() noexcept {
         const std::uint32_t consumed = ring_.head->consumed.load(std::memory_order_acquire);
         if (consumed == consumed_seen_ || tail_ - consumed > tail_ - consumed_seen_) return false;
@@ -223,7 +233,7 @@ private:
         free_ = notes_[(consumed - 1) & ring_.mask].area_end;
         return true;
     }
-    // There is no more than two pieces' room.
+    // There is room for two pieces at a time.
     bool can_stage() const noexcept { return pieces_ - ring_.head->unstaged.load(std::memory_order_acquire) < 2; }
     bool unstaged(std::uint64_t open) const noexcept {
         const note& n = notes_[static_cast<std::uint32_t>(std::countr_zero(open))];
@@ -235,13 +245,13 @@ private:
     std::uint32_t tail_ = 0;
     std::uint32_t consumed_seen_ = 0;
     std::uint64_t open_ = 0;            // slots whose long message has not ended
-    std::uint64_t detached_ = 0;        // and of those, taken back although they are being read
-    std::uint64_t used_ = 0, free_ = 0; // of the area: filled up to, free again up to
-    std::vector<note> notes_;           // a slot
-    std::uint32_t pieces_ = 0;          // staged, of all messages
+    std::uint64_t detached_ = 0;        // those of them that were taken back while they were being read
+    std::uint64_t used_ = 0, free_ = 0; // positions up to which the area is filled, and free again
+    std::vector<note> notes_;           // one for each slot
+    std::uint32_t pieces_ = 0;          // how many pieces were staged, of all messages
     bool deserted_ = false;
-    bool area_was_full_ = false; // for the last payload that was to be copied there
-    std::uint32_t full_at_ = 0;  // what had been consumed then
+    bool area_was_full_ = false; // the last payload that was to be copied found no room in the area
+    std::uint32_t full_at_ = 0;  // how many slots had been consumed then
 };
 
 } // namespace bough::detail
