@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// any_cost_model: a CostModel of any type as one value, by which plans are priced. What a communicator holds.
+// any_cost_model: holds a CostModel of any type as one value, and prices plans by it. A
+// communicator holds one.
 //
 //   any_cost_model costs = model::lrc{...};      costs = my_model{...};
-//   costs.price_ns(plan_ref(plan), what)    the walk of the plan under the model
-//   costs.bound_ns(plan_ref(plan), what)    less than that, and quickly: no plan ends before its busiest rank has done its part
-//   any_cost_model{}                             none: price nothing by it; in options it stands for those of the transport
-// A model is kept inside the value: it must be trivially copyable and small; large tables stay outside, behind a pointer.
+//   costs.price_ns(plan_ref(plan), what)         the walk of the plan under the model
+//   costs.bound_ns(plan_ref(plan), what)         a lower bound of that, found quickly
+//   any_cost_model{}                             no model
+//
+// The bound: no plan ends before its busiest rank has done its part. An empty value prices nothing;
+// in options it stands for the costs of the transport. The model is kept inside the value, so it
+// must be trivially copyable and small. Large tables stay outside, behind a pointer.
 #ifndef BOUGH_SELECT_ANY_COST_MODEL_HPP
 #define BOUGH_SELECT_ANY_COST_MODEL_HPP
 
@@ -29,13 +33,14 @@ namespace bough::inline BOUGH_ABI {
 struct problem {
     std::uint64_t bytes = 0;         // of the whole vector
     std::uint64_t element_bytes = 1; // bytes is a multiple of it
-    rank_t cores = no_rank;          // that the ranks share, equal on all ranks; no_rank: one each
-    double switch_ns = 1000;         // to give a core from one rank to the next
+    rank_t cores = no_rank;          // how many the ranks share, equal on all ranks; no_rank: each rank has its own
+    double switch_ns = 1000;         // the time to give a core from one rank to the next
     bool exact_op = false;           // the op's result does not depend on the order of combining (is_exact_v)
     friend constexpr bool operator==(const problem&, const problem&) = default;
 };
 
-// A model of which all rank pairs are alike says so: static constexpr bool homogeneous = true.
+// Are all pairs of ranks alike in a model? Then the model says: static constexpr bool homogeneous =
+// true.
 template <class M>
 inline constexpr bool is_homogeneous_v = requires {
     requires M::homogeneous;
@@ -47,7 +52,7 @@ namespace detail {
 template <CostModel M>
 struct shared_cores {
     const M& model;
-    double turn_ns; // until a rank that waits has the core again
+    double turn_ns; // the time until a rank that waits has the core again
 
     static constexpr bool homogeneous = is_homogeneous_v<M>;
     constexpr double start_ns() const { return model.start_ns(); }
@@ -108,8 +113,8 @@ private:
     double ns_ = 0;
 };
 
-// What the work of all ranks takes the cores that they share; 0 where each has its own. `size`: of the group, of which the
-// plan may show one rank for all.
+// The time that the work of all ranks takes on the cores that they share; 0 if each rank has its
+// own. `size` is that of the group: the plan may show one rank for all.
 template <CostModel M, Plan P>
 constexpr double shared_work_ns(const M& model, const problem& what, const P& plan, rank_t size) {
     if (what.cores >= size) return 0;
@@ -123,7 +128,8 @@ constexpr double shared_work_ns(const M& model, const problem& what, const P& pl
     return ns / plan.size() * size / what.cores;
 }
 
-// The sink that does the part of one rank as if every message had been sent at once.
+// The sink that adds up how long one rank is busy with its part, as if every message had been sent
+// at once.
 template <CostModel M>
 class busy_rank {
 public:
@@ -177,7 +183,8 @@ private:
 
 } // namespace detail
 
-// At least what a plan takes, and how many steps its ranks have (an estimate, from a few of them).
+// A lower bound of what a plan takes, and an estimate, from a few ranks, of how many steps all
+// have.
 struct cost_bound {
     double ns = 0;
     std::uint64_t steps = 0;
@@ -188,7 +195,7 @@ public:
     static constexpr std::size_t capacity = 192; // bytes
 
     any_cost_model() noexcept = default;
-    // Is there a model? Pre of all that follows.
+    // Is there a model? This is a precondition of every function below.
     explicit operator bool() const noexcept { return functions_ != nullptr; }
 
     template <class M>
@@ -204,11 +211,12 @@ public:
     double price_ns(const plan_ref& plan, const problem& what) const {
         return functions_->price_ns(model_.data(), plan, what, plan.size());
     }
-    // The same of a plan whose ranks all do alike; negative if the model is not the same for all pairs of ranks.
+    // The price of a plan whose ranks all do alike; negative if the model is not the same for all
+    // pairs of ranks.
     double symmetric_price_ns(const plan_ref& plan, const problem& what) const {
         return functions_->homogeneous ? functions_->price_ns(model_.data(), plan.folded(), what, plan.size()) : -1;
     }
-    // Are all pairs of ranks alike?
+    // Are all pairs of ranks alike in the model?
     bool homogeneous() const noexcept { return functions_->homogeneous; }
     cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
         return functions_->bound_ns(model_.data(), plan, what);
@@ -224,7 +232,7 @@ private:
     static const M& model_at(const std::byte* at) noexcept {
         return *reinterpret_cast<const M*>(at);
     }
-    // A plan that deadlocks takes for ever.
+    // The price: infinite if the plan deadlocks.
     template <class M>
     static double walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size) {
         const auto seen = detail::share_cores(model_at<M>(model), what, size);

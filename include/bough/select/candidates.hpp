@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Candidates: the algorithms among which to choose, each with the number of blocks that it is to cut the vector into; and
-// the properties that may be required of them.
+// Candidates: the algorithms among which to choose, each with the number of blocks into which it is
+// to cut the vector; and the properties that may be required of them.
 //
 //   auto from = candidates<goal::allreduce>(ring{}, halving_doubling{}, recursive_doubling{});
 //   from.add(tree_allreduce{chain{}}, 64);                  in 64 blocks; a list may also be made at run time
@@ -22,7 +22,7 @@ struct candidate {
     any_algorithm algorithm;
     block_t blocks = natural_blocks;
 
-    // chain in 64 blocks
+    // Such as "chain in 64 blocks".
     label text() const {
         label made = algorithm.text();
         if (blocks != natural_blocks)
@@ -32,7 +32,8 @@ struct candidate {
     friend bool operator==(const candidate&, const candidate&) = default;
 };
 
-// Of one collective, in the order in which they were given: of equals, the first wins.
+// The candidates of one collective, in the order in which they were given. If prices are equal, the
+// first wins.
 struct candidate_list {
     std::uint8_t kind = 0; // of the goal
     std::vector<candidate> list{};
@@ -43,7 +44,7 @@ struct candidate_list {
     }
 };
 
-// Algorithms, or families that have one for the goal.
+// Makes a list of algorithms, or of families that have an algorithm for the goal.
 template <class Goal, ServesGoal<Goal>... C>
 candidate_list candidates(const C&... choices) {
     candidate_list made{Goal::kind, {}};
@@ -57,7 +58,7 @@ struct requirements {
     bool rank_consistent = false;
     bool order_preserving = false;
     bool any_size = false;
-    bracket_class bracket{}; // if claimed(), this one
+    bracket_class bracket{}; // if claimed(), this class is required
 
     constexpr requirements() = default;
     constexpr requirements(bool consistent, bool order, bool every_size, bracket_class b = {})
@@ -84,7 +85,7 @@ constexpr requirements same_bits_as(const A& algorithm, const dimensions& at) {
     BOUGH_EXPECTS(wanted.claimed(), "same_bits_as: this algorithm claims no bracket class");
     return wanted;
 }
-// As written in a call: required(rank_consistent | order_preserving).
+// For use in a call: required(rank_consistent | order_preserving).
 constexpr requirements required(const requirements& what) noexcept { return what; }
 
 } // namespace bough

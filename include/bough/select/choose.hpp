@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// choose: which of several plans is expected to be fastest. A pure function of what all ranks agree on, so all ranks choose
-// alike; its value keeps the prices and the reasons, so it can say why (bough/select/print_decision.hpp).
+// choose: chooses the plan that is expected to be fastest. It is a pure function of what all ranks
+// agree on, so all ranks choose alike. Its result keeps the prices and the reasons, so it can say
+// why (bough/select/print_decision.hpp).
 //
 //   auto c = choose(model, {.bytes = 8}, plan_allreduce(recursive_doubling{}, at), plan_allreduce(fnomial{}, at));
 //   c.winner, c.predicted_ns[c.winner]
@@ -8,14 +9,16 @@
 //   decision d = choose(candidates<goal::allreduce>(ring{}, recursive_doubling{}), at, {.bytes = 65536}, model);
 //   d.winner().what.algorithm, d.winner().predicted_ns; std::cout << d;
 //
-// The price of a plan is its walk under the model. Where ranks share cores, who waits gives the core away and gets it back
-// when the others have had their turn: a message then takes one turn of all ranks of a core longer to be seen. And what the
-// ranks do they do not do at the same time: the work of all of them, divided by the cores, is added to the walk. So trees,
+// The price of a plan is its walk under the model. If ranks share cores, two things are added. A
+// rank that waits gives the core away and gets it back when the others have had their turn, so a
+// message is seen later by one turn of all ranks of a core. And the ranks of a core do not work at
+// the same time, so the work of all ranks, divided by the cores, is added to the walk. So trees,
 // which have the fewest messages, win there.
 //
-// The second form walks no more than it must: it takes the candidates in the order of a lower bound (the time that the
-// busiest of a few ranks is busy), and stops when the bound says that the rest cannot win. *Time*: a few thousand steps per
-// candidate, and the walk of those that might win; a candidate with too many steps is left unpriced and says so.
+// The second form walks no more plans than it must. It takes the candidates in the order of a lower
+// bound (the time that the busiest of a few ranks is busy), and stops when the bound says that the
+// rest cannot win. *Time*: a few thousand steps per candidate, and the walk of those that might
+// win; a candidate with too many steps is left unpriced and says so.
 #ifndef BOUGH_SELECT_CHOOSE_HPP
 #define BOUGH_SELECT_CHOOSE_HPP
 
@@ -48,12 +51,12 @@ double price_of(const any_cost_model& costs, const problem& what, const P& plan)
 
 template <std::size_t Extent>
 struct choice {
-    std::size_t winner = 0; // the first of equals
+    std::size_t winner = 0; // the first, if several are equal
     std::array<double, Extent> predicted_ns{};
     friend constexpr bool operator==(const choice&, const choice&) = default;
 };
 
-// M: a CostModel, or any_cost_model.
+// Chooses among plans. M is a CostModel or any_cost_model.
 template <class M, Plan... P>
 requires(sizeof...(P) != 0) constexpr choice<sizeof...(P)> choose(const M& model, const problem& what,
                                                                   const P&... plans) {
@@ -68,30 +71,31 @@ requires(sizeof...(P) != 0) constexpr choice<sizeof...(P)> choose(const M& model
 enum class exclusion : std::uint8_t {
     none,
     other_collective, // it does not serve the goal
-    dimensions,       // it refuses these: prospect::refusal says which and why
-    not_any_size,     // it does not serve any number of ranks, and that is required
+    dimensions,       // it refuses these dimensions: prospect::refusal says which and why
+    not_any_size,     // it does not serve every number of ranks, and that is required
     not_in_order,     // it does not keep rank order, and that is required
-    not_consistent,   // ranks may get different bits, and that must not be
+    not_consistent,   // ranks may get different bits, and equal bits are required
     not_exact,        // ranks get different bits unless the op is exact, and it is not known to be
     other_bits,       // it is not of the required bracket class
-    deadlock,         // its walk does not end: not a plan of this library
-    too_many_steps,   // to price them
+    deadlock,         // its walk does not end: it is not a plan of this library
+    too_many_steps,   // it has too many steps to be priced
     not_measured,     // the table has nothing about it
 };
 
 // One candidate, and what became of it.
 struct prospect {
     candidate what;
-    block_t blocks = 0; // that the vector is cut into
+    block_t blocks = 0; // into so many the vector is cut
     double predicted_ns = 0;
     bool at_least = false; // predicted_ns is a lower bound, which was enough to see that it does not win
     exclusion excluded = exclusion::none;
-    const char* refusal = nullptr; // of exclusion::dimensions
+    const char* refusal = nullptr; // for exclusion::dimensions
 
     friend bool operator==(const prospect&, const prospect&) = default;
 };
 
-// The outcome: the winner first, the others in the order of their prices, then those that were not considered, as given.
+// The outcome of a choice: the winner first, then the others in the order of their prices, then
+// those that were not considered, in the order in which they were given.
 struct decision {
     std::uint8_t kind = 0; // of the goal
     dimensions at{};
@@ -100,7 +104,7 @@ struct decision {
     bool measured = false; // prices are from a table, not from a model
     std::vector<prospect> prospects{};
 
-    // Was there one that may be taken?
+    // Was there a candidate that may be taken?
     explicit operator bool() const noexcept {
         return !prospects.empty() && prospects.front().excluded == exclusion::none;
     }
@@ -108,14 +112,14 @@ struct decision {
     friend bool operator==(const decision&, const decision&) = default;
 };
 
-// Prices that differ by less than this share are equal: a model is not exact, and the rounding of block sizes alone makes
-// such differences. Of equals, the first that was given wins.
+// Prices that differ by less than this share count as equal: a model is not exact, and the rounding
+// of block sizes alone makes such differences. Among equals, the first that was given wins.
 inline constexpr double equal_price_share = 1.0 / 512;
 
 struct choose_options {
     requirements needed{};
-    bool price_all = false;                            // also what cannot win, and whatever it takes
-    std::uint64_t most_steps = std::uint64_t{1} << 19; // to be walked in one choice, beyond 64 a rank
+    bool price_all = false;                            // price also what cannot win, whatever it takes
+    std::uint64_t most_steps = std::uint64_t{1} << 19; // so many are walked in one choice, beyond 64 per rank
 };
 
 namespace detail {
@@ -136,8 +140,8 @@ inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimens
     return exclusion::none;
 }
 
-// The prospects that may be considered, as given; then the others. (These are templates so that nothing of them is compiled for a
-// program that names its algorithms.)
+// Sorts out candidates: first those that may be considered, as given, then the others. (These
+// functions are templates so that a program that names its algorithms compiles none of them.)
 template <int = 0>
 decision sort_out(const candidate_list& from, const dimensions& at, const problem& what, const requirements& needed) {
     decision made{from.kind, at, what, needed, false, {}};
@@ -157,7 +161,7 @@ decision sort_out(const candidate_list& from, const dimensions& at, const proble
     return made;
 }
 
-// Those behind the first `fixed`.
+// Sorts the prospects after the first `fixed` by price.
 template <int = 0>
 void rank_by_price(decision& made, std::ptrdiff_t fixed) {
     bough::detail::stable_sort(
@@ -171,7 +175,7 @@ void rank_by_price(decision& made, std::ptrdiff_t fixed) {
 
 } // namespace detail
 
-// at.blocks does not matter: each candidate has its own number.
+// Chooses among candidates. at.blocks does not matter: each candidate has its own number of blocks.
 template <int = 0>
 decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_cost_model& costs,
                 const choose_options& options = {}) {
@@ -179,7 +183,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     struct open {
         std::size_t index;
         cost_bound bound;
-        bool priced; // its bound is its price
+        bool priced; // is its bound its price?
     };
     std::vector<open> left;
     for (std::size_t i = 0; i != made.prospects.size(); ++i) {
@@ -197,7 +201,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                                [](const open& a, const open& b) { return a.bound.ns < b.bound.ns; });
 
     double best_ns = std::numeric_limits<double>::infinity();
-    std::size_t best = 0; // the index that has it
+    std::size_t best = 0; // the index of that price
     std::uint64_t steps_left = options.most_steps + std::uint64_t{64} * at.size;
     // If all have too many steps, the one with the fewest is walked.
     const auto fewest = std::min_element(left.begin(), left.end(),
@@ -228,7 +232,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             best = index;
         }
     }
-    // The first of those that are as good as the best.
+    // The winner is the first of those that are as good as the best.
     const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
         return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= best_ns * (1 + equal_price_share);
     });

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// Trees made for the model and the ranks, as candidates: postal_tree for its latency and gap, arrival_tree for ranks that
-// come at different times.
+// Adds trees that are made for the model and the ranks to the candidates: postal_tree for the
+// model's latency and gap, arrival_tree for ranks that come at different times.
 //
 //   auto from = standard_candidates<goal::reduce>(at, what);
 //   add_fitted_trees(from, at, what, network);                    reduce and broadcast: postal_tree
 //   add_fitted_trees(from, at, what, network, arrivals_ns);       reduce: arrival_tree too
 //   choose(from, at, what, model::arriving{network, arrivals_ns})
 //
-// L and g are those of one whole message between ranks 0 and 1: of a reduction g is what it costs the rank that takes it in
-// and combines it, of a broadcast what it costs the rank that sends it. The trees are tables for this size and root, with a
-// name: tree_reduce{table "postal"}, tree_reduce{table "arrival"}.
+// The latency L and the gap g are those of one whole message between ranks 0 and 1. In a reduction
+// g is what the message costs the rank that takes it in and combines it; in a broadcast, what it
+// costs the rank that sends it. The trees are tables for this size and root, with a name:
+// tree_reduce{table "postal"}, tree_reduce{table "arrival"}.
 //
-// Rank order  postal_tree keeps it where its subtrees are intervals (is_interval_tree): with root 0. Then a choice that needs
-//             rank order can take it. An arrival tree in rank order is left out: arrival_tree has the latest rank near the
-//             root, wherever it stands. For any root, and costs that differ by rank: bough/tree/interval.hpp
-// A pure function of its arguments, on which all ranks must agree. Time O(p log p), with arrivals that 60 times at most.
+// Rank order  postal_tree keeps it if its subtrees are intervals (is_interval_tree): with root 0.
+// Then a
+//             choice that needs rank order can take it. There is no arrival tree in rank order:
+//             arrival_tree puts the latest rank near the root, whatever its number. For any root,
+//             and for costs that differ by rank, see bough/tree/interval.hpp
+// A pure function of its arguments, on which all ranks must agree. Time O(p log p), and at most 60
+// times that with arrivals.
 // Pre: at.size >= 2; arrivals_ns is empty or has a time for each rank; the list is of the goal.
 #ifndef BOUGH_SELECT_FITTED_TREES_HPP
 #define BOUGH_SELECT_FITTED_TREES_HPP
@@ -38,10 +42,11 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// A table that tells what it was made by, as a tree source. In rank order if its subtrees are intervals.
+// A tree table with the name of its builder, as a tree source. It is in rank order if its subtrees
+// are intervals.
 class fitted_table {
 public:
-    // `by`: the builder, as "postal".
+    // `by` is the name of the builder, such as "postal".
     constexpr fitted_table(const char* by, table tree)
         : text_(label("table \"").append(by).append("\"")), tree_(std::move(tree)) {}
     constexpr const table& tree() const noexcept { return tree_.tree(); }
@@ -59,7 +64,7 @@ constexpr status check_tree(const fitted_table& source, const dimensions& at) { 
 constexpr bool tree_keeps_rank_order(const fitted_table& source, const dimensions&) {
     return source.keeps_rank_order();
 }
-// The name does not tell two tables apart: no class.
+// The name does not tell two tables apart, so there is no bracket class.
 constexpr bracket_class tree_bracket(const fitted_table&, const dimensions&) { return {}; }
 
 static_assert(TreeSource<fitted_table>);
@@ -84,7 +89,9 @@ void add_fitted_trees(candidate_list& made, const dimensions& at, const problem&
     }
     made.add(tree_reduce{postal});
     if (arrivals_ns.empty()) return;
-    const auto whole = [](double ns) { return static_cast<std::uint64_t>(ns) + 1; }; // a tree that is sure to fit
+    const auto whole = [](double ns) {
+        return static_cast<std::uint64_t>(ns) + 1;
+    }; // rounded up: the tree is sure to fit
     made.add(
         tree_reduce{fitted_table("arrival", arrival_tree(arrivals_ns, whole(latency_ns), whole(gap_ns), at.root))});
 }

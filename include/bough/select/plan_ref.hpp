@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// plan_ref: any plan, by reference, as one type; so that what prices plans is compiled once, not once for every plan.
+// plan_ref: refers to any plan, as one type, so that the code that prices plans is compiled once
+// and not once for every plan.
 #ifndef BOUGH_SELECT_PLAN_REF_HPP
 #define BOUGH_SELECT_PLAN_REF_HPP
 
@@ -10,7 +11,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// The plan must live as long as the reference.
+// A reference to a plan. The plan must live as long as the reference.
 class plan_ref {
 public:
     template <Plan P>
@@ -20,14 +21,15 @@ public:
           }),
           at_{plan.size(), plan.root(), plan.blocks()} {}
 
-    // An algorithm at these dimensions; which goal it serves does not matter here. Pre: at.blocks is a number.
+    // Refers to an algorithm at these dimensions; its goal does not matter here. Pre: at.blocks is
+    // a number.
     plan_ref(const any_algorithm& algorithm, const dimensions& at)
         : plan_(&algorithm), emit_([](const void* a, const dimensions& d, rank_t rank, detail::step_ref out) {
               static_cast<const any_algorithm*>(a)->emit(d, rank, out);
           }),
           at_(at) {}
 
-    // Plan
+    // The members of a Plan.
     static constexpr int goal() noexcept { return 0; }
     rank_t size() const noexcept { return folded_ == no_rank ? at_.size : 1; }
     rank_t root() const noexcept { return folded_ == no_rank ? at_.root : 0; }
@@ -45,10 +47,11 @@ public:
         }
     }
 
-    // All ranks do alike, and all pairs of them are alike: then one rank that sends to itself takes as long as all do.
+    // If all ranks do alike, and all pairs of them are alike, one rank that sends to itself takes
+    // as long as all ranks do. This is the plan of that one rank.
     plan_ref folded() const noexcept {
         plan_ref made = *this;
-        made.folded_ = at_.size / 2; // one whose ranges wrap around
+        made.folded_ = at_.size / 2; // a rank whose ranges wrap around
         return made;
     }
 

@@ -19,7 +19,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Why a candidate is out: "does not keep rank order, and that is required". Empty if it is not.
+// Why a candidate is out: "does not keep rank order, and that is required". Empty if it is not out.
 inline std::string reason_text(const prospect& p) {
     switch (p.excluded) {
     case exclusion::none: return "";
@@ -37,7 +37,8 @@ inline std::string reason_text(const prospect& p) {
     return "";
 }
 
-// Three digits, in us, ms or s. "over 1e15 s" beyond that, "no time" of a negative one and of NaN.
+// A time with three digits, in us, ms or s. "over 1e15 s" beyond that; "no time" if it is negative
+// or NaN.
 inline std::string time_text(double ns) {
     if (!(ns >= 0)) return "no time";
     if (ns > 1e24) return "over 1e15 s";
@@ -52,10 +53,11 @@ inline std::string time_text(double ns) {
     if (digits != 0) text.insert(text.begin(), '.');
     return std::to_string(scaled) + text + unit;
 }
-// Can "so many times as long" be said of two times? Not of a multiple of nothing, nor of what has no end.
+// Can two times be compared as "so many times as long"? Not if the least time is 0, nor if the
+// other is infinite.
 inline bool has_factor(double ns, double least_ns) noexcept { return least_ns > 0 && ns / least_ns <= 1e15; }
 
-// 1.37. "over 1e15" beyond that, "no" of a negative one and of NaN.
+// A factor, such as "1.37". "over 1e15" beyond that; "no" if it is negative or NaN.
 inline std::string factor_text(double factor) {
     if (!(factor >= 0)) return "no";
     if (factor > 1e15) return "over 1e15";

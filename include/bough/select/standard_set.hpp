@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The standard candidates: what automatic choice chooses among. One header per collective in bough/select/standard/ says
-// which algorithms of bough may be the best at some size, and in which forms: blocks, degrees, ports.
+// The standard candidates: the algorithms among which the automatic choice chooses. One header per
+// collective in bough/select/standard/ says which algorithms of bough may be the best at some size,
+// and in which forms: blocks, degrees, ports.
 //
 //   #include <bough/select/standard/allreduce.hpp>
 //   standard_candidates<goal::allreduce>({.size = 13}, {.bytes = 65536})
@@ -18,11 +19,11 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Each header in standard/ specialises it: a member template add<>(list, at, what).
+// Each header in standard/ specialises it with a member template add<>(list, at, what).
 template <class Goal>
 struct standard_set;
 
-// A pure function of its arguments, on which all ranks agree.
+// The standard candidates for a goal. A pure function of its arguments, on which all ranks agree.
 template <class Goal>
 candidate_list standard_candidates(const dimensions& at, const problem& what) {
     candidate_list made{Goal::kind, {}};
@@ -33,12 +34,12 @@ candidate_list standard_candidates(const dimensions& at, const problem& what) {
 
 namespace detail {
 
-// Of ordered{shape}, the ranks below the root and those above it have a tree each: how many ranks the larger one has, with the
-// root. An fnomial of so many ranks less one is flat.
+// In ordered{shape}, the ranks below the root and those above it each have a tree. This is how many
+// ranks the larger tree has, with the root. An fnomial of one degree less than that is flat.
 constexpr rank_t widest_side(const dimensions& at) noexcept { return std::max(at.root, at.size - 1 - at.root) + 1; }
 
-// Adds trees whose subtrees are intervals of ranks for any root, so that blocks travel in one piece. Algorithm: one over a tree
-// source, as tree_gather<ordered<fnomial>>.
+// Adds trees whose subtrees are intervals of ranks for any root, so that blocks travel in one
+// piece. Algorithm is an algorithm over a tree source, such as tree_gather<ordered<fnomial>>.
 template <class Algorithm>
 void add_interval_trees(candidate_list& made, const dimensions& at) {
     using shape = ordered<fnomial>;
@@ -47,8 +48,9 @@ void add_interval_trees(candidate_list& made, const dimensions& at) {
     made.add(Algorithm{shape{{at.size < 2 ? 2 : at.size}}}); // straight to the root, or from it
 }
 
-// Adds an algorithm that pipelines blocks, in a few numbers of them, none of less than about 512 bytes: 2, 8, then each
-// twice the one before, or of many ranks four times, since to be off by two costs less than to look at them all.
+// Adds an algorithm that pipelines blocks, with a few numbers of blocks of at least about 512
+// bytes: 2, 8, then each number twice the one before. With many ranks it is four times: to be off
+// by a factor of two costs less than to look at them all.
 template <class A>
 void add_segmented(candidate_list& made, const A& algorithm, const dimensions& at, const problem& what,
                    block_t most = 1024) {

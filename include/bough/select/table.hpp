@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// A decision table: measured times, as another source for choose. Plain data: written by `bough tune`, loaded by anybody.
+// A decision table: measured times, as another source for choose. It is plain data: `bough tune`
+// writes it, and any program can load it.
 //
 //   decision d = choose(candidates, {.size = 13}, {.bytes = 65536}, table);
 //
-// A candidate's time is looked up by its label: from the measured numbers of ranks the nearest (by ratio; the lower of
-// equals), there between the two nearest sizes, in proportion to the bytes; outside of them that of the nearest one. A row
-// with the same number of blocks is preferred, else the fastest of that algorithm counts.
+// A candidate's time is looked up by its label. From the measured numbers of ranks the nearest is
+// taken (by ratio; the lower if two are equally near). There the time is interpolated between the
+// two nearest sizes, in proportion to the bytes; outside the measured sizes it is that of the
+// nearest one. A row with the same number of blocks is preferred; without one, the fastest row of
+// that algorithm counts.
 #ifndef BOUGH_SELECT_TABLE_HPP
 #define BOUGH_SELECT_TABLE_HPP
 
@@ -32,15 +35,15 @@ struct measured_row {
 struct decision_table {
     std::vector<measured_row> rows{};
 
-    // Of an algorithm in so many blocks; negative if there is nothing about it.
+    // The time of an algorithm in so many blocks; negative if the table has nothing about it.
     double time_ns(std::uint8_t kind, rank_t ranks, std::uint64_t bytes, const label& algorithm, block_t blocks) const {
         rank_t nearest = 0;
         for (const measured_row& r : rows)
             if (r.kind == kind && r.algorithm == algorithm && (nearest == 0 || is_nearer(ranks, r.ranks, nearest)))
                 nearest = r.ranks;
         if (nearest == 0) return -1;
-        const measured_row* below = nullptr; // at most `bytes`
-        const measured_row* above = nullptr; // at least `bytes`
+        const measured_row* below = nullptr; // the nearest row of at most `bytes`
+        const measured_row* above = nullptr; // the nearest row of at least `bytes`
         const auto better = [&](const measured_row& r, const measured_row* known) {
             return (r.blocks == blocks) != (known->blocks == blocks) ? r.blocks == blocks : r.ns < known->ns;
         };
@@ -62,7 +65,8 @@ struct decision_table {
     friend bool operator==(const decision_table&, const decision_table&) = default;
 
 private:
-    // Is a closer to wanted than b, by ratio? Of equals the lower.
+    // Is a closer to wanted than b, by ratio? If both are equally close, the lower counts as
+    // closer.
     static bool is_nearer(rank_t wanted, rank_t a, rank_t b) noexcept {
         // max(w, a) / min(w, a) < max(w, b) / min(w, b), in whole numbers
         const std::uint64_t w = wanted;

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a transport says of its costs, so that a collective without a given algorithm is chosen well where nobody has measured.
+// Asks a transport for its costs, so that a collective without a given algorithm is chosen well
+// where nobody has measured.
 //
-//   static constexpr auto default_costs() noexcept { return model::loggops{...}; }    a CostModel, or any_cost_model
-//   static constexpr double switch_ns() noexcept { return 5000; }                     from one rank of a core to the next
-//   rank_t cores() const noexcept;                                                    that the ranks share
-// All three are optional, and say the same on every rank: they follow from the transport's type, or were agreed when it was
-// joined. The defaults of bough's transports were measured on one machine (doc/concepts/choosing.md); measure(comm) and
-// communicator_options::costs know better.
+//   static constexpr auto default_costs() noexcept { return model::loggops{...}; }
+//                                         a CostModel, or any_cost_model
+//   static constexpr double switch_ns() noexcept { return 5000; }
+//                                         the time to give a core from one rank to the next
+//   rank_t cores() const noexcept;        how many cores the ranks share
+//
+// All three members are optional. They return the same on every rank: they follow from the
+// transport's type, or were agreed when it was joined. The defaults of bough's transports were
+// measured on one machine (doc/concepts/choosing.md); measure(comm) and communicator_options::costs
+// are more accurate.
 #ifndef BOUGH_SELECT_TRANSPORT_COSTS_HPP
 #define BOUGH_SELECT_TRANSPORT_COSTS_HPP
 
@@ -17,7 +22,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Of threads that pass messages through memory: what is assumed of a transport that says nothing.
+// The costs of threads that pass messages through memory. They are assumed of a transport that says
+// nothing.
 inline constexpr model::lrc thread_costs{
     .message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
 

@@ -26,13 +26,14 @@ struct standard_set<goal::allreduce> {
         if (what.exact_op) made.add(census{}); // fewest rounds, but every rank combines in its own order
         for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})
             if (degree + 1 < at.size) made.add(tree_allreduce{fnomial{degree}});
-        made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // everybody to rank 0 and back
+        made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // flat: every rank to rank 0 and back
         made.add(per_level_allreduce{.form = level_form::exchange});
-        if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
+        if (at.size < 2 || what.bytes / at.size == 0) return; // some blocks would have no bytes
         made.add(halving_doubling_allreduce{});
         if (!std::has_single_bit(at.size)) made.add(binary_blocks_allreduce{});
         made.add(per_level_allreduce{});
-        // Where neither short nor long: parts while they are large, then whole.
+        // For vectors neither short nor long: halve the vector while the parts are large, then send
+        // them whole.
         const level_list levels = steady_levels(at.size);
         for (std::uint32_t halved = 1; halved <= 2 && halved + 1 < levels.size(); ++halved)
             made.add(per_level_allreduce{.levels = levels.halved_first(halved)});

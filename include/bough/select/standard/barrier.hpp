@@ -17,7 +17,7 @@ struct standard_set<goal::barrier> {
         made.add(dissemination{});
         for (const rank_t degree : {2u, 3u, 4u, 8u, 16u})
             if (degree + 1 < at.size) made.add(tree_allreduce{fnomial{degree}});
-        made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // everybody to rank 0 and back
+        made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // flat: every rank to rank 0 and back
     }
 };
 

@@ -19,9 +19,10 @@ struct standard_set<goal::broadcast> {
         for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})
             if (degree + 1 < at.size) made.add(tree_broadcast{fnomial{degree}});
         made.add(tree_broadcast{fnomial{at.size < 2 ? 2 : at.size}});
-        if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
+        if (at.size < 2 || what.bytes / at.size == 0) return; // some blocks would have no bytes
         detail::add_segmented(made, circulant_broadcast{}, at, what);
-        // p - 2 + n rounds, against n - 1 + log2 p of the circulant form: only for its few peers.
+        // The chain takes p - 2 + n rounds, against n - 1 + log2 p of the circulant form. It is
+        // here only for its few peers.
         if (at.size <= 64) detail::add_segmented(made, tree_broadcast{chain{}}, at, what);
         if (at.size == 2) return;
         detail::add_segmented(made, double_tree_broadcast{}, at, what, 256);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The standard candidates for gather: trees whose subtrees are intervals of ranks for any root, so that blocks travel in one piece.
+// The standard candidates for gather: trees whose subtrees are intervals of ranks for any root, so
+// that blocks travel in one piece.
 #ifndef BOUGH_SELECT_STANDARD_GATHER_HPP
 #define BOUGH_SELECT_STANDARD_GATHER_HPP
 

@@ -20,7 +20,7 @@ template <>
 struct standard_set<goal::reduce> {
     template <int = 0>
     static void add(candidate_list& made, const dimensions& at, const problem& what) {
-        // Subtrees are intervals of ranks for any root, so that rank order is kept.
+        // These trees' subtrees are intervals of ranks for any root, so that rank order is kept.
         const auto add_tree = [&](rank_t degree) {
             if (at.root == 0)
                 made.add(tree_reduce{fnomial{degree}});
@@ -29,15 +29,16 @@ struct standard_set<goal::reduce> {
         };
         for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})
             if (degree + 1 < detail::widest_side(at)) add_tree(degree);
-        add_tree(at.size < 2 ? 2 : at.size);                  // everybody straight to the root
-        if (at.size < 2 || what.bytes / at.size == 0) return; // no bytes for all blocks
+        add_tree(at.size < 2 ? 2 : at.size);                  // flat: every rank straight to the root
+        if (at.size < 2 || what.bytes / at.size == 0) return; // some blocks would have no bytes
         made.add(halving_gather{});
         made.add(per_level_reduce{});
         if (!std::has_single_bit(at.size)) made.add(binary_blocks_reduce{});
         made.add(ring_reduce{});
         detail::add_segmented(made, circulant_reduce{}, at, what);
         detail::add_segmented(made, double_tree_reduce{}, at, what, 256);
-        // p - 2 + n rounds, against n - 1 + log2 p of the circulant form: only for its few peers, and its order.
+        // The chain takes p - 2 + n rounds, against n - 1 + log2 p of the circulant form. It is
+        // here only for its few peers and because it keeps rank order.
         if (at.size <= 64) detail::add_segmented(made, tree_reduce{ordered{chain{}}}, at, what);
     }
 };

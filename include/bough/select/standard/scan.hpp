@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The standard candidates for scan: in whole vectors.
+// The standard candidates for scan: all of them send whole vectors.
 #ifndef BOUGH_SELECT_STANDARD_SCAN_HPP
 #define BOUGH_SELECT_STANDARD_SCAN_HPP
 
