@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
-// emulated: a transport over another one that adds what a cluster has and one machine has not: ranks that differ in speed,
-// links with latency, bandwidth and jitter.
+// emulated: a transport over another one that adds what a cluster has and a single machine has not:
+// ranks that differ in speed, and links with latency, bandwidth and jitter.
 //
 //   bough::emulation cluster{.send = {{1'000'000, 0}, {2'150'000, 0}}, .latency_ns = 50'000, .jitter_ns = 5'000};
 //   bough::communicator comm{bough::emulated{std::move(transport), cluster}};     // the same cluster on every rank
 //
-// Ranks. A send occupies its rank for its cost before the message leaves, a receive before the message is handed over, as in
-// the model of bough/tree/costs.hpp. `work` says what an occupied rank does:
-//   asleep   sleeps in the call, so many ranks share few cores undisturbed; systems wake sleepers late, so it sleeps until
-//            shortly before the end: give costs of a millisecond and more, or be busy
-//   busy     computes in the call, for short costs and a core for each rank
-//   polled   returns: post_send says would_block and poll hands nothing over until the cost has passed on now_ns(). For clocks
-//            that do not run by themselves (bough/transport/simulated.hpp), and for threads that must not sleep
-// A send that is refused is paid once; the engine offers another rank's meanwhile, which may then leave first. Every message
-// costs, those of a barrier and other helpers too.
+// Ranks. A send occupies its rank for its cost before the message leaves. A receive does so before
+// the message is handed over, as in the model of bough/tree/costs.hpp. `work` says what an occupied
+// rank does:
+//   asleep   sleeps in the call, so many ranks share few cores undisturbed. Systems wake sleepers
+//            late, so it sleeps only until shortly before the end: give costs of a millisecond and
+//            more, or choose busy
+//   busy     computes in the call; for short costs, and a core for each rank
+//   polled   returns: post_send says would_block, and poll hands nothing over, until the cost has
+//            passed on now_ns(). For clocks that do not run by themselves
+//            (bough/transport/simulated.hpp), and for threads that must not sleep
+// A send that is refused and offered again is paid only once. Meanwhile the engine offers a send to
+// another rank, which may then leave first. Every message costs, also those of a barrier and of
+// other helpers.
 //
-// Links. They are emulated where messages arrive: a message that the inner transport brings is held back for as long as the
-// link is taken by those before it (ns_per_byte of its length each), then for the latency, then for a jitter drawn from
-// [0, jitter_ns]. Order per peer is kept. The draw depends on the seed, both ranks and the number of the message on its link,
-// so it is the same in every run. The clock of a link starts when this rank looks, which it does whenever it is polled
-// and, if asleep or busy, meanwhile. In the slow windows of `slow` a link moves at a fraction of its bandwidth.
+// Links. They are emulated where messages arrive. A message that the inner transport brings is held
+// back until the link has carried the messages before it, then for ns_per_byte of its length, then
+// for the latency, then for a jitter drawn from [0, jitter_ns]. Order per peer is kept. The draw
+// depends on the seed, both ranks and the number of the message on its link, so it is the same in
+// every run. A message's time starts when this rank polls the inner transport. It does that
+// whenever it is polled itself and, if asleep or busy, also meanwhile. In the slow windows of
+// `slow` a link moves at a fraction of its bandwidth.
 //
-// All else is the inner transport's: T1 to T11, InPlaceTransport where it is one, the bounds of what is under way.
-// Time    a send, a receive: O(log h) beside the inner transport's, h being the arrivals that are held back
-// Memory  56 bytes a peer, and an event for each arrival held back, which are no more than the inner transport has room for
+// Everything else is as in the inner transport: T1 to T11, InPlaceTransport if it is one, and the
+// bounds of what is under way.
+// Time    a send, a receive: O(log h) beside the inner transport's, with h arrivals held back
+// Memory  56 bytes a peer, and an event for each arrival held back; there are no more of these than
+//         the inner transport has room for
 #ifndef BOUGH_TRANSPORT_EMULATED_HPP
 #define BOUGH_TRANSPORT_EMULATED_HPP
 
@@ -53,29 +61,30 @@ enum class emulated_work : std::uint8_t { asleep, busy, polled };
 struct emulated_link {
     rank_t from = 0, to = 0;
     double latency_ns = 0;
-    double ns_per_byte = 0; // of bandwidth
+    double ns_per_byte = 0; // the inverse of the bandwidth
     double jitter_ns = 0;
     friend bool operator==(const emulated_link&, const emulated_link&) = default;
 };
 
-// In each period, for the first `duration_ns` of it on now_ns(), a byte takes `factor` times as long. A period of 0: never.
+// In each period, for the first `duration_ns` of it on now_ns(), a byte takes `factor` times as
+// long. A period of 0: never.
 struct emulated_windows {
     double period_ns = 0, duration_ns = 0, factor = 1;
     friend bool operator==(const emulated_windows&, const emulated_windows&) = default;
 };
 
 struct emulation {
-    std::vector<model::cost_per_size> send{};    // by rank; empty: nothing
-    std::vector<model::cost_per_size> receive{}; // by rank; empty: nothing
+    std::vector<model::cost_per_size> send{};    // by rank; empty: sends cost nothing
+    std::vector<model::cost_per_size> receive{}; // by rank; empty: receives cost nothing
     double latency_ns = 0;                       // of each link
     double ns_per_byte = 0;
     double jitter_ns = 0;
-    std::vector<emulated_link> links{}; // those that differ; of two for one pair the last counts
+    std::vector<emulated_link> links{}; // those that differ; if two are for the same pair, the last counts
     emulated_windows slow{};
     emulated_work work = emulated_work::asleep;
     std::uint64_t seed = 1;
 
-    // What is wrong with it on a group of this size, if anything.
+    // What is wrong with these numbers for a group of this size, if anything.
     status check(rank_t size) const noexcept {
         const auto bad = [](double ns) { return !(ns >= 0) || !(ns < 1e18); };
         const auto bad_costs = [&](const std::vector<model::cost_per_size>& list) {
@@ -102,12 +111,13 @@ struct emulation {
 
 namespace detail {
 
-// When `work_ns` of work is done that begins at `begin`, on a clock in whose windows work takes `factor` times as long.
+// The time at which `work_ns` of work is done that begins at `begin`. In the slow windows work
+// takes `factor` times as long.
 inline double through_windows(const emulated_windows& slow, double begin, double work_ns) {
     if (!(slow.period_ns > 0) || !(slow.duration_ns > 0) || !(slow.factor > 1)) return begin + work_ns;
-    const double in_period = slow.duration_ns / slow.factor + (slow.period_ns - slow.duration_ns); // work done in one
+    const double in_period = slow.duration_ns / slow.factor + (slow.period_ns - slow.duration_ns); // work in one period
     const double phase = std::fmod(begin, slow.period_ns);
-    // Work that the period had room for before `begin`, as if it had started then.
+    // Count as if the work had started with the period: so much of it would be done at `begin`.
     const double before =
         phase < slow.duration_ns ? phase / slow.factor : slow.duration_ns / slow.factor + (phase - slow.duration_ns);
     const double total = before + work_ns;
@@ -118,7 +128,8 @@ inline double through_windows(const emulated_windows& slow, double begin, double
            (rest < in_window ? rest * slow.factor : slow.duration_ns + (rest - in_window));
 }
 
-// One of 2^53 numbers in [0, 1), from a seed, a link and a message of it (the finaliser of splitmix64).
+// One of 2^53 numbers in [0, 1), from a seed, a link and the number of a message on it (the
+// finaliser of splitmix64).
 inline double drawn(std::uint64_t seed, rank_t from, rank_t to, std::uint64_t number) noexcept {
     std::uint64_t x = seed;
     for (const std::uint64_t part : {std::uint64_t{from} << 32 | to, number}) {
@@ -154,7 +165,7 @@ public:
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to < this->size() && to != this->rank()) {
             if (links_[to].state == peer::gone) return posted::failed;
-            if (links_[to].state == peer::leaving) return posted::would_block; // its last words come first
+            if (links_[to].state == peer::leaving) return posted::would_block; // what it sent, and its loss, come first
             if (!pay_send(send_.at_ns(bytes.size()))) return posted::would_block;
         }
         const posted result = inner_.post_send(to, tag, bytes, id);
@@ -163,7 +174,7 @@ public:
     }
     std::size_t poll(std::span<event> events) {
         if constexpr (requires { inner_.forked(); })
-            if (inner_.forked()) return 0; // what is held back is the parent's
+            if (inner_.forked()) return 0; // what is held back belongs to the parent
         std::size_t found = 0;
         const auto pass_on = [&] {
             const std::size_t count = std::min(events.size() - found, passed_.size());
@@ -172,12 +183,12 @@ public:
             found += count;
         };
         look();
-        pass_on(); // what posts became costs nothing
+        pass_on(); // completions of posts cost nothing
         while (found != events.size() && !held_.empty()) {
             const held& next = held_.front();
             if (next.due > clock()) break;
             const double price = next.what.what == event::kind::arrived ? receive_.at_ns(next.what.bytes) : 0;
-            if (price > 0 && found != 0 && work_ != emulated_work::polled) break; // hand over before more is paid
+            if (price > 0 && found != 0 && work_ != emulated_work::polled) break; // hand over before paying more
             if (!pay_receive(price)) break;
             std::pop_heap(held_.begin(), held_.end(), later);
             events[found++] = held_.back().what;
@@ -186,7 +197,8 @@ public:
         }
         return found;
     }
-    // When something happens here though nothing comes: a message is due, a cost is paid. The largest number: nothing.
+    // The time at which something happens here even if nothing comes: a message is due, or a cost
+    // is paid. The largest number: never.
     std::uint64_t next_ns() const noexcept {
         if (!passed_.empty()) return 0;
         double next = std::numeric_limits<double>::infinity();
@@ -197,7 +209,8 @@ public:
         if (paying_ && work_ == emulated_work::polled) next = std::min(next, free_at_);
         return next < 1.8e19 ? static_cast<std::uint64_t>(std::ceil(next)) : ~std::uint64_t{0};
     }
-    // Until the deadline, or what next_ns() says. Asleep, ranks nap: those that wait leave the cores to those that work.
+    // Waits until the deadline or next_ns(). If `work` is asleep, it naps, so that ranks that wait
+    // leave the cores to ranks that work.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         const std::uint64_t now = inner_.now_ns();
         const std::uint64_t until =
@@ -214,7 +227,8 @@ public:
 
 protected:
     using base::inner_;
-    // Takes what the inner transport has found, and stamps it. False: it had found nothing.
+    // Takes what the inner transport has found, and stamps each message with the time when it is
+    // due. False: there was nothing.
     bool look() {
         std::array<event, 16> seen;
         for (bool any = false;; any = true) {
@@ -233,7 +247,7 @@ private:
     enum class peer : std::uint8_t { here, leaving, gone }; // leaving: the loss is still held back
     struct link {                                           // from a peer to this rank
         double latency = 0, per_byte = 0, jitter = 0;
-        double free = 0; // when it has carried what came
+        double free = 0; // when it has carried everything that came
         double due = 0;  // of its last message
         std::uint64_t messages = 0;
         peer state = peer::here;
@@ -247,7 +261,7 @@ private:
         return b.due != a.due ? b.due < a.due : b.number < a.number;
     }
     static constexpr std::uint64_t nap_ns = 20'000;
-    static constexpr double wakes_late_ns = 100'000; // systems wake sleepers about so late
+    static constexpr double wakes_late_ns = 100'000; // about how late systems wake sleepers
 
     double clock() const noexcept { return static_cast<double>(inner_.now_ns()); }
 
@@ -265,7 +279,8 @@ private:
         std::push_heap(held_.begin(), held_.end(), later);
     }
 
-    // True: the rank has spent that much on the send that is offered. A part may have been spent on an offer before.
+    // Pays for the send that is offered. True: all of the price is paid. Part of it may have been
+    // paid when the send was offered before.
     bool pay_send(double price) {
         if (work_ == emulated_work::polled) {
             if (!paying_) {
@@ -304,7 +319,7 @@ private:
         };
         for (double rest = left(); rest > 0; rest = left()) {
             if (work_ == emulated_work::asleep && rest > wakes_late_ns) {
-                const double most = stamps_ ? 4.0 * nap_ns : rest; // messages that come are stamped by the way
+                const double most = stamps_ ? 4.0 * nap_ns : rest; // wake to stamp the messages that come
                 std::this_thread::sleep_for(
                     std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(rest - wakes_late_ns, most))));
             }
@@ -320,7 +335,7 @@ private:
     bool paying_ = false;     // a send was offered and has not left
     bool receiving_ = false;  // polled: the rank is occupied by the first of held_
     double paid_ = 0;         // for the send that was offered
-    double start_ = 0;        // polled: of paying for it
+    double start_ = 0;        // polled: when paying for it began
     double free_at_ = 0;      // polled: the rank is occupied until then
     double received_at_ = 0;  // polled: the first of held_ is handed over
     std::vector<link> links_; // by peer

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// emulated_with_descriptor: an emulated cluster whose ranks can sleep in poll(), epoll or Asio until a message is due. Linux.
+// emulated_with_descriptor: an emulated cluster whose ranks can sleep in poll(), epoll or Asio
+// until a message is due. Linux.
 //
 //   bough::communicator comm{bough::emulated_with_descriptor{world.connect(r), {.latency_ns = 50'000}}};
 //   bough::event_progress events{comm};
-// It is bough::emulated, over a DescriptorTransport, with a descriptor that becomes readable when the inner transport has
-// something, and when what is held back is due. As links are emulated where messages arrive, a message may wake its rank twice:
-// when it comes, which starts its time, and when it is due. Pre: the inner clock runs as the system's does.
+//
+// It is bough::emulated, over a DescriptorTransport, with a descriptor of its own. The descriptor
+// becomes readable when the inner transport has something, and when a message that is held back is
+// due. Links are emulated where messages arrive. So a message may wake its rank twice: when it
+// comes, which starts its time, and when it is due. Pre: the inner clock runs as the system's does.
 #ifndef BOUGH_TRANSPORT_EMULATED_WITH_DESCRIPTOR_HPP
 #define BOUGH_TRANSPORT_EMULATED_WITH_DESCRIPTOR_HPP
 
@@ -66,7 +69,7 @@ public:
 private:
     static constexpr std::uint64_t never = ~std::uint64_t{0};
 
-    void ring_after(std::uint64_t ns) noexcept { // 0: not at all
+    void ring_after(std::uint64_t ns) noexcept { // 0: never
         itimerspec once{};
         once.it_value.tv_sec = static_cast<std::time_t>(ns / 1'000'000'000);
         once.it_value.tv_nsec = static_cast<long>(ns % 1'000'000'000);

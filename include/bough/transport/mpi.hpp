@@ -83,7 +83,7 @@ public:
     std::uint32_t cores() const noexcept { return s_->cores; }
     // More ranks than cores on this node: then a rank that waits takes time from one that works.
     bool oversubscribed() const noexcept { return s_->oversubscribed; }
-    // The costs by which plans are chosen ( bough/select/transport_costs.hpp).
+    // The costs by which plans are chosen (bough/select/transport_costs.hpp).
     static constexpr model::loggops default_costs() noexcept { return detail::mpi_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::mpi_costs.switch_ns; }
     bool forked() const noexcept { return detail::forks() != s_->forks; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// simulated: ranks in virtual time, all driven by one thread, with faults where the test wants them.
+// simulated: a transport for tests. Its ranks live in virtual time and are all driven by one
+// thread, and faults happen where the test wants them.
 //
 //   bough::simulated world{4, {.seed = 7}};
 //   bough::session group{world.connect(r)};                  // one for each rank
@@ -10,10 +11,11 @@
 //       if (!moved && !world.advance()) break;               // nothing is due: done, or stuck until a deadline
 //   }
 //
-// Everything that is left to chance comes from the seed: the same calls see the same world on every machine. Messages on
-// one edge keep their order (T3), those on different edges do not. `simulated` reads arrivals where they landed;
-// `simulated_taking` is a transport that cannot: every payload is taken, and the take may be pending.
-// The world watches its users: see violations().
+// Everything random comes from the seed: the same calls see the same world on every machine.
+// Messages on one edge keep their order (T3), those on different edges do not. `simulated` reads
+// arrivals where they landed. `simulated_taking` is a transport that cannot do that: every payload
+// is taken, and the take may be pending.
+// The world checks that its users keep the rules of a transport: see violations().
 #ifndef BOUGH_TRANSPORT_SIMULATED_HPP
 #define BOUGH_TRANSPORT_SIMULATED_HPP
 
@@ -38,32 +40,34 @@ public:
     explicit basic_simulated(rank_t ranks, const simulated_options& options = {})
         : world_(std::make_shared<detail::simulated_world>(ranks, options)) {}
 
-    // The transport of one rank. When it is destroyed, the rank has left: what it sent arrives, the others are told.
+    // The transport of one rank. When it is destroyed, the rank has left: what it sent arrives, the
+    // others are told.
     endpoint connect(rank_t r) {
         BOUGH_EXPECTS(r < size(), "rank: not a rank of this group");
         return endpoint(world_, r);
     }
-    // Begins anew, without allocating. Pre: no endpoint is connected.
+    // Starts again, without allocating. Pre: no endpoint is connected.
     void reset(rank_t ranks, const simulated_options& options) { world_->reset(ranks, options); }
 
     rank_t size() const noexcept { return world_->size(); }
     std::uint64_t now_ns() const noexcept { return world_->now(); }
-    // How many events there were: what a fault's `at` counts.
+    // How many events there have been; a fault's `at` counts these.
     std::uint64_t events() const noexcept { return world_->events(); }
-    // Neither crashed nor stopped nor left. Others must not be driven: what they call does nothing.
+    // True if the rank has neither crashed nor stopped nor left. Other ranks must not be driven:
+    // their calls do nothing.
     bool is_alive(rank_t r) const noexcept { return world_->alive(r); }
 
-    // Jumps to the next thing that is due; by a little only, if a rank has not polled what has come. False: neither; only
-    // deadlines can move anything.
+    // Lets time jump to the next thing that is due, or pass only a little if a rank has not polled
+    // what has come. False: there is neither; only deadlines can move anything.
     bool advance() { return world_->advance(); }
     void advance_to(std::uint64_t ns) { world_->advance_to(ns); }
     // advance() will stop at this time, too.
     void wake_at(std::uint64_t ns) { world_->wake_at(ns); }
 
-    // At event fault.at, or now.
+    // inject(): the fault happens at event fault.at. happen(): it happens now.
     void inject(const simulated_fault& fault) { world_->inject(fault); }
     void happen(const simulated_fault& fault) { world_->happen(fault); }
-    // Ends all chaos. The dead stay dead; messages that are late stay late.
+    // Ends all faults. Dead ranks stay dead, and late messages stay late.
     void heal() { world_->heal(); }
     // Envelopes that a fault has changed.
     std::uint64_t corrupted() const noexcept { return world_->corrupted(); }
@@ -71,7 +75,8 @@ public:
     // How often a rank, or this world, broke a rule of Transport, and the first of them.
     std::uint64_t violations() const noexcept { return world_->violations(); }
     const char* first_violation() const noexcept { return world_->first_violation(); }
-    // Posts of a rank whose event has not been polled; arrivals that it has seen and still keeps.
+    // How many posts of a rank have an event that it has not polled; how many arrivals it has seen
+    // and still keeps.
     std::size_t pending(rank_t r) const noexcept { return world_->pending(r); }
     std::size_t unreleased(rank_t r) const noexcept { return world_->unreleased(r); }
 
@@ -105,7 +110,8 @@ public:
     errc cancel(std::uint64_t id) { return world_->cancel(rank_, id); }
     std::uint64_t now_ns() const noexcept { return world_->now(); }
 
-    // Nothing else runs while this rank waits: time passes, or is at its deadline.
+    // Nothing else runs while this rank waits. So time jumps to the next thing that is due, or to
+    // the deadline if there is none.
     void wait(std::uint32_t, std::uint64_t deadline_ns) {
         if (!world_->skip()) world_->advance_to(std::max(world_->now() + 1'000, deadline_ns));
     }

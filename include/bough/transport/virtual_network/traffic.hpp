@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the simulated world is made of: its options and faults, its random numbers, messages, edges, ranks and agenda.
+// The parts of the simulated world (world.hpp): its options and faults, its random numbers,
+// messages, edges, ranks and agenda.
 #ifndef BOUGH_TRANSPORT_VIRTUAL_NETWORK_TRAFFIC_HPP
 #define BOUGH_TRANSPORT_VIRTUAL_NETWORK_TRAFFIC_HPP
 
@@ -17,7 +18,7 @@ struct simulated_options {
     std::uint64_t seed = 1;
     std::uint64_t latency_min_ns = 1'000, latency_max_ns = 20'000; // of each message, drawn evenly
     std::uint64_t detection_ns = 50'000;                           // from a rank's crash to its loss being reported
-    std::uint32_t slots = 8;                                       // messages on one edge that are not yet released
+    std::uint32_t slots = 8;         // most messages on one edge that are not yet released
     std::uint32_t eager_bytes = 256; // longer payloads stay with the sender, whose post is pending until they are read
     // Chances in 1000.
     std::uint32_t refuse = 0;      // a post is refused although there is room
@@ -29,7 +30,7 @@ struct simulated_options {
 // Something that goes wrong when the event number reaches `at`.
 struct simulated_fault {
     enum class kind : std::uint8_t {
-        crash,   // `rank` is gone; some suffix of what it has sent on each edge is lost; the others are told
+        crash,   // `rank` is gone; on each edge the last messages that it sent may be lost; the others are told
         stop,    // `rank` does nothing any more, and nobody is told
         slow,    // messages from `rank` take `value` times as long, and it seldom finds what has come
         cut,     // messages between `rank` and `peer` wait until `value` ns from now
@@ -74,7 +75,7 @@ struct simulated_message {
     std::uint32_t sequence = 0; // on its edge
     envelope tag{};
     std::uint64_t bytes = 0;
-    const std::byte* source = nullptr; // of a long one: the sender's memory
+    const std::byte* source = nullptr; // for a long message: the sender's memory
     std::uint64_t digest = 0;          // of that memory when it was posted
     std::uint64_t send_id = 0, take_id = 0;
     std::byte* into = nullptr;
@@ -83,11 +84,11 @@ struct simulated_message {
 struct simulated_edge {
     std::uint32_t used = 0;            // slots
     std::uint32_t sent = 0;            // messages
-    std::uint32_t last = 0xffff'ffffu; // further ones are lost
-    bool broken = false;               // and reported so
+    std::uint32_t last = 0xffff'ffffu; // the last one that arrives; later ones are lost
+    bool broken = false;               // and its end has been reported
     std::uint64_t last_arrival = 0;
     std::uint64_t cut_until = 0;
-    bool wanted = false; // a post was refused for want of a slot
+    bool wanted = false; // a post was refused because no slot was free
 };
 struct simulated_rank {
     simulated_life life = simulated_life::alive;
@@ -109,7 +110,7 @@ struct simulated_later {
     }
 };
 
-// The memory of a long message must not change while it is the transport's.
+// A digest of a long message's memory, which must not change while the transport has it.
 inline std::uint64_t simulated_digest(std::span<const std::byte> bytes) noexcept {
     std::uint64_t h = bytes.size();
     std::size_t i = 0;

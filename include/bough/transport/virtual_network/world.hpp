@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The world of the simulated transport: virtual time, messages under way, faults, and a checker of the transport's rules.
+// simulated_world, behind bough/transport/simulated.hpp: virtual time, messages under way, faults,
+// and a checker of the transport's rules.
 //
-// One thread, no operating system. What happens is a function of the options' seed and of the calls that are made. The
-// *event number* counts what ranks do and see: accepted posts, takes, releases, cancellations, events handed out.
+// One thread, no operating system. What happens depends only on the options' seed and on the calls.
+// The *event number* counts what ranks do and see: accepted posts, takes, releases, cancellations,
+// events handed out.
 #ifndef BOUGH_TRANSPORT_VIRTUAL_NETWORK_WORLD_HPP
 #define BOUGH_TRANSPORT_VIRTUAL_NETWORK_WORLD_HPP
 
@@ -66,7 +68,7 @@ public:
 
     // --- time ---
 
-    // Jumps to the next thing that is due; only a little, if somebody has not polled what has come. False: neither.
+    // As basic_simulated::advance().
     bool advance() {
         recount();
         if (ready_ == 0 && !nudged_) return skip();
@@ -108,7 +110,7 @@ public:
         case kind::corrupt: corrupt_next_ = true; break;
         }
     }
-    // No further faults; what is slow or refused at random is so no longer. Messages behind a cut still wait for its end.
+    // Ends faults, slowness and random refusals. Messages behind a cut still wait for its end.
     void heal() {
         next_fault_ = faults_.size();
         corrupt_next_ = false;
@@ -213,7 +215,7 @@ public:
             drop(*m);
             return posted::complete;
         }
-        std::memset(into.data(), 0xee, into.size()); // not there yet: who reads it now will be found out
+        std::memset(into.data(), 0xee, into.size()); // not there yet: reading it now gives wrong bytes
         m->where = place::taking;
         m->into = into.data();
         m->take_id = id;
@@ -229,7 +231,7 @@ public:
         for (message& m : pool_) {
             if (m.where == place::free) continue;
             if (m.from == r && m.send_pending && m.send_id == id && m.where != place::taking &&
-                !(m.claimed && alive(m.to))) { // who has claimed it reads it, unless it was stopped
+                !(m.claimed && alive(m.to))) { // a receiver that has claimed it reads it, unless it was stopped
                 m.revoked = true;
                 end_send(m, errc::cancelled, 0);
             } else if (m.to == r && m.where == place::taking && m.take_id == id) {
@@ -298,7 +300,7 @@ private:
         pool_[index].generation = (pool_[index].generation + 1) & 0x7fff'ffffu;
         return index;
     }
-    // The message of a handle that `r` may use; else a violation.
+    // The message of a handle that `r` may use. Any other handle is a violation.
     message* find(rank_t r, std::uint64_t handle) noexcept {
         const std::size_t index = handle & 0xffff'ffffu;
         if (index < pool_.size()) {
@@ -313,7 +315,7 @@ private:
         check_source(m);
         if (!into.empty()) std::memcpy(into.data(), m.source != nullptr ? m.source : m.copy.data(), into.size());
     }
-    // The receiver needs the message no more: its slot is free again, its sender is told.
+    // The receiver needs the message no more: frees its slot, and tells its sender.
     void drop(message& m) {
         check_source(m);
         if (m.send_pending) end_send(m, errc::ok, latency());
@@ -322,7 +324,7 @@ private:
         free_.push_back(static_cast<std::uint32_t>(&m - pool_.data()));
         edge& e = at(m.from, m.to);
         --e.used;
-        nudged_ |= std::exchange(e.wanted, false); // whoever was refused will try again
+        nudged_ |= std::exchange(e.wanted, false); // the rank that was refused will try again
     }
 
     void begin(rank_t r, std::uint64_t id) {
@@ -427,7 +429,8 @@ private:
         for (rank_t q = 0; q != size(); ++q)
             if (q != r) break_edge(r, q, loses);
     }
-    // Messages from `r` to `q` may be lost from some point on; what `q` has sent to `r` is lost; `q` will be told.
+    // Loses what `q` sent to `r` and, if `loses`, the last messages from `r` to `q`; `q` will be
+    // told.
     void break_edge(rank_t r, rank_t q, bool loses) {
         edge& out = at(r, q);
         std::uint32_t flying = 0;
@@ -479,7 +482,7 @@ private:
     simulated_options options_;
     split_mix random_{0};
     std::uint64_t now_ = 0, events_ = 0, order_ = 0, corrupted_ = 0, ready_ = 0;
-    bool nudged_ = false; // somebody who was refused may try again
+    bool nudged_ = false; // a rank that was refused may try again
     bool corrupt_next_ = false;
     std::vector<rank_state> ranks_;
     std::vector<edge> edges_;
