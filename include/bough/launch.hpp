@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// launch: runs a function or a program as the ranks of a job, each a process of this machine; this_job: the job that a
-// program was started in.
+// launch() runs a function or a program as the ranks of a job; each rank is a process of this
+// machine. this_job() is the job that a program was started in.
 //
 //   const bough::launch_report report = bough::launch(4, [](bough::job job) {
 //       bough::communicator comm{bough::shared_memory{job}};
@@ -8,12 +8,13 @@
 //   });
 //   if (!report.ok()) std::puts(bough::describe(report).c_str());
 //
-//   launch(ranks, f [, options])            f(job) runs in a fork of this process: void or an exit status
+//   launch(ranks, f [, options])            f(job) runs in a fork of this process: it returns void or an exit status
 //   launch(ranks, argv [, options])         a program, by fork and exec; it finds its job by this_job()
-//   this_job()                              of `bough launch`, launch(), mpirun and srun (bough/launch/pmix.hpp), or alone
-// Each has a form with a last argument std::error_code& that does not throw; the others throw bough::error. How the ranks
-// end is a value, not an error: launch waits for all of them, and reports exit codes and signals. While it waits it serves
-// their exchanges. A rank that dies ends the exchanges of the others with peer_dead. If this process dies, so do they.
+//   this_job()                              of `bough launch`, launch(), mpirun or srun (bough/launch/pmix.hpp), or of one rank
+// Each has a form with a last argument std::error_code&, which does not throw; the others throw
+// bough::error. How the ranks end is a value, not an error: launch() waits for all of them, and
+// reports exit codes and signals. While it waits, it serves their exchanges. If a rank dies, the
+// exchanges of the others end with peer_dead. If this process dies, its ranks die with it.
 // The rules of fork are in bough/launch/processes.hpp.
 #ifndef BOUGH_LAUNCH_HPP
 #define BOUGH_LAUNCH_HPP

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// job: what a program knows of the ranks it was started with, whoever started it. A WireUp that holds another one.
+// job: what a program knows about the ranks that it was started with, whatever launcher started it.
+// It is a WireUp that holds another one.
 //
-//   bough::job job = bough::this_job();             // from `bough launch`, mpirun, srun, or of one rank
+//   bough::job job = bough::this_job();             // from `bough launch`, mpirun, srun; otherwise of one rank
 //   std::printf("%u of %u\n", job.rank(), job.size());
-//   bough::shared_memory link{job};                 // transports are made from it; then it may go
+//   bough::shared_memory link{job};                 // make transports from it; then it may be destroyed
 #ifndef BOUGH_LAUNCH_JOB_HPP
 #define BOUGH_LAUNCH_JOB_HPP
 
@@ -24,9 +25,9 @@ namespace bough::inline BOUGH_ABI {
 
 class job {
 public:
-    // Of one rank, which talks to nobody.
+    // A job of one rank, which talks to nobody.
     job() = default;
-    // Of the ranks of any wire-up.
+    // A job of the ranks of any wire-up.
     template <WireUp W>
     requires(!std::same_as<W, job> && std::move_constructible<W>) explicit job(W wire)
         : held_(std::make_unique<holder<W>>(std::move(wire))) {}
@@ -60,7 +61,7 @@ private:
         W wire;
     };
 
-    std::unique_ptr<base> held_; // none: one rank
+    std::unique_ptr<base> held_; // null: a job of one rank
 };
 
 static_assert(WireUp<job>);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// mpi_wire_up: the wire-up of the ranks of an MPI communicator: for a job that mpirun has started and that moves its data
-// by another transport.
+// mpi_wire_up: a wire-up over the ranks of an MPI communicator. It is for a job that mpirun has
+// started and that moves its data by another transport.
 //
 //   MPI_Init(&argc, &argv);
 //   bough::mpi_wire_up wire{MPI_COMM_WORLD};
 //   bough::shared_memory link{wire};
-// MPI does not tell of dead ranks: as a rule mpirun ends the job. Where it does not, an exchange that a rank does not call
-// ends with deadline on the others, and names it.
+// MPI does not report dead ranks: usually mpirun ends the job. If it does not, and a rank does not
+// call an exchange, then the exchange ends with deadline on the others and names that rank.
 #ifndef BOUGH_LAUNCH_MPI_HPP
 #define BOUGH_LAUNCH_MPI_HPP
 
@@ -34,7 +34,8 @@ namespace bough::inline BOUGH_ABI {
 
 class mpi_wire_up {
 public:
-    // Collective over `of`. Pre: MPI is initialised. Throws bough::error, no_resources, if MPI refuses a communicator.
+    // Collective over `of`. Pre: MPI is initialised. Throws bough::error, no_resources, if MPI
+    // refuses a communicator.
     explicit mpi_wire_up(MPI_Comm of) : s_(std::make_unique<state>()) {
         const int code = duplicate(of);
         if (code != MPI_SUCCESS) {
@@ -50,8 +51,8 @@ public:
     }
     mpi_wire_up(mpi_wire_up&&) = default;
     mpi_wire_up& operator=(mpi_wire_up&&) = delete;
-    // Waits for nobody: all messages of a communicator whose exchanges have all ended well have come. In the child of a fork
-    // MPI is not called: what is of it is the parent's.
+    // Waits for nobody: if all exchanges have ended well, all messages of the communicator have
+    // come. In the child of a fork MPI is not called, because all of its state is the parent's.
     ~mpi_wire_up() {
         if (!s_ || forked()) return;
         int over = 0;
@@ -66,7 +67,7 @@ public:
     rank_t rank() const noexcept { return static_cast<rank_t>(rank_); }
     rank_t size() const noexcept { return static_cast<rank_t>(size_); }
 
-    // Each rank sends to each other one, so that a rank that has not called is known.
+    // Each rank sends to each other one, so that it is known which rank has not called.
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
         if (const status bad = check_exchange(mine, all, size())) return bad;
         if (forked()) return {.code = errc::forked_child};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What may be said about a launch.
+// The options of bough::launch().
 #ifndef BOUGH_LAUNCH_OPTIONS_HPP
 #define BOUGH_LAUNCH_OPTIONS_HPP
 
@@ -10,9 +10,9 @@
 namespace bough::inline BOUGH_ABI {
 
 struct launch_options {
-    std::uint64_t timeout_ns = forever; // of the whole job: then the ranks that are left are killed
-    std::uint64_t grace_ns = forever;   // once a rank has failed: then the others are killed
-    bool prefix_output = false;         // each line of a rank's output begins with "[rank] "; at most 64 KiB of it
+    std::uint64_t timeout_ns = forever; // for the whole job; then the ranks that still run are killed
+    std::uint64_t grace_ns = forever;   // for the others once a rank has failed; then they are killed
+    bool prefix_output = false;         // each line of a rank's output, up to 64 KiB of it, begins with "[rank] "
 };
 
 } // namespace bough

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// pmix_wire_up: the job of a launcher that speaks PMIx: mpirun of Open MPI (also for programs without MPI), srun --mpi=pmix.
+// pmix_wire_up: the wire-up of a job whose launcher speaks PMIx: mpirun of Open MPI (also for
+// programs without MPI), or srun --mpi=pmix.
 //
 //   #include <bough/launch.hpp>
 //   #include <bough/launch/pmix.hpp>          // this_job() now understands PMIx too; link bough::pmix
-// What ranks say travels by put, fence and get, through the launcher's own servers, over all nodes of the job. PMIx keeps
-// it for as long as the job lives. A rank that dies: the launcher ends the job, or the exchange ends by its deadline.
+//
+// What ranks say travels by put, fence and get, through the launcher's own servers, over all nodes
+// of the job. PMIx keeps it for as long as the job lives. If a rank dies, either the launcher ends
+// the job, or the exchange ends by its deadline.
 #ifndef BOUGH_LAUNCH_PMIX_HPP
 #define BOUGH_LAUNCH_PMIX_HPP
 
@@ -56,7 +59,7 @@ public:
         : me_(other.me_), size_(other.size_), exchanges_(other.exchanges_), broken_(other.broken_),
           open_(std::exchange(other.open_, false)) {}
     pmix_wire_up& operator=(pmix_wire_up&&) = delete;
-    // The launcher holds a process that ends without it for one that failed.
+    // Without this call the launcher would think that the process had failed.
     ~pmix_wire_up() {
         if (open_) PMIx_Finalize(nullptr, 0);
     }
@@ -84,7 +87,7 @@ private:
     status exchange_open(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
         const std::string key = "bough." + std::to_string(++exchanges_);
         std::vector<std::byte> said(mine.begin(), mine.end());
-        said.push_back(std::byte{}); // PMIx keeps no value of no bytes
+        said.push_back(std::byte{}); // PMIx does not keep empty values
         pmix_value_t value;
         PMIX_VALUE_CONSTRUCT(&value);
         value.type = PMIX_BYTE_OBJECT;
@@ -115,7 +118,8 @@ private:
         return {};
     }
 
-    // All ranks have committed. PMIx calls back on a thread of its own, maybe after this rank has given up.
+    // Waits until all ranks have committed. PMIx calls back on a thread of its own, perhaps after
+    // this rank has given up.
     status fence(std::uint64_t timeout_ns) {
         struct waiting {
             std::mutex lock;
@@ -124,7 +128,7 @@ private:
             pmix_status_t code = PMIX_SUCCESS;
         };
         const auto state = std::make_shared<waiting>();
-        auto* handed = new std::shared_ptr<waiting>(state); // the callback's
+        auto* handed = new std::shared_ptr<waiting>(state); // owned by the callback
         pmix_info_t collect;
         bool yes = true;
         PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Starting the ranks of a job as processes of this machine: by fork, or by fork and exec. Front door: bough/launch.hpp.
+// Starts the ranks of a job as processes of this machine, by fork, or by fork and exec. Use it
+// through bough/launch.hpp.
 //
-// **Fork rules.** The child is a copy of this process with one thread, the one that called. What other threads were
-// doing stands still in it for ever: a lock that one of them held stays locked. So launch before other threads start, or
-// let the function use nothing that they may have locked (memory and stdio are safe on glibc). Objects that know of other
-// ranks or threads, communicators and thread pools, stay with the parent. The child ends by _exit: destructors of
-// statics and atexit handlers do not run, stdout is flushed. None of this binds fork and exec.
+// **Fork rules.** The child is a copy of this process with one thread: the one that called. What
+// other threads were doing stands still in the child for ever: a lock that one of them held stays
+// locked. So launch before other threads start, or let the function use nothing that they may have
+// locked (memory and stdio are safe on glibc). Objects that know other ranks or threads, such as
+// communicators and thread pools, stay with the parent. The child ends by _exit: stdout is flushed,
+// but destructors of statics and atexit handlers do not run. These rules do not apply to fork and
+// exec.
 #ifndef BOUGH_LAUNCH_PROCESSES_HPP
 #define BOUGH_LAUNCH_PROCESSES_HPP
 
@@ -40,7 +43,7 @@ extern "C" char** environ;
 
 namespace bough::inline BOUGH_ABI {
 
-// What runs as a rank: takes its job, returns nothing or an exit status.
+// The function that runs as a rank: it takes its job, and returns nothing or an exit status.
 template <class F>
 concept RankFunction = std::invocable<F&, job> &&
     (std::same_as<std::invoke_result_t<F&, job>, void> || std::convertible_to<std::invoke_result_t<F&, job>, int>);
@@ -91,7 +94,7 @@ template <class F>
 template <class F>
 status launch_function(rank_t ranks, F& f, const launch_options& options, launch_report& report) {
     if (ranks == 0) return invalid_argument("ranks: a job needs at least one rank");
-    std::fflush(stdout); // what is in it is to be written once
+    std::fflush(stdout); // otherwise each child would write what is in it again
     std::fflush(stderr);
     launcher all(ranks, options);
     for (rank_t r = 0; r != ranks; ++r) {
@@ -104,7 +107,7 @@ status launch_function(rank_t ranks, F& f, const launch_options& options, launch
     return {};
 }
 
-// Between fork and exec nothing is called that could wait for a lock.
+// Nothing is called between fork and exec that could wait for a lock.
 inline status launch_program(rank_t ranks, std::span<const std::string> argv, const launch_options& options,
                              launch_report& report) {
     if (ranks == 0) return invalid_argument("ranks: a job needs at least one rank");

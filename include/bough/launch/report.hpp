@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How the processes of a launch ended, as a value: exit codes and signals of every rank, and who failed first.
+// launch_report: how the processes of a launch ended, as a value. It has the exit codes or signals
+// of all ranks, and which rank failed first.
 //
 //   const bough::launch_report report = bough::launch(4, f);
 //   if (!report.ok()) std::puts(bough::describe(report).c_str());   // "rank 2 was killed by signal 11 (SIGSEGV)"
@@ -18,7 +19,7 @@ struct rank_end {
     enum class how : unsigned char {
         exited,    // code: its exit status
         signalled, // code: the signal that killed it
-        unknown,   // somebody else waited for it (SIGCHLD is ignored?): the code is lost
+        unknown,   // something else waited for the process (SIGCHLD is ignored?), so the code is lost
     };
     rank_t rank = no_rank;
     how what = how::unknown;
@@ -29,9 +30,9 @@ struct rank_end {
 
 struct launch_report {
     std::vector<rank_end> ranks;   // in order of rank
-    rank_t first_failed = no_rank; // in order of time
-    bool timed_out = false;        // the ranks that were left were killed
-    bool output_cut = false;       // and something that they had printed was left, which nobody had read
+    rank_t first_failed = no_rank; // the first one in time
+    bool timed_out = false;        // the time was up, and the ranks that still ran were killed
+    bool output_cut = false;       // some of the ranks' output is lost, because nobody read it
 
     bool ok() const noexcept {
         if (timed_out) return false;
@@ -78,7 +79,8 @@ inline std::string describe(const rank_end& end) {
     return who + " ended, nobody knows how";
 }
 
-// A line for each rank that did not end well, the first to fail first; empty if all did.
+// A line for each rank that did not end well, beginning with the one that failed first. Empty if
+// all ended well.
 inline std::string describe(const launch_report& report) {
     std::string text;
     const auto add = [&text](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// this_job: the job that this process was started in.
+// Finds the job that this process was started in, for this_job().
 //
 //   $ bough launch -n 4 ./program                    // or bough::launch(4, {"./program"}) from another program
 //   int main() { bough::job job = bough::this_job(); ... }          // front door: bough/launch.hpp
 //
-// Looked for in this order: the descriptor that the environment variable BOUGH_JOB names (a socket pair to the launcher,
-// which nobody else can reach; the variable holds a number, and no secret); launchers whose header is included anywhere in
-// the program (bough/launch/pmix.hpp); else a job of one rank.
+// It looks in this order. First, for the descriptor that the environment variable BOUGH_JOB names:
+// a socket pair to the launcher, which nobody else can reach (the variable holds a number, and no
+// secret). Then, for launchers whose header is included anywhere in the program
+// (bough/launch/pmix.hpp). Otherwise the job has one rank.
 #ifndef BOUGH_LAUNCH_THIS_JOB_HPP
 #define BOUGH_LAUNCH_THIS_JOB_HPP
 
@@ -26,9 +27,10 @@
 
 namespace bough::inline BOUGH_ABI::detail::jobs {
 
-// A way to find the job of this process. Links form a list that headers of other launchers add to.
+// A way to find the job of this process. The sources form a list, and headers of other launchers
+// add to it.
 struct job_source {
-    // ok: `found` is the job; unsupported: it is not of this launcher.
+    // ok: `found` is the job; unsupported: this launcher has not started the process.
     using find = status (*)(job& found);
     find look = nullptr;
     const job_source* next = nullptr;
@@ -60,7 +62,7 @@ inline status job_of_descriptor(const char* text, job& found) {
     return {};
 }
 
-// Was this process started by a launcher of several ranks that nobody here understands?
+// Was this process started with other ranks by a launcher that the program does not understand?
 inline bool has_foreign_launcher() noexcept {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
         const char* value = std::getenv(name);
@@ -78,7 +80,7 @@ inline status find_job(job& found) {
         const status looked = source->look(found);
         if (looked.code != errc::unsupported) return looked;
     }
-    if (has_foreign_launcher()) // each process would be a job of its own: nobody means that
+    if (has_foreign_launcher()) // otherwise each process would be a job of its own, which nobody wants
         return invalid_argument(
             "this_job: the launcher is not known here; Open MPI's mpirun and srun --mpi=pmix speak PMIx: include "
             "<bough/launch/pmix.hpp>; with another mpirun use <bough/transport/mpi.hpp>");

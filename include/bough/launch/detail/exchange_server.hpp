@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The launcher's side of exchange: gathers what every rank says, and answers all. It never waits: its owner polls.
+// exchange_server, the launcher's side of exchange(): gathers what every rank says, and answers all
+// ranks. It never waits: its owner polls.
 //
-// Once a rank is gone, breaks the protocol, or can wait no longer, every exchange that is not complete ends with the same
-// error on every rank that is left, and so does every later one. The error names the rank that is gone, or missing.
+// Once a rank is gone, breaks the protocol, or can wait no longer, every incomplete exchange ends
+// with the same error on all ranks that are left, and so does every later one. The error names the
+// rank that is gone or missing.
 #ifndef BOUGH_LAUNCH_DETAIL_EXCHANGE_SERVER_HPP
 #define BOUGH_LAUNCH_DETAIL_EXCHANGE_SERVER_HPP
 
@@ -38,7 +40,7 @@ public:
     rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
     int descriptor(rank_t rank) const noexcept { return links_[rank].fd.get(); } // -1: closed
     bool wants_to_write(rank_t rank) const noexcept { return !links_[rank].out.empty(); }
-    // What is kept for ranks that have not read it yet.
+    // How many bytes are kept for ranks that have not read them yet.
     std::size_t kept_bytes() const noexcept {
         std::vector<const bytes_said*> all;
         std::size_t kept = 0;
@@ -50,26 +52,27 @@ public:
         return kept;
     }
 
-    // The rank's socket can be read or written, or is closed.
+    // Called when the rank's socket can be read or written, or is closed.
     void serve(rank_t rank) {
         write(rank);
         if (links_[rank].fd) read(rank);
     }
-    // The rank's process has ended.
+    // Called when the rank's process has ended.
     void gone(rank_t rank) {
         if (links_[rank].fd) close(rank, {.code = errc::peer_dead, .peer = rank});
     }
 
 private:
     using bytes_said = std::vector<std::byte>;
-    // What is to be sent, from `first` on. What all ranks hear is one vector, which their links share.
+    // Bytes to be sent, from `first` on. What is sent to all ranks is one vector, which their links
+    // share.
     struct piece {
         std::shared_ptr<const bytes_said> bytes{};
         std::size_t first = 0;
     };
     struct link {
         unique_fd fd{};
-        std::vector<std::byte> in{}; // what came and is not whole
+        std::vector<std::byte> in{}; // the part of a message that has come
         std::deque<piece> out{};
         bool asked = false; // its bytes are in `said_`
     };
@@ -109,7 +112,7 @@ private:
             const std::size_t left = next.bytes->size() - next.first;
             const ssize_t n = ::send(l.fd.get(), next.bytes->data() + next.first, left, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) return; // it is full; or closed, which reading will say, after what it said last
+            if (n <= 0) return; // the socket is full; or it is closed, and read() will find that after its last bytes
             next.first += static_cast<std::size_t>(n);
             if (next.first == next.bytes->size()) l.out.pop_front();
         }
@@ -129,7 +132,7 @@ private:
             }
         }
     }
-    // Looks at what has come. False: the link was closed.
+    // Handles what has come. False: the link was closed.
     bool hear(rank_t rank) {
         link& l = links_[rank];
         launch_ask ask;
@@ -137,7 +140,7 @@ private:
         std::memcpy(&ask, l.in.data(), sizeof ask);
         if (ask.bytes == launch_ask::late) {
             l.in.erase(l.in.begin(), l.in.begin() + sizeof ask);
-            if (l.asked && ask.number == number_) { // else its answer is on the way
+            if (l.asked && ask.number == number_) { // otherwise its answer is on the way
                 rank_t missing = 0;
                 while (links_[missing].asked) ++missing;
                 fail({.code = errc::deadline, .peer = missing});
@@ -145,7 +148,7 @@ private:
             }
             return hear(rank);
         }
-        // Nobody asks before its last question has been answered.
+        // A rank must not ask again before its last question has been answered.
         if (l.asked || ask.bytes > most_wire_up_bytes || l.in.size() > sizeof ask + ask.bytes ||
             (!broken_ && ask.number != number_))
             return close(rank, {.code = errc::protocol_error, .peer = rank}), false;
@@ -185,7 +188,7 @@ private:
     }
 
     std::vector<link> links_;
-    bytes_said said_; // of the exchange under way, in order of rank
+    bytes_said said_; // in the exchange under way, in order of rank
     std::uint32_t length_ = 0, number_ = 1;
     rank_t came_ = 0;
     status broken_{};

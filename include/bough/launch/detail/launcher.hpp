@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// launcher: the processes of one launch, from fork to the last exit status. What bough::launch is made of.
+// launcher, behind bough::launch(): the processes of one launch, from fork to the last exit status.
 //
-// It watches each child by a pidfd where the kernel has them, else by asking every few milliseconds; it installs no signal
-// handler and waits for no process but its own. Each child is killed when the launcher goes, also by SIGKILL
-// (PR_SET_PDEATHSIG); grandchildren are not. Whoever has closed the standard streams may launch too: descriptors that are
-// made here are never in their places.
+// It watches each child by a pidfd if the kernel has them, and otherwise by asking every few
+// milliseconds. It installs no signal handler, and waits for no process but its own. Each child is
+// killed when the launcher ends, even by SIGKILL (PR_SET_PDEATHSIG); grandchildren are not. A
+// process that has closed its standard streams may launch, too: descriptors that are made here
+// never take the streams' numbers.
 #ifndef BOUGH_LAUNCH_DETAIL_LAUNCHER_HPP
 #define BOUGH_LAUNCH_DETAIL_LAUNCHER_HPP
 
@@ -36,10 +37,10 @@
 
 namespace bough::inline BOUGH_ABI::detail::jobs {
 
-// What a rank's process has of its launcher.
+// A rank's ends of its connections to the launcher.
 struct rank_side {
     int socket = -1;
-    int tell = -1; // of a program: errno of an exec that failed goes there; an exec that succeeds closes it
+    int tell = -1; // for a program: a failed exec writes its errno here; a successful one closes it
 };
 
 class launcher {
@@ -53,7 +54,7 @@ public:
     launcher(const launcher&) = delete;
     launcher& operator=(const launcher&) = delete;
     ~launcher() {
-        if (::getpid() != owner_) return; // a child that unwinds: its brothers are not its children
+        if (::getpid() != owner_) return; // this is a child that unwinds: the other ranks are not its children
         kill_all();
         for (child& c : children_) {
             while (c.pid > 0 && ::waitpid(c.pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -61,7 +62,8 @@ public:
         }
     }
 
-    // Starts one rank. In the child: 0, and `mine` are its ends. In this process: its number, or -1.
+    // Starts one rank. In the child it returns 0, and `mine` has its ends. In this process it
+    // returns the child's process number, or -1.
     pid_t start(rank_t rank, rank_side& mine) {
         unique_fd socket[2], output[2][2], failure[2];
         int pair[2];
@@ -73,7 +75,7 @@ public:
         if (pid < 0) return -1;
         if (pid == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            if (::getppid() != owner_) ::_exit(127); // the launcher has died in between
+            if (::getppid() != owner_) ::_exit(127); // the launcher has died since the fork
             for (int i = 0; options_.prefix_output && i != 2; ++i) ::dup2(output[i][1].get(), i == 0 ? 1 : 2);
             close_in_child();
             mine = {socket[1].release(), failure[1].release()};
@@ -92,8 +94,9 @@ public:
         return pid;
     }
 
-    // Serves and watches until every rank has ended and what they printed has been passed on, or until a program cannot be
-    // run: then errno is not 0 in error(), and the ranks are left to the destructor.
+    // Serves and watches until every rank has ended and all that they printed has been passed on.
+    // It also returns when a program cannot be run: then error() is its errno, not 0, and the
+    // destructor ends the ranks.
     launch_report run() {
         while (running_ != 0 && error_ == 0) {
             const std::uint64_t now = steady_now_ns();
@@ -105,7 +108,8 @@ public:
             step();
         }
         for (rank_t r = 0; r != server_.size(); ++r) hear_failure(r);
-        // Who reads the output has as long as the job, and a moment more if that was killed.
+        // The reader of the output has as long as the job has, and a moment more if the job was
+        // killed.
         last_word_ns_ = std::max(deadline_ns_, deadline_after(steady_now_ns(), killed_ ? 200'000'000 : 0));
         while (error_ == 0 && passes_on() && steady_now_ns() < last_word_ns_) step();
         report_.output_cut = error_ == 0 && passes_on();
@@ -131,13 +135,13 @@ private:
         owned[1] = above_standard(std::move(second));
         return owned[0] && owned[1];
     }
-    // Its end for reading does not block.
+    // The end for reading does not block.
     static bool make_pipe(unique_fd (&ends)[2]) noexcept {
         int pair[2];
         return ::pipe2(pair, O_CLOEXEC) == 0 && own(pair, ends) && ::fcntl(ends[0].get(), F_SETFL, O_NONBLOCK) == 0;
     }
 
-    // The child has no business with what connects the launcher and its brothers.
+    // The child must not hold the connections between the launcher and the other ranks.
     void close_in_child() {
         for (rank_t r = 0; r != server_.size(); ++r)
             if (server_.descriptor(r) >= 0) ::close(server_.descriptor(r));
@@ -153,7 +157,8 @@ private:
         for (const child& c : children_)
             if (c.pid > 0) ::kill(c.pid, SIGKILL);
     }
-    // Something that ranks have printed is not written yet. Pre: they have ended.
+    // Passes on what ranks have printed. True: some of it is not written yet. Pre: the ranks have
+    // ended.
     bool passes_on() {
         for (rank_t r = 0; r != server_.size(); ++r)
             for (int i = 0; i != 2; ++i) children_[r].output[i].forward(r, streams_[i], true);
@@ -164,7 +169,7 @@ private:
         return !streams_[0].empty() || !streams_[1].empty();
     }
 
-    // Waits until something happens, and sees to it.
+    // Waits until something happens, and handles it.
     void step() {
         polled_.clear();
         who_.clear();
@@ -211,7 +216,8 @@ private:
             if (children_[r].pid != 0) reap(r);
     }
 
-    // What became of an exec. Another launch of this process may hold the other end for a while: it is never waited for.
+    // Finds out what became of an exec, without waiting: another launch of this process may hold
+    // the other end for a while.
     void hear_failure(rank_t rank) noexcept {
         child& c = children_[rank];
         int error = 0;
@@ -235,7 +241,7 @@ private:
         c.pid = 0;
         c.pidfd.reset();
         --running_;
-        if (server_.descriptor(rank) >= 0) server_.serve(rank); // its last words
+        if (server_.descriptor(rank) >= 0) server_.serve(rank); // what it said last
         server_.gone(rank);
         for (rank_t r = 0; r != server_.size(); ++r)
             if (server_.descriptor(r) >= 0 && server_.wants_to_write(r)) server_.serve(r);
@@ -254,7 +260,7 @@ private:
     pid_t owner_;
     std::uint64_t deadline_ns_, grace_ns_ = forever;
     std::uint64_t last_word_ns_ = forever;
-    bool killed_ = false; // the time, or that of grace, was up
+    bool killed_ = false; // the timeout, or that of grace, was up
     rank_t running_ = 0;
     output_stream streams_[2] = {output_stream(1), output_stream(2)};
     int error_ = 0; // errno of an exec that failed

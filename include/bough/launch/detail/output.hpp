@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What ranks print, on its way through the launcher: a pipe for each stream of each rank, whose lines go on, with the rank
-// before each, to the launcher's own stream.
+// Passes on what ranks print through the launcher. There is a pipe for each stream of each rank.
+// Its lines go on, with the rank before each, to the launcher's own stream.
 //
-// Nothing here waits. Whoever reads the launcher's output slowly slows the ranks that print, as he would without a launcher:
-// when so much waits for him, pipes are not read on. Nothing is lost unless nobody reads any more.
+// Nothing here waits. A slow reader of the launcher's output slows the ranks that print, as it
+// would without a launcher: when too much waits for the reader, the pipes are not read. Nothing is
+// lost unless nobody reads any more.
 #ifndef BOUGH_LAUNCH_DETAIL_OUTPUT_HPP
 #define BOUGH_LAUNCH_DETAIL_OUTPUT_HPP
 
@@ -23,8 +24,8 @@
 
 namespace bough::inline BOUGH_ABI::detail::jobs {
 
-// Standard output or standard error of this process, which may be a pipe that is full, or be closed. Not its owner, so
-// whether its writes block is not changed.
+// Standard output or standard error of this process. It may be a pipe that is full, or be closed.
+// This class does not own it, and so does not change whether its writes block.
 class output_stream {
 public:
     explicit output_stream(int fd) noexcept : fd_(fd) {}
@@ -44,7 +45,8 @@ public:
             pollfd now{fd_, POLLOUT, 0};
             if (::poll(&now, 1, 0) == 0) break;
             if ((now.revents & (POLLERR | POLLNVAL)) != 0) return drop(); // nobody reads it, or it is closed
-            // So much can be written without blocking; whole lines, so that two streams at one terminal do not mix theirs.
+            // So many bytes can be written without blocking. Only whole lines are written, so that
+            // two streams at one terminal do not mix their lines.
             std::string_view some = std::string_view(text_).substr(sent_, PIPE_BUF);
             if (const std::size_t end = some.rfind('\n'); end != some.npos) some = some.substr(0, end + 1);
             const ssize_t written = ::write(fd_, some.data(), some.size());
@@ -74,11 +76,12 @@ public:
     static constexpr std::size_t longest_line = std::size_t{1} << 16; // a longer one is cut in two
 
     output_pipe() = default;
-    // The end that is read, which does not block.
+    // Takes the end that is read, which must not block.
     explicit output_pipe(unique_fd fd) noexcept : fd_(std::move(fd)) {}
 
     int descriptor() const noexcept { return fd_.get(); } // -1: closed
-    // Passes on what has come. `is_over`: the rank has ended; whoever else holds the other end is not waited for.
+    // Passes on what has come. `is_over`: the rank has ended; then the pipe is closed even if
+    // another process still holds the other end.
     void forward(rank_t rank, output_stream& to, bool is_over) {
         char buffer[4096];
         while (fd_ && to.has_room()) {
@@ -108,7 +111,7 @@ private:
     }
 
     unique_fd fd_;
-    std::string line_; // what came after the last end of a line
+    std::string line_; // what came after the last newline
 };
 
 } // namespace bough::detail::jobs

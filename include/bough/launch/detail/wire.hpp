@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a launcher and its ranks say to each other over a socket pair, and how a rank says it.
+// The protocol between a launcher and its ranks over a socket pair, and the ranks' side of it.
 //
 //   launcher -> rank   hello                       once, at the start
 //   rank -> launcher   ask, then its bytes         one exchange
-//   rank -> launcher   ask, of `late` bytes        it can wait no longer for that exchange
-//   launcher -> rank   answer, then all bytes      the end of it; of a failed one no bytes
+//   rank -> launcher   ask, of `late` bytes        the rank can wait no longer for that exchange
+//   launcher -> rank   answer, then all bytes      the end of the exchange; if it has failed, no bytes
 #ifndef BOUGH_LAUNCH_DETAIL_WIRE_HPP
 #define BOUGH_LAUNCH_DETAIL_WIRE_HPP
 
@@ -39,11 +39,11 @@ struct launch_ask {
 struct launch_answer {
     std::uint32_t number = 0;
     std::uint32_t code = 0;             // an errc
-    rank_t peer = no_rank;              // whose fault it was
-    std::uint32_t mine = 0, theirs = 0; // of call_mismatch: lengths
+    rank_t peer = no_rank;              // the rank whose fault it was
+    std::uint32_t mine = 0, theirs = 0; // for call_mismatch: lengths
 };
 
-// A rank's end. Blocks, until the deadline; `bytes`: what is left.
+// The rank's side. These block until the deadline; `bytes` becomes what is left.
 inline errc write_all(int fd, std::span<const std::byte> bytes, std::uint64_t deadline_ns) noexcept {
     while (!bytes.empty()) {
         const ssize_t n = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -99,7 +99,7 @@ public:
         if (const status bad = check_exchange(mine, all, size_)) return bad;
         if (!fd_) return {.code = broken_.code == errc::ok ? errc::peer_dead : broken_.code, .peer = broken_.peer};
         const status result = exchange_open(mine, all, deadline_after(steady_now_ns(), timeout_ns));
-        if (result) { // the others learn of it by the end of the connection
+        if (result) { // the end of the connection tells the others
             broken_ = result;
             fd_.reset();
         }
@@ -114,7 +114,7 @@ private:
         if (code == errc::ok) code = write_all(fd_.get(), mine, deadline_ns);
         launch_answer answer;
         std::span<std::byte> to_come = std::as_writable_bytes(std::span(&answer, 1));
-        if (code != errc::deadline) // where writing failed, the answer may have come before
+        if (code != errc::deadline) // even if writing has failed, an answer may have come before
             code = read_on(fd_.get(), to_come, deadline_ns);
         if (code == errc::deadline) { // the launcher knows which rank is missing
             const launch_ask late{number_, launch_ask::late};
