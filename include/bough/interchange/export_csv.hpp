@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// CSV: a plan as a table, one line per step, for spreadsheets and data frames. One rank after the other, as export_goal.
+// export_csv: writes a plan as a table, one line per step, for spreadsheets and data frames. Ranks
+// come one after the other, as in export_goal.
 //
 //   rank,step,verb,peer,more,a_buffer,a_first,a_count,b_buffer,...,out_count,bytes,after,posted_after
-// `after` lists, with blanks between, the steps of the rank that must be complete; empty fields are those a step lacks.
+// `after` lists the steps of the rank that must be complete, with blanks between. Fields that a
+// step does not have are empty.
 #ifndef BOUGH_INTERCHANGE_EXPORT_CSV_HPP
 #define BOUGH_INTERCHANGE_EXPORT_CSV_HPP
 
@@ -31,7 +33,7 @@ inline std::string csv_slice(bool used, const slice& s) {
 }
 } // namespace detail
 
-// `out` takes text by <<.
+// Writes the plan. `out` takes text by <<.
 template <class Out, Plan P>
 void export_csv(Out& out, const P& plan, const csv_options& options = {}) {
     const export_sizes sizes(options.bytes, plan.blocks(), options.element_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Graphviz: the graph of a plan. A box per rank with its steps, an arrow per message, a thin one per dependence within a
-// rank. For plans that are small enough to look at: all schedules are in memory.
+// export_dot: writes the graph of a plan for Graphviz: a box per rank with its steps, an arrow per
+// message, and a thin arrow per dependence within a rank. It is for plans that are small enough to
+// look at: all schedules are in memory.
 //
 //   export_dot(out, plan_allreduce(ring{}, {.size = 4}));          dot -Tsvg
 #ifndef BOUGH_INTERCHANGE_EXPORT_DOT_HPP
@@ -26,7 +27,7 @@ inline std::string dot_node(rank_t rank, std::uint32_t step) {
 }
 } // namespace detail
 
-// `out` takes text by <<.
+// Writes the graph. `out` takes text by <<.
 template <class Out, Plan P>
 void export_dot(Out& out, const P& plan) {
     out << std::string("digraph plan {\n"

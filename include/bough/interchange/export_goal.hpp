@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// GOAL: a plan as the text that LogGOPSim and ATLAHS simulate. One rank after the other: no more than one rank's steps are
-// in memory, so plans of any size can be written.
+// export_goal: writes a plan in GOAL, the text that LogGOPSim and ATLAHS simulate. Ranks are
+// written one after the other, and only one rank's steps are in memory, so plans of any size can be
+// written.
 //
 //   export_goal(out, plan_allreduce(recursive_doubling{}, {.size = 8}), model, {.bytes = 4096});
 //
@@ -9,12 +10,13 @@
 //   l0: send 4096b to 1 tag 0          tag: the number of the message on its channel, so that matching is unambiguous
 //   l1: recv 4096b from 1 tag 0
 //   l2: calc 1024                      a combine or a copy: ns, from the model
-//   l2 requires l1                     must be complete (bough/schedule/dependence.hpp)
-//   l4 irequires l0                    must have begun: an earlier message of the channel
+//   l2 requires l1                     l1 must be complete (bough/schedule/dependence.hpp)
+//   l4 irequires l0                    l0 must have begun: an earlier message of the channel
 //   }
 //
-// A message in parts is one send, and one recv. GOAL says how much is sent, not what: with `annotate`, each step's slices
-// stand in a comment of their own before its line, for people and for bough/interchange/import_goal.hpp.
+// A message in parts is one send and one recv. GOAL says how much is sent, not what. With
+// `annotate`, a comment before each line has the step's slices, for people and for
+// bough/interchange/import_goal.hpp.
 // Source: T. Hoefler, C. Siebert, A. Lumsdaine: Group Operation Assembly Language, ICPP 2009; the grammar is that of
 // LogGOPSim's txt2bin.
 #ifndef BOUGH_INTERCHANGE_EXPORT_GOAL_HPP
@@ -37,9 +39,9 @@
 namespace bough::inline BOUGH_ABI {
 
 struct goal_options {
-    std::uint64_t bytes = 8; // of the vector that the plan's blocks cut
+    std::uint64_t bytes = 8; // the size of the vector that is cut into the plan's blocks
     std::uint64_t element_bytes = 1;
-    bool annotate = false; // comments with the slices, and with what plan it is
+    bool annotate = false; // adds comments with the slices, and with the plan that it is
 };
 
 namespace detail {
@@ -51,7 +53,7 @@ inline void append_line(std::string& text, std::uint32_t op, const char* what, s
 template <CostModel M>
 std::string goal_of_rank(const schedule& steps, rank_t rank, const M& model, const export_sizes& sizes, bool annotate) {
     const dependences waits = infer_dependences(steps.steps);
-    std::vector<std::uint32_t> op_of, tag_of; // of each step
+    std::vector<std::uint32_t> op_of, tag_of; // by step
     std::string text = "rank " + std::to_string(rank) + " {\n";
     std::uint32_t ops = 0;
     std::uint64_t bytes = 0;
@@ -94,7 +96,7 @@ std::string goal_of_rank(const schedule& steps, rank_t rank, const M& model, con
 
 } // namespace detail
 
-// `out` takes text by <<.
+// Writes the plan. `out` takes text by <<.
 template <class Out, Plan P, CostModel M>
 void export_goal(Out& out, const P& plan, const M& model, const goal_options& options = {}) {
     const export_sizes sizes(options.bytes, plan.blocks(), options.element_bytes);

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// MSCCL XML: a plan as the file that Microsoft's MSCCL runs on GPUs. One rank after the other, as export_goal.
+// export_msccl: writes a plan as the XML file that Microsoft's MSCCL runs on GPUs. Ranks come one
+// after the other, as in export_goal.
 //
-//   if (auto why = export_msccl(out, plan_allreduce(ring{}, {.size = 8})); !why.empty()) ...      a sentence: it cannot be said
+//   auto why = export_msccl(out, plan_allreduce(ring{}, {.size = 8}));
+//   if (!why.empty()) ...                  a sentence: why the format cannot express the plan
 //
-// How a plan is said in the format's words:
-//   thread blocks  one for each channel (a peer, a direction), and one for what is local: all that orders steps are the order
-//                  within a thread block and `depid`, `deps`. More than one dependence: a `nop` before it for each but the last.
+// How a plan is expressed in the format's words:
+//   thread blocks  one for each channel (a peer, a direction), and one for local steps. Only the
+//                  order within a thread block and `depid`, `deps` order steps. If a step has
+//                  several dependences, there is a `nop` before it for each but the last.
 //   s r cpy        send, receive, copy; a message in parts is a step for each part
-//   rrc            a receive, and the combine that alone reads what came: out = op(in place or elsewhere, message)
-//   re             a combine in place: dst = op(dst, src). Any other combine: cpy, then re.
+//   rrc            a receive, and the combine that alone reads what came: out = op(in place or
+//                  elsewhere, message)
+//   re             a combine in place: dst = op(dst, src). Any other combine is a cpy, then a re.
 //   buffers        i and o in the rank's own chunks; scratch plane p, block b: s at p * blocks + b
-// The format does not order the operands of an op: MSCCL's ops commute. It has no root, no scans, chunks of one length, and
-// at most 71 chunks in a step (longer slices are several steps), 256 steps in a thread block, 15 bits of offset.
+// The format does not order the operands of an op: MSCCL's ops commute. It has no root and no
+// scans, and its chunks have one length. It allows at most 71 chunks in a step (longer slices are
+// several steps), 256 steps in a thread block, and 15 bits of offset.
 #ifndef BOUGH_INTERCHANGE_EXPORT_MSCCL_HPP
 #define BOUGH_INTERCHANGE_EXPORT_MSCCL_HPP
 
@@ -36,7 +41,7 @@ namespace bough::inline BOUGH_ABI {
 struct msccl_options {
     std::string name = "bough"; // of the algorithm
     std::string protocol = "Simple";
-    std::uint32_t most_steps = 256; // of a thread block; the younger executor allows 64
+    std::uint32_t most_steps = 256; // per thread block; the newer executor allows 64
 };
 
 namespace detail {
@@ -47,7 +52,7 @@ public:
         : steps_(steps), rank_(rank), layout_(layout), waits_(infer_dependences(steps.steps)),
           last_of_(steps.size(), place{}), fused_(steps.size(), no_step) {}
 
-    // A sentence, if the format cannot say it.
+    // Returns a sentence if the format cannot express the steps.
     std::string run(msccl_gpu& gpu) {
         gpu_ = &gpu;
         gpu.id = rank_;
@@ -55,7 +60,7 @@ public:
         gpu.output_chunks = layout_.output_chunks();
         find_fused();
         for (std::uint32_t i = 0; i != steps_.size() && why_.empty(); ++i) write(i);
-        for (msccl_block& tb : gpu.blocks) // who is waited for?
+        for (msccl_block& tb : gpu.blocks) // mark the steps that others wait for
             for (msccl_step& s : tb.steps)
                 if (s.dep_block >= 0)
                     gpu.blocks[static_cast<std::size_t>(s.dep_block)]
@@ -70,7 +75,7 @@ private:
     };
     static constexpr block_t most_count = 71;
 
-    // fused_[combine] = the receive that it takes into itself, and the other way round.
+    // Sets fused_[combine] to the receive with which it becomes one step, and the other way round.
     void find_fused() {
         std::vector<std::uint32_t> readers(steps_.size(), 0);
         for (std::uint32_t i = 0; i != steps_.size(); ++i)
@@ -88,7 +93,7 @@ private:
                 if (r.verb != verb::receive || !is_scratch(r.out.buffer) || readers[b] != 1) continue;
                 if (r.out != c.a && r.out != c.b) continue;
                 if (c.a == c.b || overlap(c.out, r.out)) continue;
-                // Nothing may pass on the channel between the two.
+                // No other message may pass on the channel between the two.
                 bool next = true;
                 for (std::uint32_t k = b + 1; k < i; ++k)
                     next = next && !(steps_[k].verb == verb::receive && steps_[k].peer == r.peer);
@@ -114,7 +119,7 @@ private:
 
     void write(std::uint32_t i) {
         const step& s = steps_[i];
-        if (s.verb == verb::receive && fused_[i] != no_step) return; // its combine writes it
+        if (s.verb == verb::receive && fused_[i] != no_step) return; // the step of its combine includes it
         std::uint32_t tb = 0;
         if (s.verb == verb::send)
             tb = block_of(s.peer, -1);
@@ -137,7 +142,7 @@ private:
             } else if (s.out == s.a || s.out == s.b) {
                 pieces(i, tb, before, msccl_verb::combine, s.out == s.a ? s.b : s.a, s.out);
             } else {
-                // First the operand that is the result's memory in place.
+                // First comes the operand that is the result's memory in place.
                 const bool b_first = storage_of(s.b.buffer) == storage_of(s.out.buffer);
                 pieces(i, tb, before, msccl_verb::copy, b_first ? s.b : s.a, s.out);
                 pieces(i, tb, {}, msccl_verb::combine, b_first ? s.a : s.b, s.out);
@@ -180,7 +185,7 @@ private:
             append(block, s, done == 0 && !before.empty() ? before.back() : place{});
             done += count;
         }
-        if (source.count == 0) append(block, {}, before.empty() ? place{} : before.back()); // nothing moves
+        if (source.count == 0) append(block, {}, before.empty() ? place{} : before.back()); // it moves nothing
         last_of_[i] = {tb, static_cast<std::uint32_t>(block.steps.size() - 1)};
     }
     void append(msccl_block& block, msccl_step s, const place& behind) {
@@ -241,7 +246,8 @@ inline std::string xml_of(const msccl_gpu& gpu) {
 
 } // namespace detail
 
-// The part of one rank; a sentence, if the format cannot say it. Pre: what msccl_refuses(plan) says is empty.
+// Makes the part of one rank. Returns a sentence if the format cannot express it. Pre:
+// msccl_refuses(plan) is empty.
 template <Plan P>
 std::string msccl_gpu_of(const P& plan, rank_t rank, msccl_gpu& made, const msccl_options& options = {}) {
     schedule steps;
@@ -250,7 +256,7 @@ std::string msccl_gpu_of(const P& plan, rank_t rank, msccl_gpu& made, const mscc
     return detail::msccl_writer(steps, rank, layout).run(made);
 }
 
-// What the format cannot say of any plan of this goal; empty: nothing.
+// Why the format cannot express any plan of this goal; empty if it can.
 template <Plan P>
 std::string msccl_refuses(const P& plan) {
     const std::uint8_t kind = decltype(plan.goal())::kind;
@@ -261,7 +267,8 @@ std::string msccl_refuses(const P& plan) {
     return {};
 }
 
-// `out` takes text by <<. Returns a sentence if the format cannot say it; what was written till then is of no use.
+// Writes the plan. `out` takes text by <<. Returns a sentence if the format cannot express the
+// plan; then what was written so far is of no use.
 template <class Out, Plan P>
 std::string export_msccl(Out& out, const P& plan, const msccl_options& options = {}) {
     if (std::string why = msccl_refuses(plan); !why.empty()) return why;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The bytes of slices, for files that speak of bytes: `bytes` cut into elements, and these into blocks, the first of which
-// have one more. As model::block_sizes, which stands a floor above.
+// Computes the bytes of slices, for file formats that count in bytes. A vector of `bytes` bytes is
+// cut into elements, and these into blocks, of which the first have one element more.
+// model::block_sizes (bough/model/walk.hpp) cuts in the same way.
 #ifndef BOUGH_INTERCHANGE_EXPORT_SIZES_HPP
 #define BOUGH_INTERCHANGE_EXPORT_SIZES_HPP
 

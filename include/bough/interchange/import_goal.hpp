@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// GOAL, read: the operations of a text of LogGOPSim's, and the steps that export_goal wrote in comments.
+// read_goal: reads a GOAL text, as LogGOPSim does: its operations, and the steps that export_goal
+// wrote in comments.
 //
 //   goal_file file = read_goal(text);        file.fault: the first line that is no GOAL
-// What can be proved of it: bough/interchange/import_goal_check.hpp.
+// bough/interchange/import_goal_check.hpp proves what can be proved of it.
 #ifndef BOUGH_INTERCHANGE_IMPORT_GOAL_HPP
 #define BOUGH_INTERCHANGE_IMPORT_GOAL_HPP
 
@@ -28,15 +29,15 @@ namespace bough::inline BOUGH_ABI {
 struct goal_operation {
     enum class kind : std::uint8_t { send, receive, calc };
     kind what = kind::calc;
-    rank_t peer = no_rank;   // no_rank of a receive: any
-    std::uint64_t bytes = 0; // of a calc: its time
+    rank_t peer = no_rank;   // a receive with no_rank takes from any rank
+    std::uint64_t bytes = 0; // for a calc: its time
     std::uint32_t tag = 0;
     std::size_t line = 0;
     std::size_t first_step = 0, steps = 0; // its annotations, in goal_rank::steps
 };
 struct goal_edge {
     std::uint32_t op = 0, earlier = 0;
-    bool only_begun = false; // irequires
+    bool only_begun = false; // true for irequires
     std::size_t line = 0;
 };
 struct goal_rank {
@@ -48,7 +49,7 @@ struct goal_rank {
 struct goal_file {
     std::vector<goal_rank> ranks;
     import_fault fault;
-    // From annotations; kind 0: it has none.
+    // From annotations; kind is 0 if the file has none.
     std::uint8_t kind = 0;
     dimensions at{};
     std::uint64_t bytes = 0;
@@ -110,7 +111,7 @@ private:
         const std::size_t blanks = rest_.find_first_not_of(" \t");
         rest_.remove_prefix(blanks == std::string_view::npos ? rest_.size() : blanks);
     }
-    // Is there more on this line, behind a comment?
+    // Skips a comment. Is there more on this line behind it?
     bool skip_comment() {
         if (in_comment_) {
             const std::size_t end = rest_.find("*/");
@@ -323,7 +324,8 @@ private:
 
 } // namespace detail
 
-// Never throws for what a text says: file.fault has the first line that is wrong.
+// Reads a GOAL text. It never throws for what the text says: file.fault has the first line that is
+// wrong.
 inline goal_file read_goal(std::string_view text) { return detail::goal_reader(text).run(); }
 
 } // namespace bough

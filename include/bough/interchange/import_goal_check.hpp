@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// What can be proved of a GOAL file.
+// Proves what can be proved of a GOAL file.
 //
-//   goal_check proof = check_goal(file);                    of any: matching, deadlock, volume
+//   goal_check proof = check_goal(file);              any file: matching, deadlock, volume
 //   imported_schedules plan;
-//   import_fault fault = schedules_of(file, plan);          of one that export_goal annotated: for verify_schedules
+//   import_fault fault = schedules_of(file, plan);    an annotated file, for verify_schedules
 //
-// GOAL has sizes, not data: which bytes a message holds, and what a calc computes, it does not say. So of a foreign file this
-// is proved and no more: every send meets one receive of the same size (the n-th with its sender, receiver and tag, in the
-// order of the file), `requires` and `irequires` have no cycle, and nothing waits for ever, even if a send waits for its
-// receive (buffers only remove waiting). An annotated file is proved as any plan: its comments name the slices; every line
+// GOAL has sizes, not data: it does not say which bytes a message holds or what a calc computes. So
+// for a foreign file three things can be proved:
+//   - every send meets one receive of the same size: the n-th of its sender, receiver and tag, in
+//     the order of the file
+//   - `requires` and `irequires` have no cycle
+//   - nothing waits for ever, even if a send waits for its receive (buffers only remove waiting)
+// A file that export_goal annotated is proved like any plan: its comments name the slices. Every
+// line
 // must agree with its comment, and every dependence that the slices imply must follow from `requires`.
 #ifndef BOUGH_INTERCHANGE_IMPORT_GOAL_CHECK_HPP
 #define BOUGH_INTERCHANGE_IMPORT_GOAL_CHECK_HPP
@@ -37,7 +41,7 @@ struct goal_check {
     std::uint64_t operations = 0, messages = 0, bytes = 0;
     std::uint64_t volume_max = 0;    // bytes sent by the busiest rank
     std::uint32_t hops = 0;          // the longest chain of messages
-    bool ambiguous_matching = false; // two messages of a channel have one tag: the order of posting decides
+    bool ambiguous_matching = false; // two messages of a channel have the same tag: the order of posting decides
 };
 
 namespace detail {
@@ -65,7 +69,7 @@ private:
         std::uint32_t hops = 0;
         bool begun = false, complete = false;
     };
-    struct end { // of a message
+    struct end { // one end of a message
         rank_t from = 0, to = 0;
         std::uint32_t tag = 0, node = 0;
         friend bool operator<(const end& a, const end& b) {
@@ -79,7 +83,7 @@ private:
     const goal_operation& op_of(std::uint32_t n) const { return file_.ranks[nodes_[n].rank].ops[nodes_[n].op]; }
     void fail(std::uint32_t n, std::string sentence) {
         const import_fault f{std::move(sentence), op_of(n).line, nodes_[n].rank, nodes_[n].op};
-        // The first in the file, whatever was found first.
+        // Keep the fault that comes first in the file, in whatever order faults are found.
         if (found_.fault.none() || f.line < found_.fault.line) found_.fault = f;
     }
 
@@ -172,7 +176,8 @@ private:
             }
         }
         if (complete == nodes_.size()) return;
-        // One that has begun says for whom it waits; if none has, requires goes in a circle.
+        // An operation that has begun tells for whom it waits. If none has begun, `requires` has a
+        // cycle.
         for (const bool begun : {true, false}) {
             for (std::uint32_t n = 0; n != nodes_.size(); ++n)
                 if (!nodes_[n].complete && nodes_[n].begun == begun)
@@ -185,12 +190,12 @@ private:
     const goal_file& file_;
     goal_check found_;
     std::vector<node> nodes_;
-    std::vector<std::uint32_t> first_; // node of each rank
+    std::vector<std::uint32_t> first_; // by rank: its first node
     std::vector<end> sends_, receives_;
     std::vector<std::vector<std::pair<std::uint32_t, bool>>> after_;
 };
 
-// Does `requires` imply every dependence of the steps? `op_of`: of each step.
+// Does `requires` imply every dependence of the steps? `op_of` has the operation of each step.
 inline import_fault check_requires(const goal_rank& me, rank_t rank, const schedule& steps,
                                    const std::vector<std::uint32_t>& op_of) {
     const std::size_t n = me.ops.size(), words = (n + 63) / 64;
@@ -201,7 +206,7 @@ inline import_fault check_requires(const goal_rank& me, rank_t rank, const sched
                     e.line, rank, e.op};
         if (!e.only_begun) direct[e.op].push_back(e.earlier);
     }
-    std::vector<std::uint64_t> before(n * words, 0); // of each operation, a set
+    std::vector<std::uint64_t> before(n * words, 0); // by operation: the set of those before it
     for (std::size_t i = 0; i != n; ++i)
         for (const std::uint32_t b : direct[i]) {
             for (std::size_t w = 0; w != words; ++w) before[i * words + w] |= before[b * words + w];
@@ -225,7 +230,7 @@ inline goal_check check_goal(const goal_file& file) { return detail::goal_checke
 
 // Makes the schedules of an annotated file. Pre: file.fault is none, file.annotated().
 inline import_fault schedules_of(const goal_file& file, imported_schedules& made) {
-    constexpr std::size_t most_operations = std::size_t{1} << 14; // of a rank; above, their order takes too much memory
+    constexpr std::size_t most_operations = std::size_t{1} << 14; // per rank: the order of more takes too much memory
     constexpr std::uint64_t most_blocks = std::uint64_t{1} << 22;
     made = {};
     made.kind = file.kind;

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// Foreign schedules in MSCCL's words, made schedules that verify can prove.
+// Turns foreign schedules in MSCCL's words into schedules that verify can prove.
 //
 //   imported_schedules made;
 //   import_fault fault = schedules_of(algorithm, made, {.slots = 2});     the first bad step, if any
-//   verdict proof = prove(algorithm, made);                               the data; made.fault_of(proof) has the line
+//   verdict proof = prove(algorithm, made);                               made.fault_of(proof) has
+//                                                                         the line
 //
-// The file's order is not ours: a thread block runs its steps one after the other, and beyond that only depid/deps and
-// messages order anything. So there are three questions, and all must have the answer yes.
-//   Does it end?    The graph of all steps, where a send waits if `slots` messages of its channel were not received.
-//   Is it a function of its input? Two steps that touch the same chunk, one of them writing, must be ordered by thread
-//                   blocks, dependences and messages (vector clocks). Then every run computes what one run computes.
-//   Is it right?    One such run, as steps of bough, is proved by verify: every contribution, block by block.
-// A chunk may hold another block for a while: where a chunk of scratch or of the output is not at its block's place, it
-// becomes a plane of its own. A file for in-place use only works on one memory: a plane, which the input is copied to and the
-// output from. Ops commute here, as in MSCCL.
+// The file's order is not ours: a thread block runs its steps one after the other, and beyond that
+// only depid/deps and messages order steps. So there are three questions, and each must be answered
+// yes.
+//   Does it end?    The graph of all steps must have no cycle. In it a send waits while `slots`
+//                   messages of its channel have not been received.
+//   Is it a function of its input? If two steps touch the same chunk and one of them writes, thread
+//                   blocks, dependences and messages must order them (vector clocks). Then every
+//                   run computes what one run computes.
+//   Is it right?    One such run, as steps of bough, is proved by verify: every contribution, block
+//                   by block.
+// A chunk may hold another block for a while: a chunk of scratch or of the output that is not at
+// its block's place becomes a plane of its own. A file for in-place use only works on one memory: a
+// plane to which the input is copied, and from which the output is copied. Ops commute here, as in
+// MSCCL.
 #ifndef BOUGH_INTERCHANGE_IMPORT_MSCCL_HPP
 #define BOUGH_INTERCHANGE_IMPORT_MSCCL_HPP
 
@@ -42,7 +48,7 @@ struct msccl_goal {
     static constexpr bool combines = true;
     static constexpr bool in_place = InPlace;
     std::uint8_t kind = 0;
-    block_t chunks = 1; // of each block of the goal
+    block_t chunks = 1; // for each block of the goal
     constexpr bool holds(const dimensions& at, rank_t rank, block_t chunk) const noexcept {
         switch (kind) {
         case goal::allgather::kind: return goal::allgather::holds(at, rank, chunk / chunks);
@@ -86,15 +92,15 @@ private:
     static constexpr block_t nothing = 0xffff'ffffu;
     struct cell { // a chunk of memory
         block_t holds = nothing;
-        std::uint32_t plane = no_step; // of its own, if it ever holds a block at another's place
+        std::uint32_t plane = no_step; // its own plane, if it ever holds a block at another block's place
         std::uint32_t writer = no_step;
-        std::vector<std::uint32_t> readers; // since
+        std::vector<std::uint32_t> readers; // the steps that have read it since
     };
-    struct memory { // of a rank
+    struct memory { // one rank's
         std::vector<cell> in, out, scratch;
         std::uint32_t planes = 0;
         std::uint32_t work = no_step;       // the plane that in and out are, if they are one memory
-        std::vector<std::uint32_t> landing; // planes, of each thread block
+        std::vector<std::uint32_t> landing; // by thread block: the plane where its messages land
     };
     struct part {
         slice from, into;
@@ -110,7 +116,8 @@ private:
         m.out.resize(layout_.blocks);
         m.scratch.resize(gpu.scratch_chunks);
         m.landing.resize(gpu.blocks.size(), no_step);
-        // Planes where a chunk is at its block's place come first: files that bough wrote keep their numbers.
+        // Planes in which every chunk is at its block's place come first, so files that bough wrote
+        // keep their numbers.
         m.planes = (gpu.scratch_chunks + layout_.blocks - 1) / layout_.blocks;
         if (one_memory_) m.work = m.planes++;
         for (block_t b = 0; b != layout_.blocks; ++b)
@@ -124,7 +131,7 @@ private:
         for (block_t b = 0; b != layout_.blocks; ++b) {
             if (goal_.result(made_.at, r, b).empty()) continue;
             const cell& c = one_memory_ ? m.in[b] : m.out[b];
-            if (c.holds == nothing) continue; // verify says so
+            if (c.holds == nothing) continue; // verify reports this
             if (c.holds != b && fault_.none())
                 fault_ = {"at the end, the chunk of block " + std::to_string(b) + " holds block " +
                               std::to_string(c.holds),
@@ -178,11 +185,12 @@ private:
         return fail(n, "race: the step of line " + std::to_string(graph_.step_of(algorithm_, other).line) +
                            " touches the same chunk, and nothing orders the two");
     }
-    // The slice of chunk k as it is; nothing if nobody has written it.
+    // Finds the slice where chunk k is now. False if the step may not read it.
     bool reads(std::uint32_t n, const msccl_chunk& c, std::uint32_t k, slice& s) {
         const rank_t r = graph_.nodes[n].rank;
         cell& from = at(r, c, k);
-        // In place, what is read of the input must not have been written as output.
+        // In place, a chunk of the input must not be read after the output has been written over
+        // it.
         if (!one_memory_ && algorithm_.in_place && c.buffer != 's') {
             cell& twin = (c.buffer == 'i' ? memories_[r].out : memories_[r].in)[place(r, c, k)];
             if (c.buffer == 'i' && twin.writer != no_step)
@@ -194,7 +202,8 @@ private:
         s = slice_at(r, c, k, from.holds);
         return true;
     }
-    // Chunk k, from now on with this block in it.
+    // Finds the slice of chunk k, which holds this block from now on. False if the step may not
+    // write it.
     bool writes(std::uint32_t n, const msccl_chunk& c, std::uint32_t k, block_t block, slice& s) {
         const rank_t r = graph_.nodes[n].rank;
         cell& to = at(r, c, k);
@@ -217,7 +226,7 @@ private:
             if (one_memory_) return {bough::scratch(m.work), block, 1};
             return {c.buffer == 'i' ? input : output, block, 1};
         } else if (c.buffer == 'i' && !one_memory_) {
-            return {input, block, 1}; // written to the input: verify says so
+            return {input, block, 1}; // a write to the input: verify reports it
         }
         cell& own = at(r, c, k);
         if (own.plane == no_step) own.plane = m.planes++;
@@ -261,7 +270,7 @@ private:
         return a == b || fail(n, "reduces block " + std::to_string(a) + " with block " + std::to_string(b));
     }
 
-    // Sends chunks, cut where either end must cut.
+    // Sends chunks. The message is cut wherever either end must cut it.
     void pass_on(std::uint32_t n, const std::vector<slice>& chunks) {
         const std::uint32_t to = graph_.nodes[n].receiver;
         const rank_t peer = graph_.nodes[to].rank;
@@ -290,7 +299,7 @@ private:
         if (plane == no_step) plane = m.planes++;
         return {bough::scratch(plane), block, 1};
     }
-    // Receives, and reduces what came; landed_ is then what a rrs passes on.
+    // Receives chunks, and reduces them if the step does. Then landed_ has what a rrs passes on.
     bool take(std::uint32_t n) {
         const msccl_node& node = graph_.nodes[n];
         const msccl_step& s = graph_.step_of(algorithm_, n);
@@ -319,7 +328,7 @@ private:
         merge(node.rank);
         return true;
     }
-    // Steps that go on with one another become one: as bough would write them.
+    // Merges steps that continue one another into one step, as bough would write them.
     void merge(rank_t r) {
         std::vector<step>& steps = made_.schedules[r].steps;
         const auto goes_on = [](const slice& a, const slice& b) { return a.buffer == b.buffer && a.last() == b.first; };
@@ -328,7 +337,7 @@ private:
             const step& b = steps.back();
             const std::size_t last = steps.size() - 1;
             if (a.verb != b.verb || a.communicates() || made_.lines[r][last] != made_.lines[r][last - 1]) return;
-            // From the front, chunk by chunk: find the run that these two belong to.
+            // Find the run that these two belong to, chunk by chunk from the front.
             if (!goes_on(a.a, b.a) || !goes_on(a.out, b.out) || (a.reads_b() && !goes_on(a.b, b.b))) return;
             a.a.count += b.a.count;
             a.out.count += b.out.count;
@@ -353,7 +362,7 @@ private:
 
 } // namespace detail
 
-// Makes schedules of an algorithm, or says which step is the first that is wrong.
+// Makes schedules of an algorithm, or returns the first step that is wrong.
 inline import_fault schedules_of(const msccl_algorithm& algorithm, imported_schedules& made,
                                  const msccl_import_options& options = {}) {
     detail::msccl_graph graph;
@@ -362,7 +371,8 @@ inline import_fault schedules_of(const msccl_algorithm& algorithm, imported_sche
     return detail::msccl_player(algorithm, graph, made).run();
 }
 
-// Proves the data of schedules that schedules_of made. With buffers: MSCCL's sends do not wait for their receives.
+// Proves the data of schedules that schedules_of made. Messages are buffered: MSCCL's sends do not
+// wait for their receives.
 inline verdict prove(const msccl_algorithm& algorithm, const imported_schedules& made,
                      const msccl_import_options& options = {}) {
     const block_t chunks = detail::msccl_chunks(algorithm);

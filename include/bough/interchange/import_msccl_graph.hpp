@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The graph of an MSCCL algorithm: what is a step, which message goes where, what runs before what, and whether it ends.
+// Builds the graph of an MSCCL algorithm: its steps, where each message goes, which step runs
+// before which, and whether the algorithm ends.
 #ifndef BOUGH_INTERCHANGE_IMPORT_MSCCL_GRAPH_HPP
 #define BOUGH_INTERCHANGE_IMPORT_MSCCL_GRAPH_HPP
 
@@ -20,7 +21,8 @@
 namespace bough::inline BOUGH_ABI {
 
 struct msccl_import_options {
-    // Messages on one channel that were sent and not received: the protocol "Simple" of NCCL has room for two chunks.
+    // How many messages on one channel may be sent and not yet received. NCCL's protocol "Simple"
+    // has room for two chunks.
     std::uint32_t slots = 2;
 };
 
@@ -29,13 +31,13 @@ namespace detail {
 inline block_t msccl_blocks(const msccl_algorithm& a) {
     return a.kind == goal::alltoall::kind ? a.size * a.chunks : a.chunks;
 }
-// Chunks for each block of the goal.
+// How many chunks make up a block of the goal.
 inline block_t msccl_chunks(const msccl_algorithm& a) {
     return a.kind == goal::allreduce::kind ? 1 : a.chunks / a.size;
 }
 inline msccl_layout layout_of(const msccl_algorithm& a) { return {a.kind, a.size, msccl_blocks(a)}; }
 
-// What is wrong with each step by itself.
+// Checks each step by itself.
 inline import_fault check_msccl(const msccl_algorithm& a) {
     constexpr std::uint64_t most_cells = std::uint64_t{1} << 22;
     if (msccl_layout::name_of(a.kind).empty()) return {"this is no collective that can be proved", 1};
@@ -91,18 +93,18 @@ inline import_fault check_msccl(const msccl_algorithm& a) {
 
 struct msccl_node {
     rank_t rank = 0;
-    std::uint32_t block = 0, step = 0; // thread block; step in it
-    std::uint32_t chain = 0;           // thread blocks of all GPUs, counted on
-    std::uint32_t receiver = no_step;  // node that receives what it sends
-    std::uint32_t sender = no_step;    // node that sends what it receives
+    std::uint32_t block = 0, step = 0; // the thread block, and the step in it
+    std::uint32_t chain = 0;           // the number of the thread block among those of all GPUs
+    std::uint32_t receiver = no_step;  // the node that receives what it sends
+    std::uint32_t sender = no_step;    // the node that sends what it receives
 };
 
 struct msccl_graph {
     std::vector<msccl_node> nodes;
-    std::vector<std::uint32_t> order; // in which they can run
+    std::vector<std::uint32_t> order; // an order in which the nodes can run
     std::uint32_t chains = 0;
     std::vector<std::uint32_t>
-        clocks; // of each node, of each chain: how many of its steps are before it (itself included)
+        clocks; // by node, then chain: how many steps of the chain are before the node, itself included
 
     static const msccl_step& step_at(const msccl_algorithm& a, const msccl_node& n) {
         return a.gpus[n.rank].blocks[n.block].steps[n.step];
@@ -127,7 +129,7 @@ public:
     }
 
 private:
-    struct end { // of a message
+    struct end { // one end of a message
         rank_t from, to;
         std::uint32_t channel, node;
         friend bool operator<(const end& x, const end& y) {
@@ -250,7 +252,7 @@ private:
     const msccl_algorithm& a_;
     const msccl_import_options& options_;
     msccl_graph& g_;
-    std::vector<std::vector<std::uint32_t>> first_; // node of each thread block
+    std::vector<std::vector<std::uint32_t>> first_; // by thread block: its first node
     std::vector<end> sends_, receives_;             // by channel, in its order
     import_fault fault_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The words of MSCCL's XML as values: algorithm, GPU, thread block, step; and which chunk is which block.
+// The words of MSCCL's XML as values (algorithm, GPU, thread block, step), and the rule that says
+// which chunk is which block.
 // Source: the readers of msccl and msccl-executor-nccl (msccl_parser.cc), and M. Cowan, S. Maleki, M. Musuvathi, O. Saarikivi,
 // Y. Xiong: MSCCLang, ASPLOS 2023.
 #ifndef BOUGH_INTERCHANGE_MSCCL_HPP
@@ -49,8 +50,8 @@ struct msccl_step {
     msccl_verb what = msccl_verb::nothing;
     msccl_chunk source{}, target{};
     std::uint32_t count = 0;
-    std::int64_t dep_block = -1, dep_step = -1; // of the same GPU; -1: none
-    bool has_dep = false;                       // somebody waits for it
+    std::int64_t dep_block = -1, dep_step = -1; // the step that it waits for, on the same GPU; -1: none
+    bool has_dep = false;                       // does another step wait for it?
     std::size_t line = 0;                       // in the file
     friend bool operator==(const msccl_step&, const msccl_step&) = default;
 };
@@ -74,11 +75,12 @@ struct msccl_algorithm {
     std::vector<msccl_gpu> gpus; // by rank
 };
 
-// Which chunk is which block. MSCCL counts the chunks of each buffer from its own beginning.
+// Says which chunk is which block. MSCCL counts the chunks of each buffer from that buffer's
+// beginning.
 struct msccl_layout {
     std::uint8_t kind = 0;
     rank_t size = 1;
-    block_t blocks = 1; // of the vector; of an allgather, a reduce_scatter: a multiple of size
+    block_t blocks = 1; // of the vector; for an allgather or reduce_scatter a multiple of size
     std::uint32_t most_steps = 256;
 
     static constexpr std::string_view name_of(std::uint8_t goal) noexcept {
@@ -88,14 +90,15 @@ struct msccl_layout {
                : goal == goal::alltoall::kind       ? "alltoall"
                                                     : "";
     }
-    constexpr block_t share() const noexcept { return blocks / size; } // of a rank; alltoall: a row
+    constexpr block_t share() const noexcept { return blocks / size; } // one rank's; in an alltoall: a row
     constexpr std::uint32_t input_chunks() const noexcept {
         return kind == goal::allgather::kind || kind == goal::alltoall::kind ? share() : blocks;
     }
     constexpr std::uint32_t output_chunks() const noexcept {
         return kind == goal::reduce_scatter::kind || kind == goal::alltoall::kind ? share() : blocks;
     }
-    // The block that stands in a chunk of input or output at the beginning, or at the end.
+    // The block that a chunk of the input holds at the beginning, or a chunk of the output at the
+    // end.
     constexpr block_t block_of(rank_t rank, char buffer, std::uint32_t offset) const noexcept {
         if (kind == goal::alltoall::kind)
             return buffer == 'i'
@@ -107,7 +110,8 @@ struct msccl_layout {
     }
     constexpr block_t chunks_of_pair() const noexcept { return share() / size; } // alltoall
 
-    // Where a run of blocks begins; false if it is no run of chunks there.
+    // Finds the buffer and offset where a run of blocks begins. False if it is no run of chunks
+    // there.
     constexpr bool offset_of(rank_t rank, const slice& s, char& buffer, std::uint64_t& offset) const noexcept {
         if (is_scratch(s.buffer)) {
             buffer = 's';

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Brackets: who was combined with whom in which order. The symbolic value that `verify` computes with.
+// Brackets: the symbolic values with which `verify` computes. A bracket says which contributions
+// were combined with which, and in which order.
 //
-// Leaf r is the contribution of rank r; a node is op(left, right). Equal brackets are one node (they are hash-consed), so
-// the number of a node identifies the bracket, and the same bits come out of equal numbers for any op.
+// Leaf r is the contribution of rank r; a node is op(left, right). Equal brackets are one node
+// (they are hash-consed), so the number of a node identifies the bracket. Equal numbers mean equal
+// bits, for any op.
 #ifndef BOUGH_VERIFY_BRACKET_HPP
 #define BOUGH_VERIFY_BRACKET_HPP
 
@@ -46,7 +48,7 @@ public:
 
     constexpr std::uint32_t leaf(rank_t rank) const noexcept { return rank; }
 
-    // op(left, right). Who is counted twice, if anybody: repeated(node).
+    // The bracket op(left, right). repeats(node) tells whether a rank is counted twice.
     constexpr std::uint32_t combine(std::uint32_t left, std::uint32_t right) {
         const std::uint64_t hash = mix(nodes_[left].hash, nodes_[right].hash);
         std::size_t slot = hash & (table_.size() - 1);
@@ -63,15 +65,15 @@ public:
 
     constexpr std::uint64_t hash(std::uint32_t b) const noexcept { return nodes_[b].hash; }
     constexpr std::uint32_t depth(std::uint32_t b) const noexcept { return nodes_[b].depth; }
-    // Left to right, the leaves are consecutive ranks.
+    // Are the leaves consecutive ranks, from left to right?
     constexpr bool in_order(std::uint32_t b) const noexcept { return nodes_[b].in_order; }
-    // Some rank is counted more than once.
+    // Is some rank counted more than once?
     constexpr bool repeats(std::uint32_t b) const noexcept { return nodes_[b].repeats; }
     constexpr bool covers(std::uint32_t b, rank_t first, rank_t last) const noexcept {
         const node& n = nodes_[b];
         return n.range_count == 1 && ranges_[n.ranges].first == first && ranges_[n.ranges].last == last;
     }
-    // A rank of [first, last) that is not in b, or one in b that is not of them.
+    // A rank of [first, last) that is not in b, or a rank in b that is outside [first, last).
     constexpr rank_t odd_one_out(std::uint32_t b, rank_t first, rank_t last) const noexcept {
         const node& n = nodes_[b];
         rank_t expected = first;
@@ -100,7 +102,7 @@ private:
     };
     struct node {
         std::uint32_t left, right;
-        std::uint32_t ranges, range_count; // which ranks: sorted, disjoint, not adjacent
+        std::uint32_t ranges, range_count; // its ranks, as ranges: sorted, disjoint, not adjacent
         std::uint32_t depth;
         bool in_order, repeats;
         std::uint64_t hash;

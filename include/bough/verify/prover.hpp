@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The prover: runs the schedules of all ranks on symbolic values, in rounds, and watches every rule on the way.
 //
-// Why one run is a proof. Steps of a rank are ordered by their dependences, messages by their channels; what a step
-// reads is thereby the same in every execution that respects both, so values do not depend on timing. If the run with
-// unbuffered messages (a send ends when its receive ends) does not get stuck, no execution with buffers does: buffers only
-// remove waiting.
+// Why one run is a proof: the steps of a rank are ordered by their dependences, and messages by
+// their channels. So a step reads the same in every execution that respects both, and values do not
+// depend on timing. If the run with unbuffered messages (a send ends when its receive ends) does
+// not get stuck, no execution with buffers does: buffers only remove waiting.
 #ifndef BOUGH_VERIFY_PROVER_HPP
 #define BOUGH_VERIFY_PROVER_HPP
 
@@ -28,7 +28,7 @@ namespace bough::inline BOUGH_ABI::detail {
 template <class Goal>
 class prover {
 public:
-    // `schedules[r]` are the steps of rank r; `scratch[r]` the scratch blocks it may touch.
+    // `schedules[r]` has the steps of rank r; `scratch[r]` is how many scratch blocks it may touch.
     constexpr prover(const Goal& goal, const dimensions& at, std::span<const schedule> schedules,
                      std::span<const block_t> scratch, const verify_options& options)
         : goal_(goal), at_(at), options_(options), slots_(options.eager_slots), schedules_(schedules),
@@ -48,21 +48,21 @@ public:
 private:
     // What a block of a buffer holds.
     struct cell {
-        std::uint32_t bracket = no_bracket; // nothing yet
+        std::uint32_t bracket = no_bracket; // no_bracket: nothing yet
         block_t block = 0;                  // which block of the vector
         std::uint32_t hops = 0;             // messages on the longest way here
-        bool written = false;               // by a step
+        bool written = false;               // has a step written it?
     };
     struct node { // a step, in the graph of all ranks
         std::uint32_t waits = 0;
         std::uint32_t message = no_step;
     };
     struct message {
-        std::uint32_t send = no_step, receive = no_step;  // the last parts, which stand for it
-        std::uint32_t parts = 1;                          // at either end
-        std::uint32_t previous = no_step, next = no_step; // on its channel
+        std::uint32_t send = no_step, receive = no_step;  // the last part at each end, which stands for all
+        std::uint32_t parts = 1;                          // at each end
+        std::uint32_t previous = no_step, next = no_step; // messages on its channel
         bool sent = false, received = false, queued = false;
-        std::size_t payload = 0; // in flight_, once sent
+        std::size_t payload = 0; // its place in flight_, once it is sent
     };
 
     constexpr bool failed() const noexcept { return verdict_.fault != fault::none; }
@@ -78,7 +78,7 @@ private:
         return false;
     }
 
-    // Local rules, and the layout of cells: rank r's buffer b, block k is cells_[cell_first_[r] + b * blocks + k].
+    // Checks local rules. Block k of rank r's buffer b is cells_[cell_first_[r] + b * blocks + k].
     constexpr bool check_steps() {
         std::vector<unsigned char> touched;
         std::size_t steps = 0;
@@ -118,7 +118,7 @@ private:
         return true;
     }
 
-    // The n-th send of a channel meets its n-th receive.
+    // Pairs the n-th send of a channel with its n-th receive.
     constexpr bool pair_messages() {
         std::vector<post> sends, receives;
         sends.reserve(nodes_.size());
@@ -157,7 +157,7 @@ private:
         return true;
     }
 
-    // The parts of a message, from the last to the first: as many at both ends, with the same blocks.
+    // Pairs the parts of a message, last to first. Both ends must have as many, with the same blocks.
     constexpr bool pair_parts(message& made, rank_t from, rank_t to, std::uint32_t m) {
         for (std::uint32_t part = 0;; ++part) {
             const std::uint32_t send = made.send - part;
@@ -201,7 +201,8 @@ private:
         for (std::size_t e = 0; e != later.size(); ++e) after_[fill[earlier[e]]++] = later[e];
     }
 
-    // Finds the receives that an engine may combine in place: whose only reader is one combine of exactly their blocks.
+    // Finds the receives that an engine may combine in place: those that only one combine reads,
+    // one of exactly their blocks.
     constexpr void find_held() {
         holds_send_.assign(nodes_.size(), no_step);
         for (const message& m : messages_) {
@@ -227,12 +228,13 @@ private:
         return false;
     }
 
-    // Rounds: in each, a rank may end one send and one receive; local steps take no time.
+    // In each round a rank may end one send and one receive; local steps take no time.
     constexpr void execute() {
         sent_in_.assign(at_.size, 0);
         received_in_.assign(at_.size, 0);
-        // Ports serve first what has the earlier turn, then what became ready first. So a receive does not bring a message
-        // into the queue before its send is ready, and at the start not at all: the ranks' numbers must not matter.
+        // Ports serve the message with the earlier turn first, and among equals the one that became
+        // ready first. So a receive does not bring a message into the queue before its send is
+        // ready, and at the start not at all: the ranks' numbers must not matter.
         for (std::uint32_t n = 0; n != nodes_.size(); ++n)
             if (nodes_[n].waits != 0)
                 continue;
@@ -284,7 +286,7 @@ private:
                 if (!is_held(msg)) done.push_back(msg.send);
                 if (msg.next != no_step) enqueue(msg.next);
             } else if (slots_ != 0 || (nodes_[msg.receive].waits == 0 && previous_received(m))) {
-                if (slots_ == 0 || has_slot(m)) enqueue(m); // only a port was missing
+                if (slots_ == 0 || has_slot(m)) enqueue(m); // it lacked only a port
             }
         }
         if (msg.sent && !msg.received) {
@@ -381,7 +383,8 @@ private:
         const block_t block = s.first + k;
         const cell* c = &at(r, s.buffer, block);
         if (c->bracket == no_bracket) {
-            // In place, what the output "contains" before it is written is the input; out of place it is nothing.
+            // In place, the output holds the input before it is written; out of place it holds
+            // nothing.
             fail(fault::read_of_nothing, r, n - node_first_[r], block);
         } else if (Goal::in_place && s.buffer == input && at(r, output, block).written) {
             fail(fault::in_place_hazard, r, n - node_first_[r], block);
@@ -483,9 +486,9 @@ private:
     std::vector<rank_t> rank_of_; // per node
     std::vector<message> messages_;
     std::vector<std::uint32_t> turns_;               // per message
-    std::vector<std::uint32_t> after_first_, after_; // who waits for a node
+    std::vector<std::uint32_t> after_first_, after_; // the nodes that wait for a node
     std::vector<std::uint32_t> holds_send_;          // per combine: the send whose message it reads in place
-    std::vector<std::uint32_t> local_, queue_;       // ready local steps; messages worth a look
+    std::vector<std::uint32_t> local_, queue_;       // local steps that are ready; messages that may move on
     std::vector<std::uint32_t> sent_in_, received_in_;
     std::vector<cell> flight_;
     std::size_t completed_ = 0;

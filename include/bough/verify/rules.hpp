@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Rules that a step obeys by itself, and what schedules count: the parts of `verify` that look at one rank only.
+// The parts of `verify` that look at one rank only: rules that a step obeys by itself, and what is
+// counted in schedules.
 #ifndef BOUGH_VERIFY_RULES_HPP
 #define BOUGH_VERIFY_RULES_HPP
 
@@ -16,12 +17,12 @@
 namespace bough::inline BOUGH_ABI {
 
 struct verify_options {
-    std::uint32_t eager_slots = 0; // messages that a channel buffers; 0: a send waits for its receive
-    // A message that one combine reads stays with its sender until it is combined: what engines do with the long messages
-    // of algorithms that claim may_hold. Without eager slots only.
+    std::uint32_t eager_slots = 0; // how many messages a channel buffers; 0: a send waits for its receive
+    // Does a message that only one combine reads stay with its sender until it is combined? Engines
+    // do this with the long messages of algorithms that claim may_hold. Only without eager slots.
     bool hold = false;
-    bool in_rank_order = false; // to be proved as well: all results are in rank order
-    bool same_bits = false;     // and ranks that get the same block get it from the same combines
+    bool in_rank_order = false; // prove, too, that all results are in rank order
+    bool same_bits = false;     // prove, too, that ranks that get the same block get it from the same combines
 };
 
 } // namespace bough
@@ -33,7 +34,7 @@ struct step_fault {
     block_t block = 0;
 };
 
-// `next`: the step behind it, if any.
+// Checks one step. `next` is the step behind it, or null.
 constexpr step_fault check_step(const step& s, const step* next, rank_t rank, const dimensions& at) {
     if (s.communicates() && (s.peer >= at.size || s.peer == rank)) return {fault::bad_peer};
     if (s.more && (!s.communicates() || next == nullptr || next->verb != s.verb || next->peer != s.peer))
@@ -78,7 +79,8 @@ constexpr scratch_fault check_scratch(const schedule& steps, std::size_t planes,
     return {};
 }
 
-// Adds what one rank's steps count to the traits of all. `met` has an entry for every rank: whom it was a peer of last.
+// Adds the counts of one rank's steps to the traits of all. `met` has an entry for every rank: the
+// rank whose peer it was last.
 constexpr void add_counts(plan_traits& traits, const schedule& steps, rank_t rank, std::vector<rank_t>& met) {
     std::uint64_t sent = 0;
     std::uint64_t combined = 0;

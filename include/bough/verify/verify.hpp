@@ -4,12 +4,17 @@
 //   constexpr auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = 13});
 //   static_assert(bough::proven<bough::verify(plan)>());
 //
-// Proved, for every rank and block: sends and receives match in number, order and length; no deadlock with unbuffered
-// messages (or with `eager_slots` buffered ones per channel); every contribution reaches every result exactly once; nothing
-// is read before it is written; the caller's input is not written; the plan is right in place and out of place; scratch
-// stays within what the algorithm declares; results are in rank order, and have equal bits, where the algorithm or its shape
-// claims that (keeps_rank_order, rank_ordered, rank_consistent; bough/verify/verify_claims.hpp has the other claims).
-// Computed on the way: the traits (bough/schedule/traits.hpp).
+// It proves, for every rank and block:
+//   - sends and receives match in number, order and length
+//   - there is no deadlock with unbuffered messages (or with `eager_slots` buffered ones per
+//   channel) - every contribution reaches every result exactly once
+//   - nothing is read before it is written, and the caller's input is not written
+//   - the plan is right in place and out of place
+//   - scratch stays within what the algorithm declares
+//   - results are in rank order, and have equal bits, if the algorithm or its shape claims that
+//     (keeps_rank_order, rank_ordered, rank_consistent; bough/verify/verify_claims.hpp has the
+//     other claims)
+// On the way it computes the traits (bough/schedule/traits.hpp).
 // Time and memory: linear in the blocks that all steps touch, times the ranges of ranks in a bracket (1 or 2 for trees).
 #ifndef BOUGH_VERIFY_VERIFY_HPP
 #define BOUGH_VERIFY_VERIFY_HPP
@@ -22,8 +27,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Proves schedules that come from elsewhere: `schedules[r]` are rank r's steps. Pre: at.blocks is a number, not
-// natural_blocks; one schedule and one scratch limit (in blocks) per rank.
+// Proves schedules that come from elsewhere; `schedules[r]` has rank r's steps. Pre: at.blocks is a
+// number, not natural_blocks; there is one schedule and one scratch limit (in blocks) per rank.
 template <class Goal>
 constexpr verdict verify_schedules(const Goal& goal, const dimensions& at, std::span<const schedule> schedules,
                                    std::span<const block_t> scratch, verify_options options = {}) {
@@ -50,7 +55,7 @@ constexpr verdict verify(const P& plan, verify_options options = {}) {
     scratch.reserve(plan.size());
     for (rank_t r = 0; r != plan.size(); ++r) {
         schedules.emplace_back();
-        schedules.back().steps.reserve(16); // spares compilers most of the moves
+        schedules.back().steps.reserve(16); // saves the compiler most of the moves in a constant expression
         plan.emit(r, schedules.back());
         scratch.push_back(plan.scratch(r));
     }

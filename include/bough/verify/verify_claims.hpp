@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// verify_claims: proves a plan, and holds what it turns out to be against what its algorithm claims.
+// verify_claims: proves a plan, and compares what is proved with what its algorithm claims.
 //
 //   static_assert(verify_claims(plan_allreduce(my_algorithm{}, {.size = 13})));
 //
-// The bracket class is a claim about two plans, that equal classes mean equal bits at equal sizes:
+// The bracket class is a claim about two plans: equal classes mean equal bits at equal sizes.
 //   static_assert(verify_claims(plan_allreduce(mine{}, at), plan_allreduce(recursive_doubling{}, at)));
 #ifndef BOUGH_VERIFY_VERIFY_CLAIMS_HPP
 #define BOUGH_VERIFY_VERIFY_CLAIMS_HPP
@@ -28,7 +28,7 @@ enum class claim : std::uint8_t {
     bracket,    // two algorithms name one bracket class, but do not combine alike
 };
 
-// A sentence about it, that begins with the argument.
+// A sentence about the untrue claim, which begins with the argument.
 constexpr const char* describe(claim untrue) noexcept {
     switch (untrue) {
     case claim::none: return "algorithm: its claims are true";
@@ -47,7 +47,7 @@ constexpr const char* describe(claim untrue) noexcept {
 
 struct claim_verdict {
     claim untrue = claim::none; // the first one
-    rank_t rank = no_rank;      // whose steps or result it is about, if there is one
+    rank_t rank = no_rank;      // the rank whose steps or result make it untrue, if there is one
     verdict proof{};
 
     constexpr explicit operator bool() const noexcept { return untrue == claim::none; }
@@ -56,9 +56,10 @@ struct claim_verdict {
 
 namespace detail {
 
-// What a rank does, up to the names of blocks: verbs, how far the peer is, how many blocks. A message in parts is one; so
-// are combines (or copies) that follow each other, since a range that wraps around is combined in two.
-// by_xor: how far a peer is in binary digits, not in ranks.
+// The outline of what a rank does, without the names of blocks: verbs, how far the peer is, how
+// many blocks. A message in parts is one step. Combines (or copies) that follow each other are one
+// step, too, since a range that wraps around is combined in two steps. by_xor: the distance of a
+// peer is the xor of the ranks, not their difference.
 constexpr std::vector<step> outline_of(const schedule& steps, rank_t rank, rank_t size, bool by_xor) {
     std::vector<step> made;
     bool goes_on = false;
@@ -88,7 +89,8 @@ constexpr claim claim_of(fault found) noexcept {
     default: return claim::plan;
     }
 }
-// The results of a scan differ from rank to rank, so an algorithm that says nothing claims nothing there.
+// Does the algorithm claim that ranks get the same bits? The results of a scan differ from rank to
+// rank, so there an algorithm that says nothing claims nothing.
 template <class Goal, Algorithm A>
 constexpr bool claims_same_bits(const A& a, const dimensions& at) {
     if constexpr (Goal::kind == goal::scan::kind || Goal::kind == goal::exscan::kind) {
@@ -114,7 +116,7 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
     } else if (said.may_hold && !verify(p, {.hold = true})) {
         found.untrue = claim::may_hold;
     } else if (said.symmetric) {
-        const auto other = [&](bool by_xor) { // the first rank that does not do as rank 0
+        const auto other = [&](bool by_xor) { // the first rank whose outline is not that of rank 0
             const auto first = detail::outline_of(p.schedule_of(0), 0, p.size(), by_xor);
             for (rank_t r = 1; r < p.size(); ++r)
                 if (!(detail::outline_of(p.schedule_of(r), r, p.size(), by_xor) == first)) return r;
@@ -127,7 +129,8 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
     return found;
 }
 
-// What the claims of two plans say of both. Pre: both are of one size and one number of blocks.
+// Proves the claims that two plans make about each other. Pre: both have the same size and the same
+// number of blocks.
 template <class Goal, Algorithm A, Algorithm B>
 constexpr claim_verdict verify_claims(const plan<Goal, A>& a, const plan<Goal, B>& b) {
     BOUGH_EXPECTS(a.size() == b.size() && a.blocks() == b.blocks(), "plans: must be of one size and number of blocks");
