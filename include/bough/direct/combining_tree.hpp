@@ -1,32 +1,40 @@
 // SPDX-License-Identifier: BSL-1.0
-// combining_tree: short reductions of the processes of one node, in which a late rank does the work of those that it has kept
-// waiting. Nobody is woken on the way.
+// combining_tree: short reductions of the processes of one node, in which a late rank does the work
+// of the ranks that waited for it. No rank is woken on the way.
 //
 //   bough::combining_tree tree{bough::common_memory{wire}};    // bough/remote/common_memory.hpp
 //   bough::operation op = bough::start_reduce(tree, x, bough::plus{}, bough::root{0});
-//   compute();                                                // the result is there as soon as the last rank has come
+//   compute();                            // the result is there as soon as the last rank has come
 //   op.wait();
 //
-//   start_reduce(tree, data, op, root{r})         start_allreduce(tree, data, op)          in place
+//   start_reduce(tree, data, op, root{r})         start_allreduce(tree, data, op)      in place
 //   start_reduce(tree, in, out, op, root{r})      start_allreduce(tree, in, out, op)
 //   reduce, allreduce                             the same, to their end; throw bough::error
-// Data lie in memory that all ranks see. Who comes to an inner node first leaves; who comes second combines both sides, and
-// goes on up. So a rank has done all of its part when start_ returns, and that of reduce is at its end everywhere but at the
-// root. The last rank to come makes the result: log2(p) combines after its arrival, without a message or a wake-up.
+// Data lie in memory that all ranks see. At each inner node, the rank that comes first leaves. The
+// rank that comes second combines both sides and goes on up. So when start_ returns, a rank has
+// done all of its part; a reduce has then ended on all ranks but the root. The last rank to come
+// makes the result: log2(p) combines after its arrival, without a message or a wake-up.
 //
-// Ranks: any. Op: any that is known to be associative; it need not commute: the lower rank's value stands left, and what is
-// combined with what depends on the number of ranks alone, so all ranks get the same bits each time. One rank combines with
-// its own copy of the op on behalf of others: an op with state must be equal on all ranks. Elements travel as bytes, without
-// a wire form, and hold no addresses.
-// Bounds: most_bytes of data; in_flight operations at a time hold memory: one that is started beyond that contributes in a later
-// call on this tree (start, poll, wait), when an older one has been looked at by those who get its result.
-// Errors: as those of other operations. A rank that dies before its part is done ends the group with peer_dead; one that dies
-// or leaves after it is not missed. A rank that the kernel stops while it combines keeps those waiting that need the result.
-// Both that and the timeout are noticed in any call on this tree that finds nothing to do, deaths 2 ms apart at least. A
-// deadline names the lowest rank that has not come, or none, where all have and one has not looked at a result whose memory
-// is waited for. In a forked child each operation ends with forked_child, and nothing that it does is seen by its parent's
-// group.
-// Source: the combining is Yew, Tzeng, Lawrie 1987; to leave at once, Wagner et al. 2003. (doc/design/012-late-children.md)
+// Ranks: any number. Op: any that is known to be associative. It need not commute: the lower rank's
+// value stands left. Which values are combined with which depends only on the number of ranks, so
+// all ranks get the same bits each time. A rank combines with its own copy of the op on behalf of
+// others, so an op with state must be equal on all ranks. Elements travel as bytes, without a wire
+// form, and hold no addresses.
+//
+// Bounds: most_bytes of data. Memory is held for in_flight operations at a time. An operation that
+// is started beyond that contributes in a later call on this tree (start, poll, wait), when all
+// ranks that get the result of an older one have looked at it.
+//
+// Errors: as those of other operations. If a rank dies before its part is done, the group ends with
+// peer_dead; if it dies or leaves later, nothing is missing. If the kernel stops a rank while it
+// combines, the ranks that need the result wait for it. Deaths and the timeout are noticed in any
+// call on this tree that finds nothing to do; deaths are looked for at most every 2 ms. A deadline
+// names the lowest rank that has not come. It names none if all have come, and one has not looked
+// at a result whose memory is waited for. In a forked child each operation ends with forked_child,
+// and the parent's group sees nothing of what the child does.
+//
+// Source: the combining is Yew, Tzeng, Lawrie 1987; to leave at once, Wagner et al. 2003.
+// (doc/design/012-late-children.md)
 #ifndef BOUGH_DIRECT_COMBINING_TREE_HPP
 #define BOUGH_DIRECT_COMBINING_TREE_HPP
 
@@ -50,18 +58,20 @@
 namespace bough::inline BOUGH_ABI {
 
 struct combining_tree_options {
-    std::uint32_t most_bytes = 4096;           // of one operation, 1 to 1 MiB; what is longer is a size_overflow
-    std::uint32_t in_flight = 8;               // operations that memory is held for; fewer if it does not suffice
+    std::uint32_t most_bytes = 4096;           // of one operation, 1 to 1 MiB; longer ones end with size_overflow
+    std::uint32_t in_flight = 8;               // operations for which memory is held; fewer if it does not suffice
     std::uint64_t timeout_ns = 30'000'000'000; // of an operation, from its start
 };
 
-// M: common_memory, or what is like it. Used by one thread at a time. Handles may outlive it.
+// M: common_memory, or a class like it. Used by one thread at a time. Handles may outlive it.
 template <class M>
 class combining_tree {
 public:
-    // Collective, with the same most_bytes and in_flight on all ranks; it waits for nobody. Where a rank's options break a
-    // rule or are not those of the rank that was first, or the memory does not suffice for one operation, each operation of
-    // that rank ends with invalid_argument, and those of the others with group_poisoned or peer_aborted and that cause.
+    // Collective, with the same most_bytes and in_flight on all ranks; it does not wait for other
+    // ranks. It fails on a rank if its options break a rule or differ from those of the rank that
+    // came first, or if the memory does not suffice for one operation. Then each operation of that
+    // rank ends with invalid_argument, and those of the others with group_poisoned or peer_aborted
+    // and that cause.
     explicit combining_tree(M memory, const combining_tree_options& options = {}) {
         using words = detail::combining_words;
         words::shape shape{memory.size(), 1, options.most_bytes};
@@ -82,7 +92,7 @@ public:
     rank_t rank() const noexcept { return state_->rank(); }
     rank_t size() const noexcept { return state_->size(); }
 
-    // What bough::start_reduce, start_allreduce, reduce and allreduce call (bough/call/names.hpp).
+    // bough::start_reduce, start_allreduce, reduce and allreduce call these (bough/call/names.hpp).
     template <class T, std::size_t Extent, class O>
     operation start(goal::reduce, std::span<T, Extent> data, const O& op, root to) {
         return start_for<T>(data, data, op, to);
@@ -112,7 +122,7 @@ public:
 private:
     using state = detail::combining_state<M>;
 
-    // `to`: who gets the result; nothing for all.
+    // `to`: the rank that gets the result; nothing: all ranks do.
     template <class T, class O>
     operation start_for(std::span<const T> in, std::span<T> out, const O& op, const std::optional<root>& to) {
         static_assert(detail::explain_written<T>() && explain_op<O, T>());

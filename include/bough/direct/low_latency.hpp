@@ -1,25 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
-// low_latency: allreduce and barrier of a few bytes, by one write from a rank to another whose flag lies in the line of the
-// data. Nothing is matched, and nothing given back: the shortest way that memory allows.
+// low_latency: allreduce and barrier of a few bytes. Each message is one remote write whose flag
+// lies in the same line as its data. No message is matched and no buffer is given back, so this is
+// the shortest way that memory allows.
 //
-//   bough::shared_memory_regions mine{wire, {.region_bytes = bough::low_latency_bytes(wire.size())}};
-//   bough::low_latency group{std::move(mine)};                 // over any remote writes that keep the order of bytes
-//   bough::allreduce(group, std::span(x), bough::plus{});      // in place; or (group, in, out, op)
+//   bough::shared_memory_regions mine{wire,
+//                                     {.region_bytes = bough::low_latency_bytes(wire.size())}};
+//   bough::low_latency group{std::move(mine)};  // any remote writes that keep the order of bytes
+//   bough::allreduce(group, std::span(x), bough::plus{}); // in place; or (group, in, out, op)
 //   bough::barrier(group);
 //
-// Blocking, one call at a time, the same calls in the same order on all ranks; for what overlaps, is longer or does something
-// else there is a communicator over one_sided. Both may be had side by side, each over regions of its own.
+// Calls are blocking, one at a time, and the same in the same order on all ranks. For calls that
+// overlap, are longer or are other collectives, use a communicator over one_sided. Both can be used
+// side by side, each over regions of its own.
 //
-// Forms: flat: everybody writes to everybody, and combines all: one write's time, size - 1 writes. doubling: log2(size) rounds of
-// one write; two more if size is no power of two. tree: operands go up, the result down, each rank with k of others a level:
-// 2 log_{k+1}(size) writes' time, 2 (size - 1) writes in all. All work for any number of ranks.
-// Ranks: any. Op: any that is known to be associative, it need not commute: the lower rank's value stands left. flat combines from
-// rank 0 on, tree as its tree does, in one place: all ranks get the same bits. doubling combines with the same bracket everywhere:
-// the same bits, too. Elements travel as bytes, without a wire form, and hold no addresses.
-// Errors: throw bough::error, or, with a last argument std::error_code or bough::status, are left there. A rank that fails, dies
-// or calls something else ends the group: the others learn it when they wait (peer_dead, peer_aborted, call_mismatch), at the
-// latest at the deadline; later calls end with group_poisoned. The content of `out` is then unspecified.
-// Source: the flag in the data line, Gupta et al. 2003, section 5 (bottom fill); known from GPU libraries as the LL protocol.
+// Forms. flat: each rank writes to every other and combines all values: the time of one write, size
+// - 1 writes. doubling: log2(size) rounds of one write, and two more if size is no power of two.
+// tree: operands go up and the result comes down, each rank with k others at each level: the time
+// of 2 log_{k+1}(size) writes, 2 (size - 1) writes in all. All work for any number of ranks.
+//
+// Ranks: any number. Op: any that is known to be associative. It need not commute: the lower rank's
+// value stands left. All ranks get the same bits: flat combines from rank 0 on, tree combines in
+// one place in the order of its tree, and doubling combines with the same bracket on all ranks.
+// Elements travel as bytes, without a wire form, and hold no addresses.
+//
+// Errors: they throw bough::error. If the last argument is a std::error_code or a bough::status, it
+// gets the error instead. A rank that fails, dies or makes another call ends the group. The others
+// notice it when they wait (peer_dead, peer_aborted, call_mismatch), at the latest at the deadline;
+// later calls end with group_poisoned. The content of `out` is then unspecified.
+//
+// Source: the flag in the data line, Gupta et al. 2003, section 5 (bottom fill); known from GPU
+// libraries as the LL protocol.
 #ifndef BOUGH_DIRECT_LOW_LATENCY_HPP
 #define BOUGH_DIRECT_LOW_LATENCY_HPP
 
@@ -46,13 +56,13 @@ namespace bough::inline BOUGH_ABI {
 enum class low_latency_form : std::uint8_t { automatic, flat, doubling, tree };
 
 struct low_latency_options {
-    std::uint32_t most_bytes = 56; // of a vector, 8 to 8192; with 56 and the flag it is a cache line
-    low_latency_form form = low_latency_form::automatic; // by the costs and cores of the medium, if it tells them
-    std::uint32_t k = 3;                                 // of tree: children at each level, at least 1
+    std::uint32_t most_bytes = 56;                       // of a vector, 8 to 8192; 56 and the flag fill a cache line
+    low_latency_form form = low_latency_form::automatic; // by costs and cores of the medium, if it tells them
+    std::uint32_t k = 3;                                 // for tree: children at each level, at least 1
     std::uint64_t timeout_ns = 30'000'000'000;           // of a call
 };
 
-// How much of each rank's region it takes.
+// The bytes that it needs of each rank's region.
 constexpr std::uint64_t low_latency_bytes(rank_t ranks, const low_latency_options& options = {}) noexcept {
     return detail::flagged_layout{ranks, options.most_bytes}.bytes();
 }
@@ -61,8 +71,9 @@ constexpr std::uint64_t low_latency_bytes(rank_t ranks, const low_latency_option
 template <class X>
 class low_latency {
 public:
-    // Pre: options equal on all ranks; the region has low_latency_bytes(size, options) bytes, and nobody else uses it. What is
-    // wrong with them is the result of every call.
+    // Pre: the options are equal on all ranks; the region has low_latency_bytes(size, options)
+    // bytes and no other user. If the options or the region are wrong, every call ends with that
+    // error.
     explicit low_latency(X writes, const low_latency_options& options = {})
         : lines_(std::move(writes), options.most_bytes, options.timeout_ns, refused(options)), k_(options.k),
           form_(options.form == low_latency_form::automatic ? best_form(lines_.writes(), lines_.size())
@@ -77,10 +88,10 @@ public:
     low_latency_form form() const noexcept { return form_; }
     std::uint32_t most_bytes() const noexcept { return lines_.most_bytes(); }
 
-    // What it is made of.
+    // The remote writes that it uses.
     const X& writes() const noexcept { return lines_.writes(); }
 
-    // What bough::allreduce and bough::barrier call (bough/call/names.hpp).
+    // bough::allreduce and bough::barrier call these (bough/call/names.hpp).
     template <class T, std::size_t Extent, class O>
     status call(goal::allreduce, std::span<T, Extent> data, const O& op) {
         return run<T>(goal::allreduce::kind, data, data, op);
@@ -105,7 +116,7 @@ private:
         static_assert(detail::explain_written<T>() && explain_op<O, T>());
         static_assert(travels_as_bytes_v<T> && alignof(T) <= 64,
                       "bough: low_latency works on elements that travel as bytes, without a wire form");
-        constexpr std::size_t gap = alignof(T) > 8 ? alignof(T) - 8 : 0; // so that a payload lies as its elements must
+        constexpr std::size_t gap = alignof(T) > 8 ? alignof(T) - 8 : 0; // so that payloads are aligned
         call_signature s = detail::signature_of<T, O>(in.size(), 0);
         s.kind = kind;
         s.plan = plan_;
@@ -115,7 +126,7 @@ private:
             bad = invalid_argument("data: longer than the group's most_bytes");
             bad.code = errc::size_overflow;
         }
-        if (bad) { // what the others wait for will not come
+        if (bad) { // the others wait for data that will not come
             lines_.fail(bad);
             return lines_.failure();
         }
@@ -144,9 +155,9 @@ private:
         std::uint32_t rounds = 0;
         while (p >> (rounds + 1) != 0) ++rounds;
         if ((p & (p - 1)) != 0) rounds += 2;
-        if constexpr (requires { x.cores(); }) // each round is a turn of every rank on its core
+        if constexpr (requires { x.cores(); }) // in each round every rank needs a turn on a core
             if (x.cores() < p) return low_latency_form::flat;
-        double latency_ns = 100, write_ns = 25; // of a node with shared memory; no write is made in less
+        double latency_ns = 100, write_ns = 25; // typical for shared memory; write_ns is at least this
         if constexpr (requires { x.default_costs().message_latency_ns; }) {
             latency_ns = x.default_costs().message_latency_ns;
             write_ns = std::max(write_ns, x.default_costs().gap.base_ns);
@@ -181,7 +192,7 @@ private:
             if (end != nullptr) value = typed<T>(end, n);
             return end != nullptr;
         };
-        // In place: this rank's own is not overwritten before it is used.
+        // In place, this rank's own value must not be overwritten before it is used.
         T* const sum = me >= 2 && in.data() == out ? reinterpret_cast<T*>(scratch_.data()) : out;
         const T *first = nullptr, *next = nullptr;
         if (!find(0, first) || !find(1, next) || !lines_.settle()) return false;
@@ -194,7 +205,7 @@ private:
         return true;
     }
 
-    // A peer's value is combined with what is in `x`, which it stands before or behind.
+    // Combines a peer's value with `x`. `before`: the peer's value stands left of it.
     template <std::size_t Gap, class T, class O>
     bool take_in(rank_t from, bool before, std::span<T> x, const O& op) {
         const std::byte* const end = lines_.template await<Gap>(from);
@@ -212,7 +223,7 @@ private:
         return true;
     }
 
-    // Where size is no power of two, the first ranks act in pairs.
+    // If size is no power of two, the first ranks act in pairs.
     template <std::size_t Gap, class T, class O>
     bool run_doubling(std::span<T> x, const O& op) {
         const rank_t me = rank(), p = size();
@@ -234,12 +245,13 @@ private:
         return lines_.template post<Gap>(to, lines_.hold(std::as_bytes(x)));
     }
 
-    // At each level the first of k + 1 subtrees, as its root knows them, takes in the others, which follow it.
+    // At each level, k + 1 subtrees that follow each other become one: the root of the first takes
+    // in the values of the others.
     template <std::size_t Gap, class T, class O>
     bool run_tree(std::span<T> x, const O& op) {
         const std::uint64_t me = rank(), p = size(), wide = std::uint64_t{k_} + 1;
         std::uint64_t step = 1;
-        const auto for_each_child = [&](auto&& f) { // of this level
+        const auto for_each_child = [&](auto&& f) { // f(child) for each child of this level
             for (std::uint64_t child = me + step; child < p && child < me + step * wide; child += step)
                 if (!f(static_cast<rank_t>(child))) return false;
             return true;
@@ -251,7 +263,7 @@ private:
             if (!send<Gap>(parent, x) || !receive<Gap>(parent, x)) return false;
         }
         const std::span<const std::byte> sum = lines_.hold(std::as_bytes(x));
-        while (step != 1) { // those with the largest subtrees first
+        while (step != 1) { // children with the largest subtrees first
             step /= wide;
             if (!for_each_child([&](rank_t child) { return lines_.template post<Gap>(child, sum); })) return false;
         }
@@ -261,7 +273,7 @@ private:
     detail::flag_in_data_channel<X> lines_;
     std::uint32_t k_;
     low_latency_form form_;
-    std::uint64_t plan_ = 0; // what calls must have in common besides: form and k
+    std::uint64_t plan_ = 0; // the form and k: equal in all calls, as part of the signature
     std::vector<block> scratch_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// event_progress: operations go on in a loop of your own, which sleeps in poll(), epoll or the like. POSIX.
+// event_progress: moves operations on in a loop of your own, which sleeps in poll(), epoll or the
+// like. POSIX.
 //
 //   bough::event_progress events{comm};
 //   while (!over) {
@@ -8,12 +9,14 @@
 //       events.progress();
 //       ...
 //   }
-// prepare() is called before each sleep, and says how long it may be, in milliseconds; progress()
-// after it, whatever woke it. Between the two nothing of bough is called. While no operation is in
-// flight there are no notifications, and prepare() says -1: for ever. The transport is a
-// DescriptorTransport; where it has no descriptor after all (-1, which poll ignores), prepare()
-// says 1. All communicators over the transport are looked after. In the child of a fork what was in
-// flight has ended: prepare() says 0 once, so that the loop looks at it, and then -1.
+// Call prepare() before each sleep: it says how long the sleep may be, in milliseconds. Call
+// progress() after it, whatever woke the loop. Call nothing of bough between the two. While no
+// operation is in flight there are no notifications, and prepare() says -1: for ever.
+//
+// The transport must be a DescriptorTransport. If it has no descriptor after all (-1, which poll
+// ignores), prepare() says 1. All communicators over the transport are served. In the child of a
+// fork, the operations that were in flight have ended: prepare() says 0 once, so that the loop
+// looks at them, and then -1.
 #ifndef BOUGH_PROGRESS_EVENTS_HPP
 #define BOUGH_PROGRESS_EVENTS_HPP
 
@@ -31,7 +34,7 @@ class event_progress {
     static_assert(explain_descriptor_transport<T>());
 
 public:
-    // tick_ms: how often deadlines are looked at while it sleeps, in milliseconds.
+    // tick_ms: how often deadlines are looked at during a sleep, in milliseconds.
     explicit event_progress(communicator<T>& comm, int tick_ms = 20)
         : session_(comm.shared_session()), tick_ms_(tick_ms) {}
     event_progress(event_progress&& other) noexcept
@@ -41,7 +44,7 @@ public:
         if (armed_) session_->transport().disarm();
     }
 
-    // Always the same; it belongs to the transport.
+    // The descriptor is always the same, and belongs to the transport.
     int descriptor() { return session_->transport().descriptor(); }
     int prepare() {
         const std::size_t before = session_->outstanding();
@@ -53,7 +56,7 @@ public:
         armed_ = session_->transport().arm();
         return armed_ ? tick_ms_ : 0;
     }
-    // Polls until nothing is found. True if something was.
+    // Polls until nothing is found. True: something was found.
     bool progress() {
         if (std::exchange(armed_, false)) session_->transport().disarm();
         bool moved = false;

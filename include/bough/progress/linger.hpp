@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // linger: waits a little for an operation before the program goes on without it.
 //
-//   const bough::linger little{comm, bytes};                 // once: how long comes from the communicator's model
+//   const bough::linger little{comm, bytes};     // once: the communicator's model says how long
 //   bough::operation op = bough::start_reduce(comm, x, bough::plus{}, bough::root{0});
-//   if (!little(op)) compute();                              // somebody is late: do not wait for them
+//   if (!little(op)) compute();                  // a rank is late: do not wait for it
 //   op.wait();
-// Where all ranks come at about the same time, the operation ends in here, and no notification is needed: those cost more
-// than the wait. Where somebody is late, no more than this is lost. The default is twice what the model expects of a
-// reduction of so many bytes over a binomial tree; measure() makes the model that of this machine.
-// Source: Wagner et al. 2003, section IV-C: a delay before leaving, calculated from the number of processes.
+// If all ranks come at about the same time, the operation ends during this wait, and no
+// notification is needed; that would cost more than the wait. If a rank is late, no more than this
+// wait is lost. The default is twice the time that the model expects for a reduction of so many
+// bytes over a binomial tree; measure() makes the model that of this machine.
+//
+// Source: Wagner et al. 2003, section IV-C: a delay before leaving, calculated from the number of
+// processes.
 #ifndef BOUGH_PROGRESS_LINGER_HPP
 #define BOUGH_PROGRESS_LINGER_HPP
 
@@ -33,7 +36,7 @@ public:
     linger(communicator<T>& comm, std::uint64_t bytes) : ns_(expected_ns(comm, bytes)) {}
 
     constexpr std::uint64_t ns() const noexcept { return ns_; }
-    // True if it has ended.
+    // True: the operation has ended.
     template <std::derived_from<detail::operation_handle> Operation>
     bool operator()(Operation& started) const {
         return started.poll() || (ns_ != 0 && started.wait_for_ns(ns_));
@@ -42,7 +45,7 @@ public:
 private:
     template <class T>
     static std::uint64_t expected_ns(communicator<T>& comm, std::uint64_t bytes) {
-        constexpr rank_t walked = 1024; // more ranks take as much longer as their tree is deeper
+        constexpr rank_t walked = 1024; // for more ranks the time grows with the depth of the tree
         const rank_t p = comm.size();
         const rank_t few = std::min(p, walked);
         const auto plan = plan_reduce(binomial{}, {.size = few});

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// progress_thread: one thread that looks after the operations of any number of communicators.
+// progress_thread: one thread that moves on the operations of any number of communicators.
 //
 //   bough::progress_thread helper;
 //   helper.look_after(comm);          // comm is over bough::serialised{transport}
 //   auto op = bough::start_allreduce(comm, x, bough::plus{});
 //   compute();                        // op goes on, and late messages are combined
 //   op.wait();
-// While operations are in flight and nothing comes, it sleeps where the transport wakes it
-// (DescriptorTransport, POSIX), else it polls, with naps that grow to `longest_nap_us`. While none
-// is, it sleeps until one is started, and uses no processor time. It ends operations whose time is
-// up. Ops of users run in it. It keeps the sessions of its communicators until leave(), or until it
-// is destroyed; operations in flight go on then with whoever polls. The child of a fork has no such
-// thread: there a helper does nothing, operations end with forked_child, and destroying the helper
-// waits for nobody.
+// While operations are in flight and nothing comes, the thread sleeps where the transport wakes it
+// (DescriptorTransport, POSIX). Where there is no descriptor it polls, with naps that grow to
+// `longest_nap_us`. While no operation is in flight, it sleeps until one is started, and uses no
+// processor time. It ends operations whose time is up. Ops of users run in it. It keeps the
+// sessions of its communicators until leave(), or until it is destroyed; after that, operations in
+// flight go on in calls that poll. The child of a fork has no such thread: there the helper does
+// nothing, operations end with forked_child, and destroying the helper does not wait.
 #ifndef BOUGH_PROGRESS_THREAD_HPP
 #define BOUGH_PROGRESS_THREAD_HPP
 
@@ -45,14 +45,14 @@
 namespace bough::inline BOUGH_ABI {
 
 struct progress_thread_options {
-    std::uint32_t polls = 32;           // with nothing found, before it sleeps
-    std::uint32_t longest_nap_us = 100; // without a descriptor: what a message may wait for this thread, about
-    std::uint32_t tick_ms = 20;         // with one: how often deadlines are looked at
+    std::uint32_t polls = 32;           // how often it polls in vain before it sleeps
+    std::uint32_t longest_nap_us = 100; // without a descriptor: about how long a message may wait
+    std::uint32_t tick_ms = 20;         // with one: how often it looks at deadlines
 };
 
 #if __has_include(<poll.h>)
 namespace detail {
-// Rings where a thread sleeps in poll().
+// A bell for a thread that sleeps in poll().
 class polled_bell final : public progress_bell {
 public:
     polled_bell() {
@@ -102,8 +102,9 @@ public:
         for (const auto& s : sessions_) s->set_bell(nullptr);
     }
 
-    // Looks after all operations over this communicator's transport. It counts how often: communicators that share one may
-    // each be given. Pre: no other progress_thread looks after that transport.
+    // Looks after all operations over this communicator's transport. Calls are counted, so
+    // communicators that share a transport may each be given. Pre: no other progress_thread looks
+    // after that transport.
     template <class T>
     void look_after(const communicator<serialised<T>>& comm) {
         using shared_session = session<serialised<T>>;
@@ -125,30 +126,31 @@ public:
         }
         bell_->ring();
     }
-    // Ends what one look_after() of a communicator over this transport began. Does nothing if there was none. From its return
-    // on, if it was the last, the helper does not touch the session.
+    // Ends one look_after() of a communicator over this transport. Does nothing if there was none.
+    // When the last one has ended, the helper does not touch the session any more.
     template <class T>
     void leave(const communicator<serialised<T>>& comm) {
         if (forked() || comm.shared_session()->forked()) return;
-        std::unique_ptr<any_session> gone; // ends after the lock
+        std::unique_ptr<any_session> gone; // destroyed after the lock is gone
         const std::scoped_lock lock(mutex_);
         const auto known = find(comm.shared_session().get());
         if (known == sessions_.end() || --(*known)->times != 0) return;
         gone = std::move(*known);
         sessions_.erase(known);
         gone->set_bell(nullptr);
-        bell_->ring(); // it may sleep on this one's descriptor
+        bell_->ring(); // the thread may be sleeping on this descriptor
     }
 
-    // The thread's own clock, for measurements: std::thread::native_handle.
+    // For measurements with the thread's own clock: std::thread::native_handle.
     std::thread::native_handle_type native_handle() { return thread_.native_handle(); }
 
 private:
     bool forked() const noexcept { return detail::forks() != forks_; }
-    // The thread is not there, and may have been in the midst of anything.
+    // For the child of a fork, which does not have the thread. At the fork, the thread may have
+    // been changing any of these.
     void leave_all_to_parent() noexcept {
         detail::leave_to_parent(thread_);
-        detail::leave_to_parent(bell_); // which the thread may wait for
+        detail::leave_to_parent(bell_); // the thread may be waiting for it
         detail::leave_to_parent(sessions_);
 #if __has_include(<poll.h>)
         detail::leave_to_parent(watched_);
@@ -162,12 +164,12 @@ private:
         virtual bool busy() const = 0;
         virtual void check_deadlines() = 0;
         virtual void set_bell(std::shared_ptr<progress_bell>) = 0;
-        // The descriptor to sleep on, from now on armed; or one of these.
+        // Arms the descriptor and returns it, to sleep on; or returns one of these.
         static constexpr int has_none = -1, has_moved = -2;
         virtual int arm() = 0;
         virtual void disarm() = 0;
         virtual const void* identity() const noexcept = 0;
-        std::size_t times = 1; // that it was given
+        std::size_t times = 1; // how often look_after() was called for it
     };
     template <class S>
     struct looked_after final : any_session {
@@ -214,7 +216,7 @@ private:
                             [&](const auto& s) { return s->identity() == identity; });
     }
 
-    // Is there anything to do? `moved`: has something happened?
+    // True: there is work to do. `moved` becomes true if something happened.
     bool progress(bool look_at_deadlines, bool& moved) {
         const std::scoped_lock lock(mutex_);
         bool busy = false;
@@ -225,7 +227,8 @@ private:
         }
         return busy;
     }
-    // Sleeps until a transport has something, or the bell rings. False: one has no descriptor.
+    // Sleeps until a transport has something, or the bell rings. False: a transport has no
+    // descriptor.
     bool sleep_on_descriptors() {
 #if __has_include(<poll.h>)
         if (bell_->descriptor() < 0) return false;
@@ -261,9 +264,9 @@ private:
         bool slept = false;
         for (std::uint32_t turn = 0;; ++turn) {
             bool moved = false;
-            bell_->clear(); // what is started from here on rings again; what rang before is seen below
+            bell_->clear(); // operations started after this ring again; the loop below sees earlier ones
             if (stopping_.load(std::memory_order_relaxed)) return;
-            // Deadlines pass, whatever the traffic.
+            // Deadlines are looked at now and then, even in heavy traffic.
             if (!progress(std::exchange(slept, false) || turn % 64 == 63, moved) && !moved) {
                 bell_->wait();
                 idle = 0;
@@ -288,14 +291,14 @@ private:
 #else
     std::shared_ptr<progress_bell> bell_ = std::make_shared<progress_bell>();
 #endif
-    std::mutex mutex_; // of sessions_
+    std::mutex mutex_; // guards sessions_
     std::vector<std::unique_ptr<any_session>> sessions_;
 #if __has_include(<poll.h>)
-    std::vector<pollfd> watched_; // the thread's own
-    std::vector<pollfd> roomier_; // with room for all sessions, where watched_ has not
+    std::vector<pollfd> watched_; // used by the thread only
+    std::vector<pollfd> roomier_; // has room for all sessions, if watched_ has not
 #endif
     std::atomic<bool> stopping_{false};
-    std::thread thread_; // starts when all else is there
+    std::thread thread_; // last: it uses all the others
 };
 
 } // namespace bough

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// One rank's side of a combining tree (bough/direct/combining_tree.hpp): its operations in flight, in order.
+// One rank's side of a combining tree (bough/direct/combining_tree.hpp): its operations in flight,
+// in order.
 #ifndef BOUGH_DIRECT_COMBINING_TREE_STATE_HPP
 #define BOUGH_DIRECT_COMBINING_TREE_STATE_HPP
 
@@ -29,18 +30,18 @@ template <class M>
 class combining_flight final : public operation_state_base {
 public:
     bool poll() override;
-    bool done() override { return poll(); } // looking is all that there is to do
+    bool done() override { return poll(); } // it can only be found out by looking
     const status& wait() override;
     bool wait_for_ns(std::uint64_t ns) override;
     void cancel() override;
     void set_timeout_ns(std::uint64_t ns) override;
-    void start() override {} // of persistent operations: there are none
+    void start() override {} // for persistent operations: there are none
     const status& result() const noexcept override { return ended_with; }
     std::size_t memory_bytes() const noexcept override { return sizeof(*this) + kept.bytes(); }
     void release() noexcept override;
 
-    std::shared_ptr<combining_state<M>> state; // while there is a handle
-    arena kept;                                // the op
+    std::shared_ptr<combining_state<M>> state; // null without a handle
+    arena kept;                                // holds the op
     any_op op{};
     call_signature signature{};
     std::span<const std::byte> in{};
@@ -57,7 +58,7 @@ class combining_state {
 public:
     using flight = combining_flight<M>;
 
-    // `refused`: why no operation can be run, if so.
+    // `refused`: why no operation can run; ok: they can.
     combining_state(M memory, const combining_words::shape& shape, std::uint64_t timeout_ns, const status& refused)
         : memory_(std::move(memory)), shape_(shape), timeout_ns_(timeout_ns), words_(memory_.bytes().data(), shape),
           refused_(refused) {
@@ -87,7 +88,8 @@ public:
         if (spare_.size() != spare_.capacity()) spare_.push_back(std::move(unused));
     }
 
-    // A call that breaks a rule ends the group: others may have made it well, and must not wait for this rank.
+    // A call that breaks a rule ends the group: other ranks may have made it correctly, and must
+    // not wait for this rank.
     void refuse(flight& f, const status& why) {
         progress();
         if (can_start(f)) give_up(f, why);
@@ -101,7 +103,7 @@ public:
     }
     void progress() {
         if (flights_.empty()) return;
-        if (memory_.forked()) return end_all({.code = errc::forked_child}); // all else is its parent's
+        if (memory_.forked()) return end_all({.code = errc::forked_child}); // all memory belongs to its parent
         if (!step() && look_around()) step();
     }
     void wait(const flight& f, std::uint64_t until_ns) {
@@ -122,7 +124,7 @@ public:
     }
 
 private:
-    // Numbers the call. False: it has ended, as every other one would.
+    // Numbers the call. False: the call has ended at once, as all calls of this group do now.
     bool can_start(flight& f) {
         f.number = next_++;
         f.ended = false;
@@ -136,15 +138,16 @@ private:
         }
         return !f.ended;
     }
-    // Pre: no flight is at its end unnoticed, and the group is not.
+    // Ends one operation and the group. Pre: progress() has just been called, so no flight has
+    // ended unnoticed, and the group has not ended.
     void give_up(flight& f, const status& why) {
         end(f, why);
         break_up(why);
         end_all(poisoned(why));
     }
-    // All that can be done now. False: nothing could.
+    // Does all that can be done now. False: nothing could be done.
     bool step() {
-        const status trouble = found_trouble(); // before the results: what is there is there
+        const status trouble = found_trouble(); // before the results, so that results that are there still count
         bool may_enter = !trouble, moved = false;
         std::size_t kept = 0;
         for (std::size_t i = 0; i != flights_.size(); ++i) {
@@ -161,11 +164,12 @@ private:
         if (first_) end_all(first_);
         return moved || first_;
     }
-    // For what no peer tells: its end, and time that is up. True: there is something.
+    // Looks for what no peer tells: the death of a peer, and time that is up. True: it found
+    // something.
     bool look_around() {
         const std::uint64_t now = now_ns();
         const std::size_t known = gone_.size();
-        if (now - looked_ns_ >= 2'000'000) { // it is a system call
+        if (now - looked_ns_ >= 2'000'000) { // rarely, as it is a system call
             looked_ns_ = now;
             memory_.look([this](rank_t r) { gone_.push_back(r); });
         }
@@ -183,7 +187,7 @@ private:
         }
         flights_.clear();
     }
-    // False: no bank is free for it.
+    // Contributes to an operation. False: no bank is free for it, or it failed.
     bool enter(flight& f) {
         if (!words_.is_turn(f.number)) return false;
         const std::size_t element = f.op.element_size;
@@ -236,14 +240,14 @@ private:
         words_.break_up(rank(), why);
         wake_all();
     }
-    // Why operations that have no result now will never have one.
+    // The reason why operations without a result now will never have one; ok: there is none.
     status found_trouble() {
         if (first_) return first_;
         if (words_.is_broken()) return first_ = words_.broken(flights_.front()->number);
         for (const rank_t r : gone_)
             for (const flight* f : flights_) {
                 if (words_.left(r) > f->number || (f->entered && words_.is_done(f->number))) continue;
-                break_up({.code = errc::peer_dead, .peer = r}); // its part is missing, for good
+                break_up({.code = errc::peer_dead, .peer = r}); // its part will never come
                 return first_;
             }
         return {};
@@ -254,8 +258,9 @@ private:
             break_up(late(*f));
         }
     }
-    // Names the ranks that have not come to it, or, where it waits for a bank, to the operation that has
-    // the bank. None: all have come there, and one has not looked at the result; words do not tell which.
+    // The report of a deadline. It names the ranks that have not come to this operation, or, if it
+    // waits for a bank, to the operation that has the bank. If all have come there, it names none:
+    // one rank has not looked at the result, and the words do not tell which.
     status late(const flight& waits) const noexcept {
         status s{.code = errc::deadline,
                  .collective = waits.signature.kind,
@@ -279,7 +284,7 @@ private:
     bool news() const noexcept {
         if (words_.is_broken()) return true;
         for (const flight* f : flights_) {
-            if (!f->entered) return words_.is_turn(f->number); // those behind it must wait
+            if (!f->entered) return words_.is_turn(f->number); // the flights behind it must wait
             if (words_.is_done(f->number)) return true;
         }
         return false;
@@ -289,13 +294,13 @@ private:
     combining_words::shape shape_;
     std::uint64_t timeout_ns_;
     combining_words words_;
-    std::uint64_t looked_ns_ = 0; // after peers
+    std::uint64_t looked_ns_ = 0; // when it last looked for dead peers
     std::vector<rank_t> gone_;
-    std::vector<flight*> flights_; // not ended, in order
+    std::vector<flight*> flights_; // in flight, in order
     std::vector<std::unique_ptr<flight>> spare_;
     std::uint64_t next_ = 0;
-    status refused_{}; // why there is no group
-    status first_{};   // why it is at its end
+    status refused_{}; // why no operation can run
+    status first_{};   // why the group has ended
 };
 
 template <class M>

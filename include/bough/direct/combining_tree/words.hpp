@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// The shared words of a combining tree (bough/direct/combining_tree.hpp), and the climb of a rank that comes.
+// The shared words of a combining tree (bough/direct/combining_tree.hpp), and the climb of a rank
+// that contributes.
 //
 //   head | a record for each rank | bank 0 | bank 1 | ...
 //   bank: its turn, a counter for each inner node, a slot for each rank
-// Operation k uses bank k % banks, for the (k / banks)th time. A rank copies its data into its slot and climbs: at each node
-// the first of the two sides leaves, the second combines both into the lower slot and goes on up. So who comes last
-// ends in slot 0 with the result of all, whoever sleeps meanwhile; each node is entered by both sides, so that it is even
-// again, and nothing has to be cleared. What is combined with what depends on the ranks alone:
-//   p = 6:   0 <- 1, 2 <- 3, 4 <- 5;   0 <- 2;   0 <- 4         = ((0 1) (2 3)) (4 5), as a binomial tree at root 0
-// Nothing that is read from here is used as a place or a length, but the rank of the first cause, which is checked.
-// Memory of zeros is a tree that nobody has used.
-// Source: Yew, Tzeng, Lawrie, Distributing Hot-Spot Addressing in Large-Scale Multiprocessors, 1987: the combining.
+// Operation k uses bank k % banks, for the (k / banks)th time. A rank copies its data into its slot
+// and climbs. At each node the first of the two sides leaves; the second combines both into the
+// lower slot and goes on up. So the last rank to come ends in slot 0 with the result of all, even
+// if other ranks sleep. Both sides enter each node, so its counter is even again afterwards, and
+// nothing has to be cleared. Which values are combined with which depends only on the number of
+// ranks:
+//   p = 6:   0 <- 1, 2 <- 3, 4 <- 5;   0 <- 2;   0 <- 4
+//            = ((0 1) (2 3)) (4 5), like a binomial tree at root 0
+// No value that is read from here is used as a place or a length, except for the rank of the first
+// cause, which is checked. Memory of zeros is a tree that has not been used yet.
+//
+// Source: Yew, Tzeng, Lawrie, Distributing Hot-Spot Addressing in Large-Scale Multiprocessors,
+// 1987: the combining.
 #ifndef BOUGH_DIRECT_COMBINING_TREE_WORDS_HPP
 #define BOUGH_DIRECT_COMBINING_TREE_WORDS_HPP
 
@@ -30,18 +36,18 @@ namespace bough::inline BOUGH_ABI::detail {
 class combining_words {
     struct head {
         alignas(64) std::atomic<std::uint32_t> broken{0}; // 1 + the rank that gave the first cause
-        std::atomic<std::uint64_t> shape{0};              // of the rank that was here first
+        std::atomic<std::uint64_t> shape{0};              // the shape that the first rank wanted
     };
     struct record {                                         // of a rank
-        alignas(64) std::atomic<std::uint32_t> sleeping{0}; // of its owner, who is to be woken
-        std::atomic<std::uint32_t> wants_turn{0};           // it has an operation that no bank is free for
-        alignas(64) std::atomic<std::uint64_t> left{0};     // in how many operations it has done all of its part
-        abort_notice why{};                                 // if `broken` names it
+        alignas(64) std::atomic<std::uint32_t> sleeping{0}; // the word on which its owner sleeps
+        std::atomic<std::uint32_t> wants_turn{0};           // no bank is free for its next operation
+        alignas(64) std::atomic<std::uint64_t> left{0};     // the operations in which its part is done
+        abort_notice why{};                                 // valid if `broken` names this rank
     };
     struct bank {
-        alignas(64) std::atomic<std::uint64_t> turn{0}; // how often it has been used, and all have what they need
+        alignas(64) std::atomic<std::uint64_t> turn{0}; // how often it has been used and become free again
         std::atomic<std::uint32_t> readers{0};
-        alignas(64) std::atomic<std::uint64_t> done{0}; // how often a result has been there
+        alignas(64) std::atomic<std::uint64_t> done{0}; // how many results have been in it
     };
     struct node {
         alignas(64) std::atomic<std::uint32_t> entered{0};
@@ -69,7 +75,8 @@ public:
     enum class outcome : std::uint8_t { left, completed, mismatch };
 
     combining_words() = default;
-    // Pre: `at` is on a cache line's boundary and has of.bytes() bytes, which were zero before the first rank came.
+    // Pre: `at` is at the start of a cache line, and has of.bytes() bytes, which were zero before
+    // the first rank came.
     combining_words(std::byte* at, const shape& of) noexcept : at_(at), shape_(of) {}
 
     // Have all ranks that have been here the same shape?
@@ -89,8 +96,9 @@ public:
     std::atomic<std::uint32_t>& sleeping(rank_t r) const noexcept { return record_of(r).sleeping; }
     std::atomic<std::uint32_t>& wants_turn(rank_t r) const noexcept { return record_of(r).wants_turn; }
 
-    // Rank `me` does all of its part in operation k: combine(lower, upper, out) of the slots that it finds whole. What
-    // combine() throws leaves the operation undone. mismatch: `peer` has another signature.
+    // Rank `me` does all of its part in operation k. It calls combine(lower, upper, out) on the
+    // slots that it finds complete. If combine() throws, the operation stays incomplete. mismatch:
+    // `peer` has another signature.
     template <class F>
     outcome contribute(rank_t me, std::uint64_t k, const call_signature& signature, std::span<const std::byte> data,
                        rank_t& peer, F&& combine) const {
@@ -119,7 +127,8 @@ public:
     }
     call_signature signature(std::uint64_t k, rank_t r) const noexcept { return slot_of(k, r).signature; }
 
-    // Has seen the result, as the last of `readers` ranks? Then the bank is free, and those that want a turn are to be told.
+    // Call when this rank has seen the result. True: it is the last of `readers` ranks, so the bank
+    // is free, and ranks that want a turn must be woken.
     bool release(std::uint64_t k, rank_t readers) const noexcept {
         bank& b = bank_of(k);
         if (readers > 1 && b.readers.fetch_add(1, std::memory_order_acq_rel) + 1 != readers) return false;
@@ -129,7 +138,7 @@ public:
     }
 
     bool is_broken() const noexcept { return head_().broken.load(std::memory_order_relaxed) != 0; }
-    // ok: nobody has. Else the first cause, as another rank reports it.
+    // The first cause that broke the group, as other ranks report it; ok: it is not broken.
     status broken(std::uint64_t k) const noexcept {
         const std::uint32_t first = head_().broken.load(std::memory_order_acquire);
         if (first == 0) return {};
@@ -138,7 +147,7 @@ public:
         const abort_notice why = abort_notice::read(std::as_bytes(std::span(&record_of(first - 1).why, 1)));
         return why.as_status(first - 1, operation);
     }
-    // Pre: once for each rank.
+    // Pre: called at most once on each rank.
     void break_up(rank_t me, const status& why) const noexcept {
         record_of(me).why = abort_notice::of(why);
         std::uint32_t nobody = 0;

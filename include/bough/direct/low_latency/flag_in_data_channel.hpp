@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// Short messages by remote writes, one a call from each rank to each other, whose flag lies in the line of the data: what
-// bough::low_latency is made of.
+// Flag_in_data_channel: the messages of bough::low_latency. They are short remote writes, one in
+// each call from a rank to another, and the flag lies in the same line as the data.
 //
-// A region: for each peer a line that says that it has given up | and one in which it says what it
-// calls | two slots of each peer, for even and odd calls | two lines for each peer in which ranks look
-// for those that are missing. A slot is filled from the bottom: | ... | payload | gap | word |; the word
-// is a hash of the signature of the call and of its number. So a word is that which this rank has, that
-// of two calls before, or of another call.
-// Then, and when a peer lets a rank wait for long, the rank says to it what it calls, word by word; the peer compares that.
-// Both say what differs.
-// There are no credits. In every form whoever writes to a rank also waits for a word of that rank, in each call. So who is in call n
-// has a word that its peer wrote in call n - 1, after the peer had read all that was written to it in call n - 2.
+// A region: for each peer a line that says that it has given up | for each peer a line that says
+// what it calls | two slots of each peer, for even and odd calls | for each peer two lines for the
+// search for missing ranks. A slot is filled from the bottom: | ... | payload | gap | word |. The
+// word is a hash of the signature of the call and of its number. So the word in a slot is this
+// rank's own, that of two calls before, or that of another call. In the last case, and when a peer
+// lets a rank wait for long, the rank tells that peer its call, word by word. The peer compares it
+// with its own. Both report what differs.
+//
+// There are no credits. In every form, a rank that writes to another also waits for a word of that
+// rank, in each call. Entering call n proves that every such peer has written its word in call
+// n - 1, and so has read all that was written to it in call n - 2. So two slots suffice.
 #ifndef BOUGH_DIRECT_LOW_LATENCY_FLAG_IN_DATA_CHANNEL_HPP
 #define BOUGH_DIRECT_LOW_LATENCY_FLAG_IN_DATA_CHANNEL_HPP
 
@@ -49,23 +51,23 @@ struct flagged_layout {
     static constexpr std::uint64_t end_of(rank_t by) noexcept { return 64 * std::uint64_t{by}; }
     constexpr std::uint64_t said(rank_t by) const noexcept { return 64 * (std::uint64_t{ranks} + by); }
     constexpr std::uint64_t slot_bytes() const noexcept { return lines(std::uint64_t{most_bytes} + 8); }
-    // Behind the slot of a sender for calls of a parity.
+    // The end of the slot of a sender for calls of a parity.
     constexpr std::uint64_t end(rank_t sender, std::uint32_t parity) const noexcept {
         return said(ranks) + slot_bytes() * (2 * std::uint64_t{sender} + parity + 1);
     }
-    // Where a peer and this rank look for those that are missing.
+    // The lines in which a peer and this rank search for missing ranks.
     constexpr std::uint64_t search(rank_t by) const noexcept {
         return end(ranks - 1, 1) + flagged_search::bytes_of_peer * by;
     }
     constexpr std::uint64_t bytes() const noexcept { return search(ranks); }
 };
 
-// A call of a group: one of a rank's that a peer is told.
+// A call of this rank, as a peer is told of it.
 struct flagged_call {
     call_signature signature{};
     std::uint64_t number = 0;
 
-    // What stands behind its data, never 0.
+    // The word behind the data of the call; never 0.
     constexpr std::uint64_t word() const noexcept {
         const std::uint64_t h = hash_of(signature) + number * 0xa076'1d64'78bd'642fu;
         return h + (h == 0 ? 1 : 0);
@@ -84,7 +86,8 @@ class flag_in_data_channel {
                   "(unsent()) take bough::one_sided");
 
 public:
-    // `refused`: what is wrong with the group from the start, if so; as a region that is too small, it ends every call.
+    // `refused`: the error that the group has from the start; ok: none. Like a region that is too
+    // small, it ends every call.
     flag_in_data_channel(X writes, std::uint32_t most_bytes, std::uint64_t timeout_ns, const status& refused)
         : search_(writes.size(), writes.rank()), x_(std::move(writes)), layout_{x_.size(), most_bytes},
           rank_(x_.rank()), region_(x_.region()), gone_(x_.size(), 0) {
@@ -92,7 +95,7 @@ public:
         if constexpr (requires { x_.cores(); }) spins_ = x_.cores() < x_.size() ? 1 : most_spins;
         if (refused)
             fail(refused);
-        else if (region_.size() < layout_.bytes()) // so on all ranks
+        else if (region_.size() < layout_.bytes()) // this is so on all ranks
             bad_ = invalid_argument("region: needs low_latency_bytes(size, options) bytes");
         else if (!reserve(rank_, 0, layout_.bytes()))
             fail({.code = errc::no_resources});
@@ -106,10 +109,11 @@ public:
     rank_t size() const noexcept { return layout_.ranks; }
     std::uint32_t most_bytes() const noexcept { return layout_.most_bytes; }
     const X& writes() const noexcept { return x_; }
-    // In each call this rank needs a word of every peer. Otherwise it is known only which one it waits for.
+    // Call if this rank needs a word of every peer in each call. Otherwise it is only known for
+    // which one it waits.
     void needs_all() noexcept { needs_all_ = true; }
 
-    // The next call, which counts; how it cannot begin, if so.
+    // Begins the next call and numbers it. Null: it has begun; otherwise the error.
     BOUGH_ALWAYS_INLINE const status* begin(const call_signature& signature) {
         if (bad_.code != errc::ok || forked()) [[unlikely]]
             return refusal();
@@ -120,9 +124,11 @@ public:
         when_.attend_ns_ = 0;
         return nullptr;
     }
-    // What is to be posted, where puts may read it after the call has failed: a put can be pending for as long as the transport
-    // likes, cannot be taken back, and its bytes are the transport's (W3); but the call must return, and with it its caller's
-    // memory. So it is a copy, unless the transport says that its puts never are pending. Pre: all before is settled.
+    // The bytes to post, in memory that puts may read even after the call has failed. A put can be
+    // pending for as long as the transport likes, cannot be taken back, and its bytes are the
+    // transport's (W3). But the call must return, and the caller's memory is then gone. So this
+    // copies, unless the transport says that its puts never are pending. Pre: all earlier puts are
+    // settled.
     BOUGH_ALWAYS_INLINE std::span<const std::byte> hold(std::span<const std::byte> bytes) {
         if constexpr (at_once) {
             return bytes;
@@ -131,7 +137,7 @@ public:
             return std::span(std::as_const(held_)).first(bytes.size());
         }
     }
-    // Pre: `held` is what hold() gave. False: the call has failed.
+    // Posts to a peer. Pre: `held` is the result of hold(). False: the call has failed.
     template <std::size_t Gap>
     BOUGH_ALWAYS_INLINE bool post(rank_t to, std::span<const std::byte> held) {
         auto& tail = own_->tails[number_ & 1];
@@ -141,7 +147,8 @@ public:
         const posted p = x_.put(to, at, held, end, data_id);
         return p == posted::complete || post_again(p, to, at, held, end);
     }
-    // Where the bytes of a peer end, once they are there; the gap lies behind them. Null: the call has failed.
+    // Waits for the bytes of a peer and returns where they end; the gap follows. Null: the call has
+    // failed.
     template <std::size_t Gap>
     BOUGH_ALWAYS_INLINE const std::byte* await(rank_t from) {
         const std::byte* const word = region_.data() + layout_.end(from, number_ & 1) - 8;
@@ -149,11 +156,12 @@ public:
             if (remote_words::read(word) == word_) return word - Gap;
         return await_long(from, word) ? word - Gap : nullptr;
     }
-    // What was held is not read any more.
+    // Waits until puts no longer read the bytes from hold().
     BOUGH_ALWAYS_INLINE bool settle() { return at_once || pending_ == 0 || settle_long(); }
 
     const status& failure() const noexcept { return bad_; }
-    // Ends the call, and all after it, here and, at the latest when they wait for this rank, on all others.
+    // Ends the call and all later ones. That is so on this rank now, and on the others at the
+    // latest when they wait for this rank.
     BOUGH_COLD void fail(const status& why) {
         if (bad_.code != errc::ok) return;
         bad_ = forked() ? status{.code = errc::forked_child} : as_seen_by(rank_, why);
@@ -166,12 +174,13 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t data_id = 1, said_id = 2, search_id = 3; // and a peer
+    static constexpr std::uint64_t data_id = 1, said_id = 2, search_id = 3; // the last: plus a peer
     static constexpr std::uint32_t most_spins = 2000;
-    // Of telling that this rank has given up: no longer, but that it is tried a few times, however late this thread is.
+    // The longest time for telling that this rank has given up. But it tries at least
+    // farewell_rounds times, however late this thread is.
     static constexpr std::uint64_t farewell_ns = 5'000'000;
     static constexpr std::uint32_t farewell_rounds = 16;
-    static constexpr std::uint64_t patience_ns = 2'000'000'000; // with a peer of another call that does not say which
+    static constexpr std::uint64_t patience_ns = 2'000'000'000; // for a peer that does not say its other call
     static constexpr bool at_once = [] {
         if constexpr (requires { std::bool_constant<X::completes_at_once>{}; })
             return X::completes_at_once;
@@ -191,7 +200,7 @@ private:
         else
             return true;
     }
-    // Makes sure that there is memory for what goes to a peer.
+    // Makes sure that there is memory for the messages to a peer.
     void connect(rank_t to) {
         const std::uint64_t slots = layout_.end(rank_, 0) - layout_.slot_bytes();
         if (!reserve(to, layout_.end_of(rank_), 64) || !reserve(to, layout_.said(rank_), 64) ||
@@ -202,7 +211,7 @@ private:
     BOUGH_COLD const status* refusal() {
         if (forked())
             refusal_ = {.code = errc::forked_child};
-        else if (number_ == 0) // no call has begun: so the group was made
+        else if (number_ == 0) // no call has begun: the group was bad from the start
             refusal_ = bad_;
         else
             refusal_ = poisoned(bad_);
@@ -241,9 +250,9 @@ private:
                 if (!aborted()) fail({.code = errc::peer_dead, .peer = from});
                 return false;
             }
-            gone = gone_[from] != 0; // what it had put has landed: one more look
+            gone = gone_[from] != 0; // its puts have landed by now: look once more
             if (!look(idle)) return false;
-            if (gone || gone_[from] != 0) continue; // no word will wake it
+            if (gone || gone_[from] != 0) continue; // no word will wake this rank
             if (idle % 16 == 1 && when_.asked_ && !said_call_) said_call_ = say(from);
             if constexpr (WaitableRemoteWrites<X>)
                 x_.wait(idle, when_.attend_ns_, [&] {
@@ -251,7 +260,8 @@ private:
                 });
         }
     }
-    // A peer's word is of another call. It is told this rank's, and tells its own, here or with its end; then both know.
+    // For a peer's word that belongs to another call. This rank tells the peer its call; the peer
+    // tells its own, in its line or with its end. Then both know the difference.
     BOUGH_COLD void ask_how(rank_t from) {
         const std::uint64_t until = deadline_after(x_.now_ns(), std::min(patience_ns, when_.timeout_ns_));
         bool said = false;
@@ -266,9 +276,9 @@ private:
                 x_.wait(idle, until, [&] { return has_ended(from) || differs(from); });
         }
     }
-    // Tells a peer what this rank calls. False: not now.
+    // Tells a peer the call of this rank. False: it must be tried again.
     bool say(rank_t to) {
-        if (saying_ != 0) return false; // what it said before is still being read
+        if (saying_ != 0) return false; // puts still read what was said before
         struct words {
             std::uint64_t at[6];
         };
@@ -284,7 +294,7 @@ private:
         }
         return true;
     }
-    // What a peer has said that it calls; number 0: nothing, or not yet all of it.
+    // The call that a peer has told; number 0: none, or not yet all of it.
     flagged_call heard(rank_t from) const noexcept {
         struct words {
             std::uint64_t at[6];
@@ -296,17 +306,18 @@ private:
         return said.word() == word ? said : flagged_call{};
     }
     bool has_ended(rank_t r) const noexcept { return remote_words::read(region_.data() + layout_.end_of(r) + 56) != 0; }
-    // Is it this rank's call of that number?
+    // Does it differ from this rank's call of that number?
     bool is_other(const flagged_call& said) const noexcept {
         const flagged_call& mine = calls_[said.number & 1];
         return said.number != 0 && said.number == mine.number && !(said.signature == mine.signature);
     }
-    // Has a peer said that it calls something else?
+    // Has a peer told a call that differs?
     bool differs(rank_t r) const noexcept {
         const std::uint64_t word = remote_words::read(region_.data() + layout_.said(r) + 48);
         return word != 0 && word != words_[0] && word != words_[1] && is_other(heard(r));
     }
-    // What differs between a peer's call and mine, as far as it has said; ok: nothing that is known.
+    // What differs between a peer's call and that of this rank, as far as it was told; ok: nothing
+    // known.
     status difference(rank_t from) const noexcept {
         flagged_call said = heard(from);
         if (!is_other(said) && has_ended(from)) std::memcpy(&said, region_.data() + layout_.end_of(from), sizeof said);
@@ -319,7 +330,7 @@ private:
             if (!look(idle)) return false;
         return true;
     }
-    // How many events there were.
+    // Handles events, and returns how many there were.
     std::size_t drain() {
         std::array<event, 4> events;
         const std::size_t found = x_.poll(events);
@@ -333,13 +344,13 @@ private:
         }
         return found;
     }
-    // What else may have happened. False: the call has failed.
+    // Looks at what else may have happened. False: the call has failed.
     bool look(std::uint32_t idle) {
         if (drain() == 0 && forked()) return fail({.code = errc::forked_child}), false;
         if (idle % 16 != 1) return true;
         if (aborted()) return false;
         const std::uint64_t now = x_.now_ns();
-        if (idle != 1) ignore_exceptions([&] { search_.go_on(*this, now); }); // others may have waited for longer
+        if (idle != 1) ignore_exceptions([&] { search_.go_on(*this, now); }); // other ranks may have waited for longer
         switch (const due what = when_.at(now)) {
         case due::nothing: break;
         case due::question: when_.asked_ = true, said_call_ = false; break;
@@ -357,7 +368,7 @@ private:
         return {.code = errc::deadline, .collective = call(0).kind, .operation = call(0).operation};
     }
 
-    // For the search of those that are missing.
+    // --- for the search for missing ranks (flagged_search.hpp) ---
     friend flagged_search;
     using due = deadline_stages::due;
     std::uint64_t read(rank_t by, std::uint64_t word) const noexcept {
@@ -385,8 +396,9 @@ private:
             if (r != rank_ && remote_words::read(region_.data() + layout_.end(r, number_ & 1) - 8) != word_) who.add(r);
         return who;
     }
-    // That this rank has given up, for each peer. Nobody polls after this: so puts that are refused, or throw, are tried again,
-    // and pending ones seen through, for farewell_ns; whom it does not reach is left to its deadline.
+    // Tells each peer that this rank has given up. Nothing polls after this. So for farewell_ns,
+    // puts that are refused or throw are tried again, and pending ones are seen through. A peer
+    // that this does not reach notices at its deadline.
     void tell_all() noexcept {
         const std::uint64_t last = deadline_after(x_.now_ns(), farewell_ns);
         for (std::uint32_t round = 1, idle = 1;; ++round, ++idle) {
@@ -407,14 +419,14 @@ private:
         ignore_exceptions([&] {
             p = reserve(r, layout_.end_of(rank_), 64) ? tell_report(r) : posted::failed;
             if (p != posted::complete && p != posted::pending) return;
-            p = posted::would_block; // until this one is taken, too
+            p = posted::would_block; // until the next put is taken, too
             p = counted(x_.put(r, layout_.end_of(rank_), std::as_bytes(std::span(&own_->end, 1)),
                                std::as_bytes(std::span(own_->last)), data_id));
         });
         if (p != posted::would_block) gone_[r] = 1;
         return p != posted::would_block;
     }
-    // Before the end is told: a peer that finds the end finds this, too.
+    // Goes before the end, so that a peer that finds the end finds this, too.
     posted tell_report(rank_t r) {
         if (!names_missing(bad_)) return posted::complete;
         return counted(x_.put(r, layout_.search(rank_) + 8 * flagged_search::report, {},
@@ -424,14 +436,14 @@ private:
         if (p == posted::pending) ++pending_;
         return p;
     }
-    // A peer has given up, or calls something else: so this rank gives up.
+    // If a peer has given up, or makes another call, this rank gives up.
     bool aborted() {
         const rank_t r = who_has_news();
         if (r == no_rank) return false;
         const auto cause = static_cast<errc>(remote_words::read(region_.data() + layout_.end_of(r) + 56) & 0xff);
         status why;
         if (cause == errc::ok || cause == errc::call_mismatch) why = difference(r);
-        if (!why && cause == errc::deadline) // it only waited, as this rank, and may know for whom
+        if (!why && cause == errc::deadline) // the peer only waited, too, and may know for which rank
             why = told_by(r);
         else if (!why)
             why = {.code = errc::peer_aborted, .peer = r};
@@ -439,7 +451,7 @@ private:
         fail(why);
         return true;
     }
-    // What a peer reports that ended by its deadline.
+    // The report of a peer whose call has ended by its deadline.
     status told_by(rank_t r) const noexcept {
         finding_words::array at{};
         for (std::uint64_t i = 0; i != 4; ++i) at[i] = read(r, flagged_search::report + i);
@@ -454,25 +466,25 @@ private:
         return r == size() ? no_rank : r;
     }
 
-    struct own_words {                                       // that puts under way read
-        std::array<std::array<std::uint64_t, 8>, 2> tails{}; // of even and odd calls
+    struct own_words {                                       // puts under way read these
+        std::array<std::array<std::uint64_t, 8>, 2> tails{}; // for even and odd calls
         std::array<std::uint64_t, 7> said{};
         flagged_call end{};
-        std::array<std::uint64_t, 2> last{}; // behind it: nothing, and that this rank has given up
-        finding_words::array report{};       // of a deadline
+        std::array<std::uint64_t, 2> last{}; // behind `end`: 0, and that this rank has given up
+        finding_words::array report{};       // for a deadline
     };
-    std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // goes after x_, as do
-    std::vector<std::byte> held_;                                    // payloads that puts under way read
+    std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // destroyed after x_, and so are
+    std::vector<std::byte> held_;                                    // these payloads, as puts under way read them
     flagged_search search_;
     X x_;
     flagged_layout layout_;
-    std::uint64_t number_ = 0, word_ = 0;  // of the call
-    std::uint64_t old_ = 0;                // the word that stands where its word will
-    std::array<std::uint64_t, 2> words_{}; // of the latest even and odd calls
+    std::uint64_t number_ = 0, word_ = 0;  // of the current call
+    std::uint64_t old_ = 0;                // the word in the slots until its word comes
+    std::array<std::uint64_t, 2> words_{}; // of the latest even and odd call
     std::array<flagged_call, 2> calls_{};
     deadline_stages when_;
-    rank_t waits_for_ = no_rank;                 // if it has waited for longer than some looks
-    bool needs_all_ = false, said_call_ = false; // the latter: the peer that lets it wait is told the call
+    rank_t waits_for_ = no_rank;                 // set when it waits for longer than some looks
+    bool needs_all_ = false, said_call_ = false; // the latter: that peer was told the call
     std::uint32_t spins_ = most_spins;
     std::uint32_t pending_ = 0, saying_ = 0; // puts; of these, words of said
     rank_t rank_;

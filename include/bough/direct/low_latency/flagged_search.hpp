@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Flagged_search: how the ranks of flag_in_data_channel find those that hold up a call which is about to end by its deadline.
+// Flagged_search: finds the ranks that hold up a call of flag_in_data_channel which is about to end
+// by its deadline.
 //
-// Each peer has two lines at the end of a region. Nobody writes them before a call is in the last
-// quarter of its time:
+// Each peer has two lines at the end of a region. Nothing is written there before a call is in the
+// last quarter of its time:
 //   | question | its call | the rank that it waits for, and which question this answers | ...
 //   | what it proposes to report, 4 words | what it reports, 4 words |
-// A rank asks those that it waits for where they are, and then those that they wait for. A rank that
-// waits in a call answers. The search itself and its times are those of a session
-// (bough/session/absence_search.hpp, doc/design/013-who-is-missing.md). A rank that is in no call
-// does not look at these lines: it is silent.
+// A rank asks the ranks that it waits for where they are, and then the ranks that those wait for. A
+// rank answers while it waits in a call. A rank that is in no call does not look at these lines, so
+// it counts as silent. The search itself and its times are those of a session
+// (bough/session/absence_search.hpp, doc/design/013-who-is-missing.md).
 #ifndef BOUGH_DIRECT_LOW_LATENCY_FLAGGED_SEARCH_HPP
 #define BOUGH_DIRECT_LOW_LATENCY_FLAGGED_SEARCH_HPP
 
@@ -27,11 +28,11 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// A finding as it travels. The last word says that it is there: it is never 0.
+// A finding as it travels. The last word is never 0, so it shows that the finding is there.
 struct finding_words {
     using array = std::array<std::uint64_t, 4>;
 
-    // Of two findings of a rank, those of different calls differ in the last word.
+    // The last words of findings from different calls of a rank differ.
     static array of(const finding& f, std::uint64_t number) noexcept {
         const status& s = f.report;
         const std::uint64_t missing = s.missing < 255 ? s.missing : 255;
@@ -39,7 +40,7 @@ struct finding_words {
                 number << 32 | missing << 24 | std::uint64_t{s.collective} << 16 |
                     static_cast<std::uint64_t>(f.sure) << 8 | 1};
     }
-    // Anything else says nothing.
+    // Anything else reads as no finding.
     static finding read(const array& at, rank_t size) noexcept {
         finding f{static_cast<finding::how_sure>(at[3] >> 8 & 0xff), {.code = errc::deadline}};
         f.report.collective = static_cast<std::uint8_t>(at[3] >> 16);
@@ -56,11 +57,11 @@ struct finding_words {
 
 // `Lines` is flag_in_data_channel. It has
 //   lines.read(peer, word), lines.put(peer, word, words)   of these lines
-//   lines.call(number)                                     the envelope of a call; 0: of this rank's
-//   lines.waits(), lines.first()                           whom this rank waits for; the first of them, or no_rank
+//   lines.call(number)             the envelope of a call of this rank; 0: of its latest
+//   lines.waits(), lines.first()   the ranks that it waits for; the first of them, or no_rank
 class flagged_search {
     static constexpr std::uint8_t asks = 1, answers = 2, proposes = 4;
-    auto sender() { // of questions
+    auto sender() { // sends questions
         return [this](rank_t r, const envelope& about) {
             ++peers_[r].asked;
             peers_[r].about = about;
@@ -71,21 +72,21 @@ class flagged_search {
 public:
     using due = deadline_stages::due;
     static constexpr std::uint64_t bytes_of_peer = 128;
-    // Words of these lines.
+    // Where words are in these lines.
     static constexpr std::uint64_t question = 0, answer = 1, proposal = 8, report = 12;
 
     flagged_search(rank_t size, rank_t me) : search_(size, me), peers_(size) {}
 
     // A put to a peer has ended.
     void landed(rank_t r) noexcept { --peers_[r].under_way; }
-    // Has a peer asked something that is not yet answered, or has one answered?
+    // Has a peer asked a question that is not yet answered, or has a peer answered?
     template <class Lines>
     bool has_news(const Lines& lines) const noexcept {
         for (rank_t r = 0; r != peers_.size(); ++r)
             if (lines.read(r, question) != peers_[r].answered || has_answered(lines, r)) return true;
         return false;
     }
-    // Answers questions, takes answers, and puts what could not be put before.
+    // Answers questions, takes answers, and tries again the puts that were refused.
     template <class Lines>
     void go_on(Lines& lines, std::uint64_t now_ns) {
         for (rank_t r = 0; r != peers_.size(); ++r) {
@@ -97,7 +98,7 @@ public:
         search_.look_at_departures(now_ns,
                                    [&](rank_t r) { return (peers_[r].due & asks) != 0 || peers_[r].under_way != 0; });
     }
-    // What is due as the deadline comes near.
+    // Does what is due as the deadline comes near.
     template <class Lines>
     void attend(Lines& lines, due what, std::uint64_t now_ns, std::uint64_t part_ns) {
         if (what == due::proposal) return propose(lines, now_ns, part_ns);
@@ -107,7 +108,8 @@ public:
         search_.ask(lines.waits(), lines.call(0), sender());
         go_on(lines, now_ns);
     }
-    // Has it proposed that somebody is missing? If what this rank waited for comes, that was wrong.
+    // Has this rank proposed to report missing ranks? If what it waited for comes, the proposal was
+    // wrong.
     bool has_proposed() const noexcept { return mine_.sure != finding::how_sure::nothing; }
     template <class Lines>
     void withdraw(Lines& lines, std::uint64_t now_ns) {
@@ -115,7 +117,7 @@ public:
         for (peer& p : peers_) p.due |= proposes;
         go_on(lines, now_ns);
     }
-    // What all proposals come to.
+    // The status that follows from all proposals.
     template <class Lines>
     status settled(const Lines& lines) const {
         finding all = mine_;
@@ -137,18 +139,18 @@ public:
 
 private:
     struct peer {
-        std::uint64_t question = 0; // these three are read by puts that are under way
+        std::uint64_t question = 0; // puts under way read these three
         std::array<std::uint64_t, 2> answer{};
         finding_words::array proposal{};
-        std::uint64_t answered = 0;         // its question that this rank has answered
-        std::uint64_t old_proposal = 0;     // what it had proposed before this rank began to search
-        std::uint32_t asked = 0, heard = 0; // this rank's questions to it, and the latest that it has answered
-        envelope about{};                   // the call that the latest is about
-        std::uint32_t under_way = 0;        // puts
+        std::uint64_t answered = 0;         // the latest question of this peer that was answered
+        std::uint64_t old_proposal = 0;     // its proposal from before this search
+        std::uint32_t asked = 0, heard = 0; // number of the last question to it; of the last one that it answered
+        envelope about{};                   // the call of the last question
+        std::uint32_t under_way = 0;        // puts to it
         std::uint8_t due = 0;
     };
 
-    // What came in earlier calls is of no use any more.
+    // Forgets what came in earlier calls.
     template <class Lines>
     void forget(const Lines& lines) noexcept {
         search_.clear();
@@ -158,7 +160,7 @@ private:
             peers_[r].old_proposal = lines.read(r, proposal + 3);
         }
     }
-    // Of this rank's latest question.
+    // Has a peer answered this rank's latest question?
     template <class Lines>
     bool has_answered(const Lines& lines, rank_t r) const noexcept {
         const peer& p = peers_[r];
@@ -177,7 +179,7 @@ private:
         const whereabouts& at = search_.said_by(r, about);
         if (at.at != whereabouts::place::done) search_.ask(at.waits, at.call, sender());
     }
-    // Of a rank that is in call `in`, if others wait for it in the call of that number.
+    // Where a rank is that is in call `in`, if others wait for it in the call of that number.
     static whereabouts place_of(const envelope& in, std::uint32_t number) noexcept {
         const auto ahead = static_cast<std::int32_t>(in.operation - number);
         return {ahead > 0    ? whereabouts::place::done
@@ -197,7 +199,7 @@ private:
         for (peer& p : peers_) p.due |= proposes;
         go_on(lines, now_ns);
     }
-    // Pre: no put to this peer is under way, so that their words may change.
+    // Puts all that is due to a peer. Pre: no put to it is under way, as the words change here.
     template <class Lines>
     void put_due(Lines& lines, rank_t r) {
         peer& p = peers_[r];
@@ -225,7 +227,7 @@ private:
     }
 
     absence_search search_;
-    std::uint32_t since_ = 0; // the round in which this call began to look for those that hold it up
+    std::uint32_t since_ = 0; // the round in which the search of this call began
     finding mine_{};          // what this rank proposes
     std::vector<peer> peers_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What signal_progress is made of: who in a thread is to be told of a signal, where the thread may be interrupted, and the
-// thread that raises it. Linux.
+// Delivery: the parts of signal_progress. They are the objects of a thread that a signal handler
+// calls, the regions where the thread may be interrupted, and the thread that raises the signal.
+// Linux.
 #ifndef BOUGH_PROGRESS_SIGNALS_DELIVERY_HPP
 #define BOUGH_PROGRESS_SIGNALS_DELIVERY_HPP
 
@@ -35,7 +36,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Somebody in this thread who is told of a signal, by its handler.
+// An object in this thread that a signal handler calls.
 class signal_target {
 public:
     signal_target(const signal_target&) = delete;
@@ -48,8 +49,8 @@ protected:
     ~signal_target() = default;
     virtual void taken() noexcept = 0;
 
-    // Inside of a region this thread only computes: of any object, for what one of them does must not be interrupted by
-    // the others either.
+    // Inside a region this thread only computes. There is one flag for all objects of the thread,
+    // as the work of one of them must not be interrupted by the others either.
     static bool inside() noexcept { return depth != 0; }
     static void set_inside(bool is) noexcept {
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -57,7 +58,7 @@ protected:
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 
-    // Now complete: may be told.
+    // The object is complete: from now on the handler calls it.
     void listen() {
         next_ = first;
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -68,12 +69,14 @@ protected:
         struct sigaction action {};
         action.sa_sigaction = [](int signal, siginfo_t*, void*) { tell(signal); };
         action.sa_flags = SA_SIGINFO | SA_RESTART;
-        // One at a time, of whatever object: a handler is in bough, and must not be interrupted by another.
+        // Blocks all these signals in a handler: it runs bough, and must not be interrupted by
+        // another.
         ::sigemptyset(&action.sa_mask);
         for (int s = SIGRTMIN; s <= SIGRTMAX; ++s) ::sigaddset(&action.sa_mask, s);
         ::sigaction(signal_, &action, &all.before[static_cast<std::size_t>(signal_)]);
     }
-    // Nobody raises it any more; what has been raised is taken out of the queue.
+    // The handler no longer calls this object. Pre: no signal is raised for it any more. Signals
+    // that were raised are taken out of the queue.
     void deaf() {
         sigset_t mine, before;
         ::sigemptyset(&mine);
@@ -119,7 +122,7 @@ private:
     signal_target* next_ = nullptr;
 };
 
-// While it lives this thread is told of no signal, and threads that it makes never are.
+// While it lives, this thread gets no signals. Threads that it makes meanwhile never get any.
 class signals_blocked {
 public:
     signals_blocked() {
@@ -135,9 +138,10 @@ private:
     sigset_t before_;
 };
 
-// A thread that sleeps until a descriptor is readable, and then raises a signal in the thread that made it, once for each
-// arm(); or so long after arm_after(). It has all signals blocked. In the child of a fork there is no such thread, and none of
-// these does anything.
+// A thread that sleeps until a descriptor is readable. Then it raises a signal in the thread that
+// made it, once for each arm(). After arm_after() it does so when the given time is over. It has
+// all signals blocked. In the child of a fork there is no such thread, and these members do
+// nothing.
 class signal_ringer {
 public:
     // Throws error: no_resources, if there are too few descriptors, or no thread.
@@ -145,7 +149,7 @@ public:
         : queue_(::epoll_create1(EPOLL_CLOEXEC)), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
           end_(::eventfd(0, EFD_CLOEXEC)), descriptor_(descriptor), process_(::getpid()),
           whom_(static_cast<pid_t>(::syscall(SYS_gettid))), signal_(signal) {
-        // What was not opened cannot be added.
+        // If a descriptor was not opened, adding it fails.
         if (!change(EPOLL_CTL_ADD, end_.get(), EPOLLIN, 1) || !change(EPOLL_CTL_ADD, timer_.get(), EPOLLIN, 2) ||
             (descriptor_ >= 0 && !change(EPOLL_CTL_ADD, descriptor_, EPOLLONESHOT, 0)))
             throw_if({.code = errc::no_resources, .argument = "signal_progress: descriptors"});
@@ -166,7 +170,7 @@ public:
     }
     void stop() {
         if (!thread_.joinable()) return;
-        if (forked()) return leave_to_parent(thread_); // its number may be that of a thread which the child has made
+        if (forked()) return leave_to_parent(thread_); // its number may now be that of a thread of the child
         const std::uint64_t once = 1;
         (void)!::write(end_.get(), &once, sizeof once);
         thread_.join();
@@ -202,7 +206,7 @@ private:
             if (e.data.u32 == 1) return;
             std::uint64_t times = 0;
             if (e.data.u32 == 2 && ::read(timer_.get(), &times, sizeof times) != sizeof times)
-                continue; // set anew since
+                continue; // the timer was set again meanwhile
             ::syscall(SYS_tgkill, process_, whom_, signal_);
         }
     }
@@ -212,7 +216,7 @@ private:
     pid_t process_, whom_;
     int signal_;
     std::uint32_t forks_ = forks();
-    std::thread thread_; // starts when all else is there
+    std::thread thread_; // last: it uses all the others
 };
 
 } // namespace bough::detail
