@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// common_memory: memory that all processes of a node see, with what they need to wait for each other in it. Linux.
+// bough::common_memory: memory that all processes of a node share, with the means to wait for each
+// other on words in it. Linux only.
 //
 //   bough::combining_tree tree{bough::common_memory{wire}};    // wire: a WireUp, of a launcher for instance
-// An anonymous sealed file of rank 0's, which lives as long as somebody maps it; a socket and a process handle for each peer
-// tell of its end. It moves no messages: it is no transport.
+//
+// The memory is an anonymous sealed file of rank 0, which lives as long as a process maps it. A
+// socket and a process handle for each peer tell of its end. This is not a transport: it moves no
+// messages.
 #ifndef BOUGH_REMOTE_COMMON_MEMORY_HPP
 #define BOUGH_REMOTE_COMMON_MEMORY_HPP
 
@@ -33,17 +36,19 @@
 namespace bough::inline BOUGH_ABI {
 
 struct common_memory_options {
-    std::uint64_t bytes = 1u << 20;                 // of rank 0's, at most 2^40; whole pages are made
-    std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
+    std::uint64_t bytes = 1u << 20; // the value of rank 0 counts; at most 2^40; rounded up to whole pages
+    std::uint64_t join_timeout_ns = 30'000'000'000; // how long joining may take
 };
 
 class common_memory {
 public:
-    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join()
+    // says.
     template <WireUp W>
     explicit common_memory(W& wire, const common_memory_options& options = {})
         : common_memory(checked(wire, options)) {}
-    // The same without exceptions: empty, and `result` says why, as that of shared_memory::join.
+    // The same without exceptions. If it fails, the optional is empty and `result` says why, as in
+    // shared_memory::join.
     template <WireUp W>
     static std::optional<common_memory> join(W& wire, status& result, const common_memory_options& options = {}) {
         std::optional<common_memory> made;
@@ -69,39 +74,43 @@ public:
 
     rank_t rank() const noexcept { return rank_; }
     rank_t size() const noexcept { return size_; }
-    // The same on all ranks, zeros at first, from a page's begin on.
+    // The memory: the same on all ranks, zero at first, beginning on a page.
     std::span<std::byte> bytes() const noexcept { return bytes_; }
-    // This process is a child of the one that joined.
+    // Whether this process is a child of the one that joined.
     bool forked() const noexcept { return detail::fork_count != forks_; }
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
 
-    // Calls gone(rank) for each peer that has died or left, once. All that it has written before can be seen.
+    // Calls gone(rank) once for each peer that has died or left. All that the peer wrote before can
+    // be seen by then.
     template <class F>
     void look(F&& gone) {
         if (!forked()) lines_.look(gone);
     }
-    // Waits a little, for the `idle`-th time without anything, 0 the first: spins, if every rank can have a core of its
-    // own; then yields, for 20 us, unless the wait before this one was a long one; then sleeps on `word`, one of this rank's
-    // in bytes(), until a peer wakes it, for 5 ms at most. May return early; in a forked child it returns at once.
-    // ready(): there is no need to sleep after all.
+    // Waits a little. `idle`: how often it was called before without news; 0 the first time. It
+    // spins if every rank can have a core of its own. Then it yields for 20 us, unless the wait
+    // before this one was a long one. Then it sleeps on `word`, until a peer wakes it, for at most
+    // 5 ms. `word` lies in bytes() and belongs to this rank. ready(): there is no need to sleep
+    // after all. May return early; in a forked child it returns at once.
     template <class Ready, class Gone>
     void wait(std::uint32_t idle, std::uint64_t deadline_ns, std::atomic<std::uint32_t>& word, Ready&& ready,
               Gone&& gone) {
-        if (forked()) return; // `word` and the lifelines are its parent's
+        if (forked()) return; // `word` and the lifelines belong to the parent
         if (idle == 0) patience_.renew(patience_.idle_ns() > 3 * yields_ns ? 0 : yields_ns);
         constexpr std::uint32_t nobody_leaves = 0;
         patience_.wait(idle, deadline_ns, word, nobody_leaves, ready, [&] { look(gone); });
     }
-    // After a change that the owner of `word` may sleep for. (There is no fence here: the sleeper has one for both.)
+    // Wakes the owner of `word` if it sleeps. To be called after a change for which the owner may
+    // be waiting. (There is no fence here: the sleeper runs the barrier for both.)
     static void wake(std::atomic<std::uint32_t>& word) noexcept {
         std::atomic_signal_fence(std::memory_order_seq_cst);
         if (word.load(std::memory_order_relaxed) != 0) detail::wake(word);
     }
 
 private:
-    // About what a sleep and a wake-up cost: who waits that long awake burns at most twice what the better of both would
-    // (Karlin, Li, Manasse, Owicki 1991). Ranks that come far apart tend to do so again: after a long wait, of three times
-    // that, the next one sleeps at once. (doc/design/012-late-children.md has figures.)
+    // About what a sleep and a wake-up cost. A rank that stays awake for that long before it sleeps
+    // uses at most twice the time of the better choice (Karlin, Li, Manasse, Owicki 1991). Ranks
+    // that come far apart tend to do so again. So after a wait of more than three times that, the
+    // next wait sleeps at once. (doc/design/012-late-children.md has figures.)
     static constexpr std::uint64_t yields_ns = 20'000;
 
     common_memory(detail::shared_join&& joined, rank_t rank, rank_t size, status& result)
@@ -126,7 +135,7 @@ private:
     rank_t rank_, size_;
     std::uint32_t forks_ = detail::forks();
     detail::shared_patience patience_;
-    detail::shared_segment segment_; // rank 0's
+    detail::shared_segment segment_; // that of rank 0
     std::span<std::byte> bytes_;
     detail::lifelines lines_;
 };

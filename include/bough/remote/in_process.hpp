@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// in_process_regions: remote writes between threads of one process, the simplest RemoteWriteTransport.
+// bough::in_process_regions: remote writes between threads of one process. It is the simplest
+// RemoteWriteTransport.
 //
 //   bough::in_process_regions world{8, {.region_bytes = bough::one_sided_bytes(8)}};
 //   bough::communicator comm{bough::one_sided{world.connect(rank)}};   // one for each thread
 //
-// A put is a copy with a release of its last word; nothing is ever pending or refused.
+// A put is a copy whose last word is stored with release order. No put is ever pending or refused.
 #ifndef BOUGH_REMOTE_IN_PROCESS_HPP
 #define BOUGH_REMOTE_IN_PROCESS_HPP
 
@@ -43,7 +44,7 @@ public:
         : shared_(std::make_shared<world>(ranks, options)) {}
 
     rank_t size() const noexcept { return static_cast<rank_t>(shared_->ranks.size()); }
-    // To be used by one thread at a time. Each rank's may be taken once.
+    // The end of one rank, to be used by one thread at a time. Each rank's may be taken once.
     endpoint connect(rank_t rank);
 
 private:
@@ -53,9 +54,9 @@ private:
     struct alignas(64) rank_state {
         std::unique_ptr<line[]> region;
         std::atomic<bool> gone{false}, taken{false};
-        std::mutex door; // of what is exposed
+        std::mutex door; // protects what is exposed
         detail::exposed_memory exposed;
-        std::deque<std::atomic<std::uint32_t>> copies; // that are being made into it, by index
+        std::deque<std::atomic<std::uint32_t>> copies; // by index: how many copies are being made into that memory
     };
     struct world {
         world(rank_t n, const in_process_regions_options& o) : options(o), ranks(n) {
@@ -79,7 +80,8 @@ public:
     endpoint& operator=(endpoint&&) = delete;
     ~endpoint() {
         if (!world_ || forked()) return;
-        mine().gone.store(true, std::memory_order_release); // a put that fails for what comes now finds that
+        mine().gone.store(true,
+                          std::memory_order_release); // first, so that a peer whose put fails finds this rank gone
         world_->departures.fetch_add(1, std::memory_order_release);
         for (std::uint32_t i = 0; i != mine().exposed.entries(); ++i) conceal(mine().exposed.at(i));
     }
@@ -102,10 +104,10 @@ public:
     exposure expose(std::span<std::byte> memory) {
         if (forked()) return {};
         const std::lock_guard lock(mine().door);
-        if (mine().copies.size() <= mine().exposed.entries()) mine().copies.emplace_back(0u); // one more may be needed
+        if (mine().copies.size() <= mine().exposed.entries()) mine().copies.emplace_back(0u); // for a new entry
         return mine().exposed.expose(memory);
     }
-    // Waits for copies that are being made there.
+    // Waits for copies that are being made into the memory.
     void conceal(const exposure& e) {
         if (forked()) return;
         std::atomic<std::uint32_t>* copies = nullptr;
@@ -153,7 +155,7 @@ public:
         const auto since = std::chrono::steady_clock::now().time_since_epoch();
         return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
     }
-    // Spins while every rank can have a core of its own, then yields; after some milliseconds naps.
+    // Spins if every rank can have a core of its own; then yields; after some milliseconds naps.
     template <class Landed>
     void wait(std::uint32_t idle, std::uint64_t, Landed&&) const {
         if (idle < (size() > cores() ? 1u : 500u))
@@ -176,7 +178,7 @@ private:
     rank_t rank_;
     std::size_t region_bytes_;
     std::uint32_t forks_ = detail::forks();
-    std::uint32_t departures_ = 0; // that I have reported
+    std::uint32_t departures_ = 0; // how many departures have been reported
     std::vector<unsigned char> reported_;
 };
 

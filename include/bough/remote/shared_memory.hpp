@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// shared_memory_regions: remote writes between processes of one node. Linux.
+// bough::shared_memory_regions: remote writes between processes of one node. Linux only.
 //
 //   bough::shared_memory_regions mine{wire, {.region_bytes = bough::one_sided_bytes(wire.size())}};  // wire: a WireUp
 //   bough::communicator comm{bough::one_sided{std::move(mine)}};
 //
-// A region is a part of the rank's segment, an anonymous sealed file that is gone when the last rank is; the ranks join as
-// those of shared_memory do. There is memory for what has been reserved: one_sided does that for pairs of ranks that talk.
-// A put is a copy with a release of its last word: it is complete at once, and never refused.
-// Sockets and process handles tell when a peer dies. A peer can write what it likes into regions, and nothing else.
+// A region is a part of the rank's segment, an anonymous sealed file that vanishes with the last
+// rank. The ranks join as those of shared_memory do. Only reserved parts of a region have memory;
+// one_sided reserves it for pairs of ranks that exchange messages. A put is a copy whose last word
+// is stored with release order. It is complete at once, and never refused. Sockets and process
+// handles tell when a peer dies. A faulty peer can write anything into the regions, but nowhere
+// else.
 #ifndef BOUGH_REMOTE_SHARED_MEMORY_HPP
 #define BOUGH_REMOTE_SHARED_MEMORY_HPP
 
@@ -45,9 +47,9 @@ namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_regions_options {
     std::uint64_t region_bytes = 1u << 20;          // of each rank; equal on all; at most 64 TiB
-    bool sparse = true;                             // memory is there when it is reserved, or else from the start
-    std::uint32_t cores = 0;                        // cores that the ranks share; 0: those that any of them may run on
-    std::uint64_t join_timeout_ns = 30'000'000'000; // for all ranks to have come
+    bool sparse = true;                             // true: regions get memory when it is reserved; false: at the start
+    std::uint32_t cores = 0;                        // cores that the ranks share; 0: all on which any of them may run
+    std::uint64_t join_timeout_ns = 30'000'000'000; // how long joining may take
 };
 
 class shared_memory_regions {
@@ -55,14 +57,16 @@ public:
     static constexpr bool keeps_byte_order = true;
     static constexpr bool completes_at_once = true;
 
-    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join() says.
+    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join()
+    // says.
     template <WireUp W>
     explicit shared_memory_regions(W& wire, const shared_memory_regions_options& options = {})
         : shared_memory_regions(checked(wire, options)) {}
 
-    // The same without exceptions: empty, and `result` says why, as shared_memory::join does. invalid_argument also: regions
-    // that differ in size, or are too large; no_resources also: the system refuses the memory for one. Where one rank alone
-    // fails, the others end with peer_aborted and its number.
+    // The same without exceptions. If it fails, the optional is empty and `result` says why, as in
+    // shared_memory::join. Further causes are invalid_argument: regions differ in size or are too
+    // large; and no_resources: the system refuses the memory for a region. If one rank alone fails,
+    // the others end with peer_aborted and its number.
     template <WireUp W>
     static std::optional<shared_memory_regions> join(W& wire, status& result,
                                                      const shared_memory_regions_options& options = {}) {
@@ -113,14 +117,17 @@ public:
             second.size() > region_bytes_ - offset - first.size())
             return posted::failed;
         remote_words::land(p.region + offset, first, second);
-        std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper has a barrier for both (shared_sleep.hpp)
+        std::atomic_signal_fence(
+            std::memory_order_seq_cst); // the sleeper runs the barrier for both (segment/sleep.hpp)
         if (p.head->sleeping.load(std::memory_order_relaxed) != 0) detail::wake(p.head->sleeping);
         return posted::complete;
     }
 
-    // Memory for `bytes` at `offset` in the region of `r`, which may be this rank, before it is first written or read there.
-    // False: the system refuses it, and kills who touches that place. Only one that keeps strict account does so
-    // (vm.overcommit_memory = 2): others, and the memory limit of a container, kill a process here when memory is short.
+    // Reserves memory for `bytes` at `offset` in the region of `r`, which may be this rank. Must
+    // come before that place is first written or read. False: the system refuses the memory, and
+    // kills a process that touches the place. Only systems that account for memory strictly refuse
+    // it (vm.overcommit_memory = 2). Other systems, and the memory limit of a container, kill a
+    // process in this call when memory is short.
     bool reserve(rank_t r, std::uint64_t offset, std::uint64_t bytes) noexcept {
         if (r >= size() || offset > region_bytes_ || bytes > region_bytes_ - offset) return false;
         detail::shared_segment& of = r == rank_ ? mine_ : peers_[r].segment;
@@ -144,9 +151,9 @@ private:
     struct peer {
         std::byte* region = nullptr;
         detail::segment_head* head = nullptr;
-        bool writable = false; // neither myself nor reported as lost
+        bool writable = false; // it is another rank, and its loss has not been reported
         bool gone = false, reported = false;
-        detail::shared_segment segment; // its
+        detail::shared_segment segment; // the peer's
     };
 
     shared_memory_regions(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout, status& result)
@@ -199,7 +206,7 @@ private:
     rank_t rank_ = 0;
     std::uint32_t cores_ = 0;
     std::uint32_t polls_ = 0;
-    std::uint32_t leaving_ = 0; // peers that are gone, and not yet reported
+    std::uint32_t leaving_ = 0; // how many peers are gone and not yet reported
     std::uint32_t forks_ = detail::forks();
     std::size_t region_bytes_ = 0;
     detail::shared_patience patience_;

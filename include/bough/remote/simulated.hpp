@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// simulated_regions: remote writes in virtual time, all ranks driven by one thread, with bytes that land as badly as they may.
+// bough::simulated_regions: remote writes for tests, in virtual time, with all ranks driven by one
+// thread. Bytes land as badly as the concept allows.
 //
 //   bough::simulated_regions world{3, {.seed = 7, .region_bytes = bough::one_sided_bytes(3)}};
 //   bough::session group{bough::one_sided{world.connect(r)}};         // one for each rank, then progress() in turn
 //   world.crash(2);                                                   // its last puts land torn, or not at all
 //
-// Everything that is left to chance comes from the seed. A put lands in pieces, cut anywhere, at times of their own; until its
-// completion, which comes at another time, it reads the sender's memory. simulated_regions keeps the order of bytes and puts,
-// and a last word whole; in scattered_regions any piece may overtake any other, of any put.
-// Each poll moves the clock by poll_ns, so whoever polls sees things happen; advance() jumps to the next one.
+// All chance comes from the seed. A put lands in pieces, cut anywhere, each at a time of its own.
+// Its completion comes at yet another time; until then the put reads the sender's memory.
+// simulated_regions keeps the order of bytes and puts, and a last word stays whole. In
+// scattered_regions any piece may overtake any other piece of any put. Each poll moves the clock by
+// poll_ns, so things happen while ranks poll; advance() jumps to the next event.
 #ifndef BOUGH_REMOTE_SIMULATED_HPP
 #define BOUGH_REMOTE_SIMULATED_HPP
 
@@ -33,16 +35,17 @@ struct simulated_regions_options {
     std::uint64_t region_bytes = 1u << 20;
     std::uint64_t latency_min_ns = 100, latency_max_ns = 2'000; // of each piece, drawn evenly
     std::uint64_t poll_ns = 20;                                 // by which a poll moves the clock
-    std::uint32_t depth = 16;                                   // puts under way from one rank to another
-    std::uint32_t most_pieces = 4;                              // that a put lands in
+    std::uint32_t depth = 16;                                   // most puts under way from one rank to another
+    std::uint32_t most_pieces = 4;                              // most pieces in which a put lands
     // Chances in 1000.
-    std::uint32_t late = 500;   // a put is pending: its bytes are read until its completion
+    std::uint32_t late = 500;   // a put is pending: its bytes may be read until its completion
     std::uint32_t refuse = 0;   // a put is refused although there is room
     std::uint32_t straggle = 0; // a piece takes 50 times as long
 };
 
 namespace detail {
 
+// The network and the clock that the endpoints of all ranks share.
 class regions_world {
 public:
     regions_world(rank_t ranks, const simulated_regions_options& o, bool in_order)
@@ -69,7 +72,7 @@ public:
     }
     void set_refuse(std::uint32_t in_1000) noexcept { options_.refuse = in_1000; }
 
-    // Jumps to the next thing that is due. False: nothing is.
+    // Jumps to the next event. False: there is none.
     bool advance() {
         if (agenda_.empty()) return false;
         pass(std::max(now_, agenda_.front().time));
@@ -96,7 +99,7 @@ public:
         if (offset > room || bytes > room - offset) return posted::failed;
         return put(from, to, exposure{offset, 0}, first, second, id);
     }
-    // Into the region, if `place` has no key; then it fits there.
+    // If `place` has no key, it is an offset in the region. Pre: the bytes fit there.
     posted put(rank_t from, rank_t to, const exposure& place, std::span<const std::byte> first,
                std::span<const std::byte> second, std::uint64_t id) {
         const std::uint64_t bytes = first.size() + second.size(), offset = place.place;
@@ -155,9 +158,9 @@ public:
         return found;
     }
 
-    // All that has been completed lands, then the others are told. What is pending is torn.
+    // The rank leaves: all its puts that are under way land, then the others are told.
     void leave(rank_t r) { depart(r, false); }
-    // Any part of what is under way lands.
+    // The rank dies: any part of what is under way lands.
     void crash(rank_t r) { depart(r, true); }
 
 private:
@@ -176,12 +179,12 @@ private:
     struct write {
         rank_t from = no_rank, to = no_rank;
         bool pending = false, lands = true, whole = true; // `whole`: no piece has gone astray
-        exposure place{};                                 // with no key: in the region
+        exposure place{};                                 // without a key: an offset in the region
         std::uint64_t id = 0, digest = 0, bytes = 0;
-        std::span<const std::byte> source[2]; // while it is pending
+        std::span<const std::byte> source[2]; // the sender's memory, while the put is pending
         std::vector<std::byte> copy;
-        std::uint32_t pieces = 0;     // that have not landed
-        std::uint32_t generation = 0; // of this place in the pool
+        std::uint32_t pieces = 0;     // how many have not landed
+        std::uint32_t generation = 0; // how often this place in the pool has been used
     };
     struct open_flush {
         rank_t from, to;
@@ -190,7 +193,7 @@ private:
     struct edge {
         std::uint32_t under_way = 0;
         std::uint64_t last_landing = 0, lands_until = ~std::uint64_t{0};
-        std::uint64_t landed = 0; // puts
+        std::uint64_t landed = 0; // how many puts have landed
     };
     struct line {
         alignas(64) std::byte bytes[64]{};
@@ -200,7 +203,7 @@ private:
         exposed_memory exposed;
         bool gone = false;
         std::vector<event> ready;
-        std::vector<unsigned char> told; // which peers it knows to be lost
+        std::vector<unsigned char> told; // by peer: whether this rank knows that it is lost
     };
 
     edge& at(rank_t from, rank_t to) noexcept { return edges_[std::size_t{from} * size() + to]; }
@@ -214,7 +217,8 @@ private:
         agenda_.push_back(d);
         std::push_heap(agenda_.begin(), agenda_.end(), later{});
     }
-    // Where the piece that begins at `begin` ends. In order: a last word of 8 bytes stays whole.
+    // Where the piece that begins at `begin` ends. If bytes land in order, a last word of 8 bytes
+    // stays whole.
     std::uint64_t cut(std::uint64_t offset, std::uint64_t begin, std::uint64_t bytes, bool last) noexcept {
         if (last || bytes - begin <= (ordered_ ? 8 : 1)) return bytes;
         std::uint64_t end = begin + 1 + random_.below(static_cast<std::uint32_t>(bytes - begin));
@@ -252,7 +256,7 @@ private:
         case what::lost: lost(static_cast<rank_t>(d.b), d.a); break;
         }
     }
-    // nullptr: it is exposed no more.
+    // Where a write goes; nullptr: the memory is no longer exposed.
     std::byte* target(const write& w) noexcept {
         if (w.place.key != 0) return ranks_[w.to].exposed.find(w.place, static_cast<std::size_t>(w.bytes));
         return region(w.to).data() + w.place.place;
@@ -263,7 +267,7 @@ private:
         const bool lands = w.lands && alive(w.to) && now_ <= on.lands_until;
         std::byte* const to = lands ? target(w) : nullptr;
         if (to != nullptr)
-            for (std::uint64_t i = begin; i != end;) { // from the sender's memory, or what was kept of it
+            for (std::uint64_t i = begin; i != end;) { // from the sender's memory, or from the copy of it
                 const std::uint64_t cut = w.source[0].size();
                 const std::byte* from = w.copy.data() + i;
                 std::uint64_t length = end - i;
@@ -284,7 +288,7 @@ private:
     }
     void complete(write& w, errc code) {
         if (!w.pending) return;
-        if (digest_of(w) != w.digest) ++violations_; // W3: changed while the put was pending
+        if (digest_of(w) != w.digest) ++violations_; // W3: the bytes were changed while the put was pending
         keep(w);
         w.pending = false;
         tell(w.from, event::kind::complete, w.to, w.id, code);
@@ -301,7 +305,7 @@ private:
     }
     void depart(rank_t r, bool torn) {
         if (!alive(r)) return;
-        for (rank_t s = 0; s != size(); ++s) { // in order: what comes after a moment does not land
+        for (rank_t s = 0; s != size(); ++s) { // where bytes land in order, all that is due after one moment is lost
             edge& e = at(r, s);
             if (torn && ordered_ && e.last_landing > now_)
                 e.lands_until = now_ + random_.below(static_cast<std::uint32_t>(e.last_landing - now_) + 1);
@@ -309,7 +313,7 @@ private:
         }
         for (write& w : pool_) {
             if (w.from != r || (w.pieces == 0 && !w.pending)) continue;
-            if (std::exchange(w.pending, false)) keep(w); // read now, or never
+            if (std::exchange(w.pending, false)) keep(w); // the sender's memory cannot be read later
             if (w.pieces == 0) free_.push_back(static_cast<std::uint32_t>(&w - pool_.data()));
             w.lands = !torn || ordered_ || random_.chance(500);
         }
@@ -348,7 +352,7 @@ public:
     explicit basic_simulated_regions(rank_t ranks, const simulated_regions_options& options = {})
         : world_(std::make_shared<detail::regions_world>(ranks, options, KeepsByteOrder)) {}
 
-    // When it is destroyed, the rank has left.
+    // The end of one rank. When it is destroyed, the rank leaves.
     endpoint connect(rank_t r) {
         BOUGH_EXPECTS(r < size(), "rank: not a rank of this group");
         return endpoint(world_, r);
@@ -356,19 +360,21 @@ public:
     rank_t size() const noexcept { return world_->size(); }
     std::uint64_t now_ns() const noexcept { return world_->now(); }
     bool is_alive(rank_t r) const noexcept { return world_->alive(r); }
-    // Jumps to the next thing that is due. False: nothing is.
+    // Jumps to the next event. False: there is none.
     bool advance() { return world_->advance(); }
-    // The rank is gone, with any part of what it had under way; what its endpoint is asked to do does nothing any more.
+    // The rank dies: any part of what it had under way lands. From now on its endpoint does
+    // nothing.
     void crash(rank_t r) { world_->crash(r); }
-    // From now on, in so many of 1000 cases.
+    // From now on puts and flushes are refused in this many of 1000 cases.
     void set_refuse(std::uint32_t in_1000) noexcept { world_->set_refuse(in_1000); }
     // How often the bytes of a pending put were changed (W3).
     std::uint64_t violations() const noexcept { return world_->violations(); }
-    // How many pieces of puts came to memory that was exposed no more (W12): nothing is written then.
+    // How many pieces of puts came to memory that was no longer exposed (W12). Such pieces are not
+    // written.
     std::uint64_t strays() const noexcept { return world_->strays(); }
     // How many pieces of memory that rank has exposed.
     std::size_t exposed(rank_t r) const noexcept { return world_->exposed(r); }
-    // Another rank's memory, for tests that write nonsense.
+    // The memory of any rank, for tests that write nonsense into it.
     std::span<std::byte> region(rank_t r) noexcept { return world_->region(r); }
 
 private:
@@ -405,7 +411,7 @@ public:
     posted flush(rank_t to, std::uint64_t id) requires(!KeepsByteOrder) { return world_->flush(rank_, to, id); }
     std::size_t poll(std::span<event> events) { return world_->poll(rank_, events); }
     std::uint64_t now_ns() const noexcept { return world_->now(); }
-    // Nothing else runs while this rank waits.
+    // Moves the clock, because nothing else runs while this rank waits.
     template <class Landed>
     void wait(std::uint32_t, std::uint64_t deadline_ns, Landed&&) {
         if (!world_->advance()) world_->pass(std::max(world_->now() + 1'000, deadline_ns));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a rank has exposed of its memory to puts (W11 of a RemoteWriteTransport), where the library itself keeps account of it:
-// finds memory by key, and nothing by the key of what has been concealed.
+// A table of the memory that a rank has exposed to puts (W11 of a RemoteWriteTransport), for
+// transports in which the library itself keeps that account. It finds memory by key; the key of
+// concealed memory finds nothing.
 #ifndef BOUGH_REMOTE_DETAIL_EXPOSED_HPP
 #define BOUGH_REMOTE_DETAIL_EXPOSED_HPP
 
@@ -16,7 +17,7 @@ namespace bough::inline BOUGH_ABI::detail {
 
 class exposed_memory {
 public:
-    // No key: it is empty, or memory for the account is short.
+    // The result has no key if `memory` is empty, or if there is no memory for the entry.
     exposure expose(std::span<std::byte> memory) noexcept {
         if (memory.empty()) return {};
         if (free_.empty() && !grow()) return {};
@@ -26,21 +27,22 @@ public:
         ++entries_[i].generation;
         return {address_of(memory), key_of(i)};
     }
-    // Of what is not exposed: nothing.
+    // Does nothing if the memory is not exposed.
     void conceal(const exposure& e) noexcept {
         if (hide(e)) forget(e);
     }
-    // In two steps, for who has to wait between them: its key finds nothing any more; its entry may be had by another. False:
-    // it is not exposed.
+    // The same in two steps, for callers that must wait between them. After hide() the key finds
+    // nothing; after forget() the entry may be used for other memory. False: the memory is not
+    // exposed.
     bool hide(const exposure& e) noexcept {
         if (find(e.key) == nullptr) return false;
         entries_[index_of(e)].memory = {};
         return true;
     }
-    void forget(const exposure& e) noexcept { free_.push_back(index_of(e)); } // there is room: grow()
-    // Of all that are exposed no two have the same.
+    void forget(const exposure& e) noexcept { free_.push_back(index_of(e)); } // grow() has made room for it
+    // The number of the entry. No two pieces of memory that are exposed have the same.
     static constexpr std::uint32_t index_of(const exposure& e) noexcept { return static_cast<std::uint32_t>(e.key); }
-    // Where `bytes` that are put there go; nullptr: they do not lie wholly in what is exposed.
+    // Where a put of `bytes` to that place goes; nullptr: not all of them lie in exposed memory.
     std::byte* find(const exposure& at, std::size_t bytes) const noexcept {
         const entry* e = find(at.key);
         if (e == nullptr) return nullptr;
@@ -48,7 +50,7 @@ public:
         if (offset > e->memory.size() || bytes > e->memory.size() - offset) return nullptr;
         return e->memory.data() + offset;
     }
-    // Of which entry, if it is exposed.
+    // The exposure of an entry; without a key if the entry is free.
     exposure at(std::uint32_t index) const noexcept {
         return entries_[index].memory.empty() ? exposure{}
                                               : exposure{address_of(entries_[index].memory), key_of(index)};
@@ -57,13 +59,13 @@ public:
     void conceal_all() noexcept {
         for (std::uint32_t i = 0; i != entries_.size(); ++i) conceal(at(i));
     }
-    // How many are exposed.
+    // How many pieces of memory are exposed.
     std::size_t size() const noexcept { return entries_.size() - free_.size(); }
 
 private:
     struct entry {
-        std::span<std::byte> memory;  // none: it is free
-        std::uint32_t generation = 0; // so that an old key finds nothing
+        std::span<std::byte> memory;  // empty: the entry is free
+        std::uint32_t generation = 0; // part of the key, so that an old key finds nothing
     };
 
     static std::uint64_t address_of(std::span<std::byte> memory) noexcept {
