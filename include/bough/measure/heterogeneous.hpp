@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
-// measure_heterogeneous: what messages cost each rank, as a model that trees are built from; and how long a broadcast over
-// such a tree takes, seen from the root alone.
+// measure_heterogeneous measures what messages cost each single rank, as a model from which trees
+// are built. broadcast_latency_ns measures how long a broadcast over such a tree takes, by the
+// root's clock alone.
 //
 //   const auto found = bough::measure_heterogeneous(comm);     // collective; every rank gets the same values
 //   fnf_tree(std::span(found.send_ns(8)), root)
 //   broadcast_latency_ns(comm, tree, root{0}, 8, found.costs)
 //
-// Not all pairs: N bursts and N round trips, each timed by one clock. In a burst a rank sends some messages to others and
-// then one to an echo, which answers; a round trip is the last part alone. The difference is what the sends cost. A round
-// trip of ranks i and j takes x(i) + x(j), x being send + receive + latency of a rank: one triangle of ranks gives x(0), the
-// round trips with rank 0 the others. Receive cost and latency come as a sum only, and trees need no more; the least of
-// them is called latency. Of each, the least of some repetitions counts. Two sizes give the costs per byte.
+// It does not measure all pairs of N ranks: N bursts and about N round trips suffice, each timed by
+// one clock. In a burst a rank sends some messages to others and then one to an echo, which
+// answers. A round trip is only that last part. The difference is what the sends cost. A round trip
+// of ranks i and j takes x(i) + x(j), where x is the sum of send, receive and latency of a rank.
+// One triangle of ranks gives x(0), and the round trips with rank 0 give the others. Of receive
+// cost and latency only the sum can be measured, which is all that trees need. The least of these
+// sums is called latency. For each value the least of several repetitions counts. Two sizes give
+// the costs per byte.
 //
-// Combines are timed rank by rank, the others waiting: a plan of some combines and of one, the difference is what the rest
-// cost, engine included. The op is plus on doubles if no other is given:
+// Combines are timed on one rank after another, while the others wait. A plan with many combines is
+// compared with a plan with one: the difference is what the other combines cost, engine included.
+// The op is plus on doubles if no other is given:
 //   measure_heterogeneous(comm, {}, make_any_op<float>(my_op{}))
 //
-// broadcast_latency_ns: N - 1 broadcasts, after each of which another rank acknowledges; what the acknowledgement costs is
-// taken off, and the largest is the latency. (The paper takes off half a round trip, which is the same if ranks are alike.)
-// Source: bough; Banikazemi, Moorthy, Panda, ICPP 1998, section 7.1.2 (acknowledged broadcasts).
+// broadcast_latency_ns runs N - 1 kinds of broadcasts, each acknowledged by another rank. It
+// subtracts what the acknowledgement costs, and the largest result is the latency. (The paper
+// subtracts half a round trip, which is the same if ranks are alike.) Source: bough; Banikazemi,
+// Moorthy, Panda, ICPP 1998, section 7.1.2 (acknowledged broadcasts).
 #ifndef BOUGH_MEASURE_HETEROGENEOUS_HPP
 #define BOUGH_MEASURE_HETEROGENEOUS_HPP
 
@@ -41,16 +47,18 @@ namespace bough::inline BOUGH_ABI {
 
 struct heterogeneous_options {
     std::uint64_t short_bytes = 8, long_bytes = 4096;
-    // Messages beside the echo. As few as the transport takes at once: where it refuses one, the engine may offer the echo first.
+    // Messages before the one to the echo. Not more than the transport takes at once: if it refuses
+    // one, the engine may send the echo's message first.
     std::uint32_t burst = 4;
     std::uint32_t repetitions = 15;
 };
 
 struct heterogeneous_measurement {
     model::heterogeneous costs{};
-    status error{}; // fewer than three ranks: nothing can be told apart
+    status error{}; // set if there are fewer than three ranks: then the costs of single ranks cannot be told apart
 
-    // What trees are built from: reduction_costs take all three (bough/tree/reduction.hpp).
+    // The values from which trees are built: reduction_costs take all three
+    // (bough/tree/reduction.hpp).
     std::vector<double> send_ns(std::uint64_t bytes) const {
         std::vector<double> list;
         for (rank_t r = 0; r != costs.send.size(); ++r) list.push_back(costs.send_ns(r, r, bytes));
@@ -70,7 +78,8 @@ struct heterogeneous_measurement {
 
 namespace detail {
 
-// `from` sends `burst` messages to ranks other than the echo, in turn, then one to the echo, which answers.
+// A burst: `from` sends `burst` messages to the ranks other than the echo in turn, then one to the
+// echo, which answers.
 struct cost_probe {
     rank_t from = 0, echo = 1;
     std::uint32_t burst = 0;
@@ -101,7 +110,8 @@ struct cost_probe {
     friend constexpr bool operator==(const cost_probe&, const cost_probe&) = default;
 };
 
-// `from` combines its vector with its own so often, each time into the same memory; the others do nothing.
+// Rank `from` combines its vector with itself `combines` times, each time into the same memory. The
+// other ranks do nothing.
 struct combine_probe {
     rank_t from = 0;
     std::uint32_t combines = 1;
@@ -117,7 +127,7 @@ struct combine_probe {
     friend constexpr bool operator==(const combine_probe&, const combine_probe&) = default;
 };
 
-// A broadcast, then a word of `who` to the root.
+// A broadcast, followed by a message from rank `who` to the root.
 template <TreeSource S>
 struct acknowledged_broadcast {
     S shape{};
@@ -137,12 +147,13 @@ struct acknowledged_broadcast {
     friend constexpr bool operator==(const acknowledged_broadcast&, const acknowledged_broadcast&) = default;
 };
 
-// The least time of some runs of a plan, by this rank's clock. `op`: of its combines, if it has any.
+// The least time of several runs of a plan, by this rank's clock. `together`: a barrier precedes
+// each run. `op`: for the plan's combines, if it has any.
 template <class X, class P>
 double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std::uint32_t repetitions, bool together,
                 const any_op& op = {}) {
     const std::size_t element = op ? op.element_size : 1;
-    std::vector<std::byte> in(bytes), out(bytes); // zeros: a value of any arithmetic type
+    std::vector<std::byte> in(bytes), out(bytes); // zeros, which are values of any arithmetic type
     call c;
     c.input = in.data();
     c.output = out.data();
@@ -162,14 +173,17 @@ double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std:
     return least;
 }
 
-// What messages of one size cost each rank. The latency is in no rank's receive cost.
+// What messages of one size cost each rank. The receive costs do not include the latency.
 struct message_costs {
     std::vector<double> send, receive;
     double latency = 0;
 };
 
-// From times, of N ranks: trips[r] of a round trip of rank r with rank 0, trips[0] of ranks 1 and 2, trips[N] of rank 0 with
-// rank 1, by the clock of the first; bursts[r] of the round trip of rank r with `burst` more sends. None is below 0.
+// Computes the costs of N ranks from times. None of the results is below 0.
+//   trips[r]    a round trip of rank r with rank 0, by the clock of r
+//   trips[0]    a round trip of rank 1 with rank 2, by the clock of rank 1
+//   trips[N]    a round trip of rank 0 with rank 1, by the clock of rank 0
+//   bursts[r]   the round trip of rank r with `burst` more sends before it
 inline message_costs costs_of_times(std::span<const double> trips, std::span<const double> bursts,
                                     std::uint32_t burst) {
     const std::size_t size = bursts.size();
@@ -187,7 +201,7 @@ inline message_costs costs_of_times(std::span<const double> trips, std::span<con
     return found;
 }
 
-// The cost that has these values at two sizes, not falling and not negative.
+// The linear cost that has these values at two sizes. It never falls and is never negative.
 constexpr model::cost_per_size line_through(const std::uint64_t (&bytes)[2], double at_short, double at_long) {
     const double slope = std::max(0.0, at_long - at_short) / static_cast<double>(bytes[1] - bytes[0]);
     return {std::max(0.0, at_short - slope * static_cast<double>(bytes[0])), slope};
@@ -206,7 +220,8 @@ inline model::heterogeneous model_of_costs(const std::uint64_t (&bytes)[2], cons
     return made;
 }
 
-// When the broadcast had reached `who`, if its acknowledgement was at the root after `ns`.
+// The time at which the broadcast had reached rank `who`, if the root got its acknowledgement after
+// `ns`.
 inline double without_acknowledgement(double ns, rank_t who, rank_t root, std::uint64_t bytes,
                                       const model::heterogeneous& costs) {
     return ns -
@@ -215,8 +230,9 @@ inline double without_acknowledgement(double ns, rank_t who, rank_t root, std::u
 
 } // namespace detail
 
-// Collective. Throws bough::error if the group breaks. Pre: bytes that grow, a burst, a repetition; an op, on which zeros are
-// values (its combines are of whole elements, at least one).
+// Collective. Throws bough::error if the group breaks. Pre: short_bytes < long_bytes, and at least
+// one message in a burst and one repetition; the op is not empty, and zero bytes are a value of its
+// type. (Sizes of combines are rounded to whole elements, at least one.)
 template <class X>
 heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const heterogeneous_options& options = {},
                                                 const any_op& op = make_any_op<double>(plus{})) {
@@ -229,7 +245,8 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         found.error = invalid_argument("ranks: costs of single ranks need three");
         return found;
     }
-    // Of each size: round trips, then bursts, as detail::costs_of_times takes them.
+    // For each size the times of round trips and then of bursts, in the order that
+    // detail::costs_of_times expects.
     const std::uint64_t sizes[2] = {options.short_bytes, options.long_bytes};
     const std::size_t trips = std::size_t{size} + 1, timed = trips + size;
     std::vector<double> times(2 * timed, 0.0);
@@ -246,7 +263,7 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         }
         at[size] = time(0, 1, 0);
     }
-    // Of each size: one combine of each rank.
+    // For each size the time of one combine on each rank.
     BOUGH_EXPECTS(bool(op), "op: combines need one");
     std::vector<double> combines(2 * std::size_t{size}, 0.0);
     std::uint64_t combined[2];
@@ -254,7 +271,7 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         combined[s] =
             std::max(s == 0 ? 1 : combined[0] / op.element_size + 1, sizes[s] / op.element_size) * op.element_size;
         for (rank_t r = 0; r != size; ++r) {
-            detail::throw_if(detail::run_barrier(comm, dissemination{})); // one after the other
+            detail::throw_if(detail::run_barrier(comm, dissemination{})); // so that one rank is timed after the other
             const auto time = [&](std::uint32_t count) {
                 const plan<goal::allreduce, detail::combine_probe> probe({r, count}, {.size = size});
                 return detail::least_ns(comm, probe, combined[s], options.repetitions, false, op);
@@ -264,7 +281,7 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         }
     }
     allreduce(comm, std::span(combines), plus{});
-    allreduce(comm, std::span(times), plus{}); // each value is one rank's, zero elsewhere
+    allreduce(comm, std::span(times), plus{}); // each value comes from one rank and is zero on the others
     const auto costs_at = [&](std::size_t i) {
         const std::span<const double> of_size(times.data() + i * timed, timed);
         return detail::costs_of_times(of_size.first(trips), of_size.subspan(trips), options.burst);
@@ -275,7 +292,8 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
     return found;
 }
 
-// Collective. `costs`: of the acknowledgements. Every rank gets the same value.
+// Collective; every rank gets the same value. `costs`: used to subtract the costs of the
+// acknowledgements.
 template <class X, TreeSource S>
 double broadcast_latency_ns(communicator<X>& comm, const S& tree, root from, std::uint64_t bytes,
                             const model::heterogeneous& costs, std::uint32_t repetitions = 15) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// tune_one_sided: measures up to which size a payload had better ride in a block, and from which on it should wait until its
-// receiver says where it goes; sets static_bytes to that.
+// tune_one_sided measures up to which size a payload of bough::one_sided should travel in a block,
+// and from which size on it should wait until its receiver says where it goes. It sets static_bytes
+// to that size.
 //
 //   bough::one_sided link{std::move(regions), options};
 //   const bough::one_sided_tuning found = bough::tune_one_sided(link, wire);    // before a communicator is made
@@ -23,16 +24,16 @@
 namespace bough::inline BOUGH_ABI {
 
 struct one_sided_tune_options {
-    std::uint32_t rounds = 200; // of a message to and fro, for each size and way; the fastest of 5 parts counts
-    bool in_region = false;     // long messages land in memory of allocate(), if there is enough
-    std::uint64_t timeout_ns = 10'000'000'000; // of all of it; measuring ends after half
+    std::uint32_t rounds = 200; // round trips for each size and way, done in 5 parts; the fastest part counts
+    bool in_region = false;     // true: long messages land in memory from allocate(), if there is enough
+    std::uint64_t timeout_ns = 10'000'000'000; // for everything; measuring ends after half of it
 };
 struct one_sided_tuning {
     status result{};
-    std::uint32_t static_bytes = 0; // 0: there was nobody to measure with
+    std::uint32_t static_bytes = 0; // 0: nothing was measured, because this rank has no partner or blocks are too small
     struct sample {
         std::uint32_t bytes;
-        double block_ns, wait_ns; // half a round trip: in a block, and where it waits
+        double block_ns, wait_ns; // half a round trip: if the payload travels in a block, and if it waits
     };
     std::vector<sample> samples;
 };
@@ -56,7 +57,7 @@ public:
         into_ = lent.empty() ? std::span<std::byte>(own_) : lent;
         const std::uint32_t before = link_.static_bytes();
         found.static_bytes = longest;
-        bool wins = false; // waiting has been faster, of all sizes since
+        bool wins = false; // whether waiting has been faster for the last sizes without exception
         for (std::uint32_t bytes = 64; bytes <= longest && result_.code == errc::ok; bytes *= 2) {
             link_.set_static_bytes(longest);
             const double block = measure(bytes);
@@ -116,7 +117,7 @@ private:
         if (!poll_until([&] { return result_ || holds(); }, last_ns_))
             result_ = {.code = errc::deadline, .peer = peer_};
     }
-    // False: not in time.
+    // Polls until `holds` is true. False: it was not in time.
     template <class F>
     bool poll_until(F&& holds, std::uint64_t deadline_ns) {
         for (std::uint32_t idle = 0; !holds();) {
@@ -130,7 +131,8 @@ private:
         }
         return true;
     }
-    // Nobody uses this object's memory any more; or else, false, the link has it.
+    // Takes back what is under way, so that nobody uses this object's memory any more. False: that
+    // failed, and the link has got the memory instead.
     bool take_back() {
         if (sending_) (void)link_.cancel(send_id);
         if (taking_) (void)link_.cancel(take_id);
@@ -161,10 +163,11 @@ private:
 
 } // namespace detail
 
-// Collective: every rank calls it, while no message is under way; with the wire-up that the regions were made with, so that no
-// rank goes on before all have done. Ranks 2i and 2i + 1 measure together; the last of an odd number keeps what it has.
-// Thresholds of ranks may differ. On an error, of this rank or (peer_aborted) of another, static_bytes stays as it was, and the
-// link may only be destroyed: messages may be under way.
+// Collective: every rank calls it while no message is under way. `wire` is the wire-up with which
+// the regions were made; it is used so that no rank goes on before all are done. Ranks 2i and 2i +
+// 1 measure together; with an odd number of ranks the last one keeps its value. The values of ranks
+// may differ. If this rank has an error, or another one has (peer_aborted), static_bytes stays as
+// it was. Then the link can only be destroyed, because messages may be under way.
 template <class X, class Protocol, WireUp W>
 requires(!Protocol::one_call) one_sided_tuning
     tune_one_sided(one_sided<X, Protocol>& link, W& wire, const one_sided_tune_options& options = {}) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// measure_remote_writes: puts timed between the ranks 0 and 1 of any RemoteWriteTransport, as the model of Gupta et al.
+// measure_remote_writes times puts between ranks 0 and 1 of any RemoteWriteTransport, and fits the
+// model of Gupta et al. to the times.
 //
 //   bough::shared_memory_regions mine{wire};
 //   const auto found = bough::measure_remote_writes(mine);      // every rank calls it; rank 0 gets the values
 //   if (!found.fit.error) std::cout << bough::model::best_degree(found.fit.model, 512, 64, bough::model::rdma_case::middle);
 //
-// A put goes to and fro, or eight go to and a word comes back; who waits looks at the memory, at all of it where bytes land in any
-// order. Of each kind and size the fastest of the parts counts. Combining and copying are timed on rank 0 alone.
+// Either a put goes to and fro, or eight puts go one way and a word comes back. The rank that waits
+// looks at its memory; where bytes land in any order, at all of it. For each kind and size the
+// fastest part counts. Combining and copying are timed on rank 0 alone.
 #ifndef BOUGH_MEASURE_REMOTE_WRITES_HPP
 #define BOUGH_MEASURE_REMOTE_WRITES_HPP
 
@@ -31,11 +33,12 @@ namespace bough::inline BOUGH_ABI {
 
 struct remote_write_timing_options {
     std::vector<std::uint64_t> bytes{8, 64, 512, 4096, 16384}; // multiples of 8, at least 8
-    std::uint32_t rounds = 20;                                 // of each kind, size and part
+    std::uint32_t rounds = 20;                                 // for each kind, size and part
     std::uint32_t parts = 21;
-    // Of what is used in each region, a multiple of 64: 128 bytes, and 8 times the longest put.
+    // Where the part of each region begins that is used: 128 bytes and 8 times the longest put. A
+    // multiple of 64.
     std::uint64_t first_byte = 0;
-    std::uint64_t timeout_ns = 30'000'000'000; // of all of it
+    std::uint64_t timeout_ns = 30'000'000'000; // for everything
 };
 
 struct remote_write_timing {
@@ -59,7 +62,8 @@ public:
                           longest_ <= (room - o.first_byte - 128) / burst,
                       "region: too small for these puts");
         for (auto& source : own_->sources) source.assign(static_cast<std::size_t>(longest_ / 8), 0);
-        // Numbers of earlier calls, which lie in the region still, are none of this one's.
+        // The region still has numbers from earlier calls. Each call takes numbers that no earlier
+        // call has used.
         std::byte* const calls = x.region().data() + o.first_byte + 64 + remote_words::word;
         const std::uint64_t call = remote_words::read(calls) + 1;
         remote_words::write(calls, call);
@@ -111,7 +115,7 @@ private:
     }
     std::span<const std::byte> next_source() {
         auto& source = own_->sources[++number_ & 1];
-        until([&] { return pending_ == 0; }); // what reads it
+        until([&] { return pending_ == 0; }); // until no put reads this memory
         std::fill_n(source.begin(), bytes_ / 8, number_);
         return std::as_bytes(std::span(source).first(static_cast<std::size_t>(bytes_ / 8)));
     }
@@ -138,7 +142,8 @@ private:
             put(options_.first_byte, std::as_bytes(std::span(&own_->done, 1)));
         }
     }
-    // What has come is whole: its last word, or, where bytes land in any order, every word is this round's.
+    // Waits until a put has come as a whole: until its last word has this round's number, or, where
+    // bytes land in any order, every word has.
     void arrived(std::uint64_t at) {
         until([&] {
             std::uint64_t i = X::keeps_byte_order ? bytes_ - 8 : 0;
@@ -167,14 +172,14 @@ private:
     void until(const F& holds) {
         for (std::uint32_t idle = 1; !result_ && !holds(); ++idle) {
             if (heard_of_loss()) {
-                if (!holds()) result_ = {.code = errc::peer_dead, .peer = lost_}; // else it went when it was done
+                if (!holds()) result_ = {.code = errc::peer_dead, .peer = lost_}; // if it holds, the peer was done
                 return;
             }
             if constexpr (WaitableRemoteWrites<X>)
                 x_.wait(idle, deadline_after(began_ns_, options_.timeout_ns), [&] { return holds(); });
         }
     }
-    // Polls. True: a peer is gone, and it was not the end.
+    // Polls. True: a peer is gone, and too early.
     bool heard_of_loss() {
         std::array<event, 4> events;
         const std::size_t found = x_.poll(events);
@@ -186,9 +191,10 @@ private:
             result_ = {.code = errc::deadline};
         return lost_ != no_rank;
     }
-    // Once rank 0 has all it wants, ranks go one by one.
+    // Whether the loss of a peer is an error. Once rank 0 has all results, ranks leave one after
+    // another.
     bool matters(rank_t peer) const noexcept { return !finishing_ || (x_.rank() != 0 && peer == 0 && !closing_); }
-    // Nobody goes before rank 0 says so; the others wait for that word alone.
+    // No rank leaves before rank 0 says so. The other ranks wait for that word alone.
     void finish() {
         finishing_ = true;
         const std::uint64_t at = options_.first_byte + 64;
@@ -200,7 +206,8 @@ private:
         closing_ = true;
         until([&] { return pending_ == 0; });
     }
-    // After an error puts may be under way. What the network does not give back within a second stays its own.
+    // After an error puts may be under way. Memory that the network does not give back within a
+    // second stays with it.
     void take_back() {
         const std::uint64_t last_ns =
             deadline_after(x_.now_ns(), std::min<std::uint64_t>(options_.timeout_ns, 1'000'000'000));
@@ -210,7 +217,7 @@ private:
         left->next = left_.exchange(left);
     }
     void in_memory(std::vector<model::rdma_sample>& samples) {
-        constexpr std::size_t count = 2048; // of doubles: in a cache
+        constexpr std::size_t count = 2048; // doubles; so many fit into a cache
         std::vector<double> a(count, 1.0), b(count, 2.0);
         const auto time = [&](kind what, const auto& body) {
             samples.push_back({what, count * sizeof(double), std::max(fastest(body), 1.0)});
@@ -224,7 +231,7 @@ private:
             keep(b.data());
         });
     }
-    // The compiler must believe that somebody reads what lies there.
+    // Makes the compiler believe that somebody reads what lies there.
     static void keep(double* p) noexcept { __asm__ volatile("" : : "r"(p) : "memory"); }
 
     X& x_;
@@ -233,12 +240,12 @@ private:
     double put_ns_ = 0;
     rank_t lost_ = no_rank;
     std::uint32_t polls_ = 0;
-    struct memory { // that puts read
+    struct memory { // the memory that puts read
         std::array<std::vector<std::uint64_t>, 2> sources;
         std::uint64_t done = 0, farewell = 0;
         memory* next = nullptr;
     };
-    static inline std::atomic<memory*> left_{nullptr}; // with networks, for good
+    static inline std::atomic<memory*> left_{nullptr}; // memory that networks have kept; it is never freed
     std::unique_ptr<memory> own_ = std::make_unique<memory>();
     status result_{};
     bool finishing_ = false, closing_ = false;
@@ -246,8 +253,9 @@ private:
 
 } // namespace detail
 
-// Collective. Pre: at least two ranks; the options are equal on all ranks; that part of the regions is zero, or as earlier calls
-// with the same options left it, and nothing else uses it. Ranks above 1 wait; `fit` and `samples` are rank 0's.
+// Collective. Only rank 0 gets `fit` and `samples`; ranks above 1 wait. Pre: there are at least two
+// ranks; the options are equal on all ranks. The used part of the regions is zero, or as earlier
+// calls with the same options left it, and nothing else uses it.
 template <RemoteWriteTransport X>
 remote_write_timing measure_remote_writes(X& x, const remote_write_timing_options& options = {}) {
     BOUGH_EXPECTS(x.size() >= 2, "size: needs two ranks");

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// measure: what messages and combines cost on this machine, as a model that plans can be priced with.
+// measure() measures what messages and combines cost on this machine, as a model by which plans can
+// be priced.
 //
 //   const auto found = bough::measure(comm);      // every rank calls it, every rank gets the same values
 //   if (!found.fit.error) comm.set_costs(found.fit.model);
 //
-// Serial reductions, in which some ranks send to rank 0 at once, are timed at rank 0 from the moment it says go, with and
-// without an op, over several numbers of ranks and two sizes. The way of the go is half a round trip of two ranks, and is
-// taken off; medians go into model::fit_lrc. Where ranks share cores the values say what that costs. Takes some tens of
+// It times serial reductions, in which several ranks send to rank 0 at once. Rank 0 says go and
+// measures from that moment, with and without an op, for several numbers of ranks and two sizes.
+// The time that the go takes is half a round trip of two ranks, and is subtracted. The medians go
+// into model::fit_lrc. If ranks share cores, the values include what that costs. Takes some tens of
 // milliseconds.
+//
 // *Source* Moody et al. 2003, sections 4.1 and 5.1: the "serial reduction" method.
 #ifndef BOUGH_MEASURE_SERIAL_HPP
 #define BOUGH_MEASURE_SERIAL_HPP
@@ -26,9 +29,9 @@
 namespace bough::inline BOUGH_ABI {
 
 struct measure_options {
-    rank_t max_ranks = 13; // serial reductions over 1 .. min(max_ranks, size) ranks
+    rank_t max_ranks = 13; // reductions are done over 1 .. min(max_ranks, size) ranks
     std::uint32_t repetitions = 101;
-    std::uint64_t short_bytes = 8; // two sizes, whole doubles
+    std::uint64_t short_bytes = 8; // both sizes are multiples of 8: whole doubles
     std::uint64_t long_bytes = 4096;
 };
 
@@ -39,7 +42,8 @@ struct measurement {
 
 namespace detail {
 
-// The first `senders` + 1 ranks: all send to rank 0, which takes the messages in rank order.
+// A reduction over the first `senders` + 1 ranks: all others send to rank 0, which takes the
+// messages in rank order.
 struct serial_reduction {
     rank_t senders = 1;
     bool combine = true;
@@ -92,7 +96,8 @@ status time_serial(communicator<X>& comm, const serial_reduction& how, std::span
 
 } // namespace detail
 
-// Collective. Throws bough::error if the group breaks; what the fit lacks (fewer than three ranks) is in fit.error.
+// Collective. Throws bough::error if the group breaks. If the fit lacks something (fewer than three
+// ranks), fit.error says so.
 template <class X>
 measurement measure(communicator<X>& comm, const measure_options& options = {}) {
     BOUGH_EXPECTS(options.max_ranks >= 1 && options.repetitions >= 1, "options: at least one rank and one repetition");
@@ -109,7 +114,7 @@ measurement measure(communicator<X>& comm, const measure_options& options = {}) 
             }
     std::vector<double> times;
     for (const model::reduction_sample& s : found.samples) times.push_back(s.ns);
-    broadcast(comm, std::span(times), root{0}); // rank 0's clock is the only one that counts
+    broadcast(comm, std::span(times), root{0}); // only the clock of rank 0 counts
     for (std::size_t i = 0; i != times.size(); ++i) found.samples[i].ns = times[i];
     double there_and_back_ns = 0;
     for (const model::reduction_sample& s : found.samples)

@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: BSL-1.0
-// measure_transfers: single messages, exchanges and combines timed between two ranks, as an alpha_beta_gamma model.
+// measure_transfers times single messages, exchanges and combines between two ranks, and fits an
+// alpha_beta_gamma model to the times.
 //
 //   const auto found = bough::measure_transfers(comm);      // every rank calls it, every rank gets the same values
 //   if (!found.fit.error) comm.set_costs(found.fit.model);
 //
-// Ranks 0 and 1 play: a message to and fro (half a round trip is one_way), both at once (exchange), and both at once,
-// each combined with what was sent, by plus on doubles (exchange_combine); each of a chain of such rounds sends what
-// the one before has brought, so none begins early. The time of one round is the difference between a long chain and a
-// short one, so what an operation costs before its first message is not in it. A burst is a chain in which only the
-// last message is answered. With three ranks or more that have cores of their own, up to eight others send to rank 0 at
-// once (fan_in), and it to all of them (fan_out): that tells what a message takes at either end. The messages of bursts
-// and fans are parts of one vector, beyond the two shortest sizes of 64 KiB at most. No message is of memory that its
-// receiver has read before and nobody has written since: it would come from the receiver's own cache. Medians go into
-// model::fit_alpha_beta_gamma.
-// Stays within a budget of time where it can: long messages are timed less often, or not at all beyond two sizes. Every
-// operation has the communicator's deadline.
+// Ranks 0 and 1 exchange messages in rounds of these kinds:
+//   one_way            a message goes to and fro; half a round trip counts
+//   exchange           both ranks send at once
+//   exchange_combine   the same, and each combines what has come with what it has sent, by plus on doubles
+//   burst              several messages one way, of which only the last is answered
+// With three ranks or more that have cores of their own there are two more kinds, which tell what a
+// message takes at either end:
+//   fan_in             up to eight others send to rank 0 at once
+//   fan_out            rank 0 sends to all of them
+//
+// Of the first three kinds, each round of a chain sends what the round before has brought, so no
+// round begins early. The time of one round is the difference between a long chain and a short one.
+// So it does not include what an operation costs before its first message. The messages of bursts
+// and fans are parts of one vector; beyond the two shortest sizes they have at most 64 KiB. No
+// message is sent from memory that its receiver has read before and nobody has written since, for
+// it would come from the receiver's own cache. Medians go into model::fit_alpha_beta_gamma.
+//
+// The measurement stays within a budget of time if it can: long messages are timed less often, or,
+// beyond two sizes, not at all. Every operation has the communicator's deadline.
 #ifndef BOUGH_MEASURE_TRANSFERS_HPP
 #define BOUGH_MEASURE_TRANSFERS_HPP
 
@@ -34,8 +43,8 @@ namespace bough::inline BOUGH_ABI {
 
 struct transfer_options {
     std::vector<std::uint64_t> bytes{8, 1024, 16384, 131072, 1048576}; // ascending; rounded to whole doubles
-    std::uint32_t repetitions = 51;                                    // at most, of each kind and size
-    std::uint64_t budget_ns = 300'000'000;                             // for all of it
+    std::uint32_t repetitions = 51;                                    // at most, for each kind and size
+    std::uint64_t budget_ns = 300'000'000;                             // for everything
 };
 
 struct transfer_measurement {
@@ -45,20 +54,20 @@ struct transfer_measurement {
 
 namespace detail {
 
-// One message behind others, of which each is another part of the vector?
+// Whether messages of this kind follow each other without an answer. Each is then another part of
+// the vector.
 constexpr bool behind_others(model::transfer_kind kind) noexcept {
     using enum model::transfer_kind;
     return kind == burst || kind == fan_in || kind == fan_out;
 }
 
-// Rounds between the ranks 0 and 1; the others do nothing. one_way: to and fro; exchange: both at once;
-// exchange_combine: and what has come is combined with what was sent; burst: to and to, and fro once.
+// A chain of rounds of one kind (see above). Ranks beyond `peers` do nothing.
 struct transfer_rounds {
     static constexpr std::uint32_t few = 1, many = 9;
 
     std::uint32_t rounds = few;
     model::transfer_kind kind = model::transfer_kind::one_way;
-    rank_t peers = 1; // of rank 0; of a fan more
+    rank_t peers = 1; // how many ranks exchange messages with rank 0; more than 1 in a fan
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if (rank > peers || at.size <= peers) return;
@@ -95,7 +104,8 @@ private:
             have = next;
         }
     }
-    // Rank 0 to each peer, or each to it, round after round. What rank 0 has sent last is answered.
+    // In each round rank 0 sends to each peer, or each peer to rank 0. The last message from rank 0
+    // to each peer is answered.
     constexpr void row(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const auto message = [&](rank_t from, rank_t to, const slice& what, const slice& into) {
             if (rank == from) out.send(to, what);
@@ -114,12 +124,12 @@ private:
     }
 };
 
-// Bytes of a message behind others. All of a vector is to be in a cache that a core has to itself, as a small
-// pipeline's is.
+// The most bytes of a message in a burst or fan. The whole vector should fit into a cache that a
+// core has to itself, as the data of a small pipeline does.
 inline constexpr std::uint64_t longest_part = 65536;
 
-// How many ranks a fan is measured with, rank 0 not counted; less than 2: none is. More than there are cores would take
-// turns.
+// With how many ranks beside rank 0 a fan is measured; less than 2: no fan is measured. Not more
+// than there are cores, because such ranks would take turns on them.
 template <class X>
 rank_t fan_peers(communicator<X>& comm) noexcept {
     const rank_t cores = cores_of(comm.transport());
@@ -135,15 +145,16 @@ public:
           each_(std::max<std::uint64_t>(1, bytes / sizeof(double))),
           data_(static_cast<std::size_t>(each_ * rounds_.natural_blocks(comm.size()))), other_(data_.size()) {}
 
-    // What is left to fill in is the time.
+    // A sample without its time, which the caller fills in.
     model::transfer_sample sample() const noexcept { return {rounds_.kind, each_ * sizeof(double), 0, rounds_.peers}; }
 
-    // Of one round: the median of as many runs as fit into the budget, at least `least`. 0: none did.
+    // The time of one round: the median of as many runs as fit into the budget, but at least
+    // `least`. 0: no run fitted.
     double round_ns(std::uint32_t most, std::uint32_t least, std::uint64_t budget_ns) {
         const auto once = [&] {
             const double base = chain_ns(transfer_rounds::few);
             const double all = chain_ns(transfer_rounds::many);
-            // On a busy machine the short chain may even take longer.
+            // On a busy machine the short chain may take even longer than the long one.
             const double round = all > base ? (all - base) / (transfer_rounds::many - transfer_rounds::few)
                                             : all / transfer_rounds::many;
             return rounds_.kind == model::transfer_kind::one_way ? round / 2 : round / rounds_.peers;
@@ -163,12 +174,12 @@ public:
     }
 
 private:
-    // Rank 0's clock.
+    // The time of one chain; that of rank 0 counts.
     double chain_ns(std::uint32_t rounds) {
         rounds_.rounds = rounds;
         const plan<goal::allreduce, transfer_rounds> timed(rounds_, {.size = comm_.size()});
         const any_op op = make_any_op<double>(plus{});
-        std::fill(data_.begin(), data_.end(), 0.0); // written since the last time; and sums stay 0
+        std::fill(data_.begin(), data_.end(), 0.0); // so that it was written since the last run; zeros also stay zero
         call c;
         c.input = reinterpret_cast<const std::byte*>(data_.data());
         c.output = reinterpret_cast<std::byte*>(other_.data());
@@ -192,7 +203,8 @@ private:
 
 } // namespace detail
 
-// Collective. Throws bough::error if the group breaks; what the fit lacks (a second rank) is in fit.error.
+// Collective. Throws bough::error if the group breaks. If the fit lacks something (a second rank),
+// fit.error says so.
 template <class X>
 transfer_measurement measure_transfers(communicator<X>& comm, const transfer_options& options = {}) {
     BOUGH_EXPECTS(options.repetitions >= 1 && options.bytes.size() >= 2,
@@ -221,7 +233,7 @@ transfer_measurement measure_transfers(communicator<X>& comm, const transfer_opt
     for (std::size_t i = 0; i != times.size(); ++i) found.samples[i].ns = times[i];
     std::erase_if(found.samples, [](const model::transfer_sample& s) { return !(s.ns > 0); });
     found.fit = model::fit_alpha_beta_gamma(found.samples);
-    found.fit.model.early = true; // so it is here: a session takes messages in before they are asked for
+    found.fit.model.early = true; // because a session takes messages in before they are asked for
     return found;
 }
 
