@@ -97,7 +97,7 @@ struct typed_call {
     bool in_parts = false;
     part in_part{}, out_part{};
     std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
-    bool exact = false;                       // is the op, on this type
+    bool exact = false;                       // the op is exact on this type
     // For alltoall (bough/engine/call.hpp).
     block_t row = 0;
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
@@ -110,7 +110,7 @@ struct typed_call {
 //   refuse(why), run(plan, call, signature)  -> status
 //   find_bound(plan)                         -> an equal plan that is kept bound; null: none
 //   hold(op)                                 -> const O&, valid as long as the operation lives
-//   room<T>()                                -> an empty vector that lives as long; bind it to auto&&
+//   room<T>()                                -> an empty vector that lives as long; use auto&&
 //   before(f), then(status, f)               -> status. before: f() -> status makes the data ready;
 //                                               then: f() makes the result from them
 // In each run, a persistent operation calls again what before() and then() were given.

@@ -2,8 +2,8 @@
 // Initiator: the object on which a front door runs to start or bind an operation, instead of
 // running it to its end.
 //
-//   // or persistent_operation
 //   return detail::start_collective<operation, detail::allreduce_forms>(comm, data, op, choice);
+// With persistent_operation in place of operation it binds.
 //
 // The forms of a collective run on it: allreduce_forms::call(on, data, op, choice). It has those
 // members of a communicator that front doors use (bough/call/front_door.hpp). So no collective is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Communicator_core: what a communicator shares with the operations that it has started. It lives
-// until the last of them is gone.
+// until all of them are gone.
 #ifndef BOUGH_COMMUNICATOR_CORE_HPP
 #define BOUGH_COMMUNICATOR_CORE_HPP
 
@@ -49,7 +49,7 @@ struct choice_key {
     rank_t root = 0;
     rank_t ranks = 0; // how many take part, where it need not be all; otherwise 0
     requirements needed{};
-    bool exact = false;        // of the op
+    bool exact = false;        // the op is exact
     std::uint64_t members = 0; // a hash of the ranks that take part, where it matters which; otherwise 0
     friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
 };
@@ -115,8 +115,7 @@ public:
         try {
             return start_tagged(op, work, c, signature, tag, has_started);
         } catch (...) {
-            if (has_started && session_->is_done(op))
-                return {}; // it ended without the helper that ring() could not wake
+            if (has_started && session_->is_done(op)) return {}; // ended without the helper that ring() wakes
             return give_up(op, tag);
         }
 #else

@@ -282,12 +282,12 @@ private:
     bound_schedule bound_;
     std::span<const step> steps_;
     dependences order_;
-    std::vector<std::uint32_t> dependents_first_, dependents_; // who waits for a step
-    std::vector<std::uint32_t> bound_index_;                   // of a step: what later ones wait for instead
-    std::vector<std::uint32_t> staged_;                        // of a received part: its place in its message
+    std::vector<std::uint32_t> dependents_first_, dependents_; // by step: the steps that wait for it
+    std::vector<std::uint32_t> bound_index_;                   // by step: the bound step for which later ones wait
+    std::vector<std::uint32_t> staged_;                        // by step: the place of a received part in its message
     std::vector<edge> edges_;
     std::vector<message> messages_;
-    std::vector<std::uint32_t> message_of_; // of a last part: its bound step
+    std::vector<std::uint32_t> message_of_; // by step: the bound step of a message with this last part
 };
 
 } // namespace detail

@@ -46,12 +46,12 @@ struct place_bytes {
 
 // The memory that the owner lends: arrays with one element per step, place or buffer.
 struct engine_memory {
-    list_view<std::uint32_t> waits;   // one a step
-    list_view<held_message> held;     // one a step
-    list_view<std::uint32_t> ready;   // one a step
-    list_view<std::uint32_t> blocked; // one a step
-    list_view<place_bytes> places;    // one a place
-    list_view<std::byte*> buffers;    // two, and one a scratch plane; [0] is only read
+    list_view<std::uint32_t> waits;   // one per step
+    list_view<held_message> held;     // one per step
+    list_view<std::uint32_t> ready;   // one per step
+    list_view<std::uint32_t> blocked; // one per step
+    list_view<place_bytes> places;    // one per place
+    list_view<std::byte*> buffers;    // two, and one per scratch plane; [0] is only read
 };
 
 class engine {
@@ -166,8 +166,8 @@ private:
         while (ready_ != 0 && error_ == errc::ok) fire(memory_.ready[--ready_], port);
     }
 
-    // A post of this step is pending: until complete(), its count of waits is not needed and says
-    // so.
+    // A post of this step is pending. Its count of waits is not needed until complete(), so it
+    // marks that.
     void under_way(std::uint32_t i) noexcept { memory_.waits[i] = pending_post; }
     void satisfied(std::uint32_t later) noexcept {
         if (--memory_.waits[later] == 0) memory_.ready[ready_++] = later;

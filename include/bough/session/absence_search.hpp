@@ -65,10 +65,10 @@ struct whereabouts {
 
 // What a rank would report, and how sure it is. Of two findings the surer one counts.
 //
-// out_of_step: all ranks on the way have answered, and wait for each other in different calls. That
-// is a deadlock, whatever other ranks do. unreached: a rank on the way could not be asked, or had
-// no time to answer. It may be missing or only slow, so every other finding is surer. But then the
-// ranks that wait for it are not known to be out of step (judge()).
+// out_of_step: all ranks that had to be asked have answered, and wait for each other in different
+// calls. That is a deadlock, whatever other ranks do. unreached: one of these ranks could not be
+// asked, or had no time to answer. It may be missing or only slow, so every other finding is surer.
+// But then the ranks that wait for it are not known to be out of step (judge()).
 struct finding {
     enum class how_sure : std::uint8_t { nothing, unreached, out_of_step, was_there, sure };
     how_sure sure = how_sure::nothing;
@@ -90,8 +90,8 @@ struct finding {
         s.collective = std::max(s.collective, high.report.collective);
         return made;
     }
-    // What to report, given the ranks that have made a proposal themselves: these are present, so
-    // they are not missing. The merged finding may also name more ranks than either finding had
+    // What to report, given the ranks that have made a proposal themselves: they are present, so
+    // they are not missing. The merged finding may also name more ranks than any single finding had
     // counted.
     status settled(const rank_set& present) const noexcept {
         status s = report;

@@ -137,7 +137,7 @@ public:
     }
 
     // Copies early messages out of the transport to free their slots, when nothing else moves. If
-    // an older operation's message found none, its sender and this rank would deadlock.
+    // an older operation's message found no slot, its sender and this rank would deadlock.
     BOUGH_COLD void make_way() {
         if (active_.empty()) return;
         early_.copy_all();

@@ -14,12 +14,15 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 struct deadline_stages {
-    // What is due at a time. question: once, after ask_after_ns or half of the timeout, ask the
-    // ranks that the operation waits for whether they make the same call. In the last quarter of
-    // the timeout, or its last two seconds: search and search_again: look for the ranks that hold
-    // it up; proposal: propose to all others what to report; end: end it. A rank that looks at the
-    // clock too late goes through all stages, too, and ends later, by up to three quarters of that
-    // last while.
+    // What is due at a time:
+    //   question   Once, after ask_after_ns or half of the timeout: ask the ranks that the operation
+    //              waits for whether they make the same call.
+    // The others are due in the last quarter of the timeout, or its last two seconds:
+    //   search     Look for the ranks that hold the operation up; search_again: look once more.
+    //   proposal   Propose to all other ranks what to report.
+    //   end        End the operation.
+    // A rank that looks at the clock too late goes through all stages, too. It ends later, by up to
+    // three quarters of the time for these last stages.
     enum class due : std::uint8_t { nothing, question, search, search_again, proposal, end };
     static constexpr std::uint64_t ask_after_ns = 250'000'000;
     static constexpr std::uint64_t longest_search_ns = 2'000'000'000;

@@ -59,7 +59,7 @@ private:
     std::uint32_t ticket_ = 0;  // upper half of the ids of its posts: unique on this rank while it is in flight
     std::uint32_t pending_ = 0; // posts that the transport still holds
     // The sender of a message that this operation needs: it took the message back, or made another
-    // call. Why is yet to be told.
+    // call. The reason is still to come.
     rank_t taken_back_by_ = no_rank;
     std::uint32_t search_ = 0; // the round in which its search began
     bool done_ = true;

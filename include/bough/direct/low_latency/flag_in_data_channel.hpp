@@ -473,8 +473,8 @@ private:
         std::array<std::uint64_t, 2> last{}; // behind `end`: 0, and that this rank has given up
         finding_words::array report{};       // for a deadline
     };
-    std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // destroyed after x_, and so are
-    std::vector<std::byte> held_;                                    // these payloads, as puts under way read them
+    std::unique_ptr<own_words> own_ = std::make_unique<own_words>(); // destroyed after x_, like
+    std::vector<std::byte> held_;                                    // these payloads, which puts under way read
     flagged_search search_;
     X x_;
     flagged_layout layout_;

@@ -69,8 +69,8 @@ protected:
         struct sigaction action {};
         action.sa_sigaction = [](int signal, siginfo_t*, void*) { tell(signal); };
         action.sa_flags = SA_SIGINFO | SA_RESTART;
-        // Blocks all these signals in a handler: it runs bough, and must not be interrupted by
-        // another.
+        // Blocks all real-time signals during a handler: handlers run bough, and must not interrupt
+        // each other.
         ::sigemptyset(&action.sa_mask);
         for (int s = SIGRTMIN; s <= SIGRTMAX; ++s) ::sigaddset(&action.sa_mask, s);
         ::sigaction(signal_, &action, &all.before[static_cast<std::size_t>(signal_)]);
@@ -177,7 +177,7 @@ public:
     }
 
 private:
-    // The queue, the timer and the thread are the parent's.
+    // In the child of a fork, the queue, the timer and the thread belong to the parent.
     bool forked() const noexcept { return forks() != forks_; }
     void start() {
         const signals_blocked meanwhile;
