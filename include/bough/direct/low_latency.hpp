@@ -13,10 +13,12 @@
 // overlap, are longer or are other collectives, use a communicator over one_sided. Both can be used
 // side by side, each over regions of its own.
 //
-// Forms. flat: each rank writes to every other and combines all values: the time of one write, size
-// - 1 writes. doubling: log2(size) rounds of one write, and two more if size is no power of two.
-// tree: operands go up and the result comes down, each rank with k others at each level: the time
-// of 2 log_{k+1}(size) writes, 2 (size - 1) writes in all. All work for any number of ranks.
+// Forms, for any number of ranks:
+//   flat      Each rank writes to every other and combines all values: the time of one write, with
+//             size - 1 writes by each rank.
+//   doubling  log2(size) rounds of one write, and two more if size is no power of two.
+//   tree      Operands go up and the result comes down, each rank with k others at each level: the
+//             time of 2 log_{k+1}(size) writes, 2 (size - 1) writes in all.
 //
 // Ranks: any number. Op: any that is known to be associative. It need not commute: the lower rank's
 // value stands left. All ranks get the same bits: flat combines from rank 0 on, tree combines in
