@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Comes before every header of Boost.Asio: with it, Boost 1.74 compiles with libc++ too.
+// To be included before every header of Boost.Asio: then Boost 1.74 compiles with libc++, too.
 //
-// libc++ has no std::result_of in C++20, and its newer versions do not include <exception> by chance. Programs that include
-// Boost 1.74 themselves, with libc++, include this header first.
+// libc++ has no std::result_of in C++20, and its newer versions no longer include <exception> by
+// chance. Programs that include Boost 1.74 themselves, with libc++, must include this header first.
 #ifndef BOUGH_OS_ASIO_CONFIG_HPP
 #define BOUGH_OS_ASIO_CONFIG_HPP
 

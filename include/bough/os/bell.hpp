@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// A bell between threads: its owner arms it and sleeps in poll(), epoll or the like; whoever has news for the owner rings.
+// bell: wakes a thread that sleeps in poll(), epoll or the like. The owner arms the bell before it
+// sleeps, and another thread that has news for the owner rings.
 //
-// Whoever has changed something looks whether the bell is armed; the owner arms it, then looks once more for news. As in
-// shared_sleep.hpp, the barrier that this takes on both sides is paid by the owner alone (membarrier). Elsewhere than on
-// Linux, or where the kernel has no such barrier, there is no descriptor and the bell is never armed.
+// A thread that has changed something looks whether the bell is armed. The owner arms it and then
+// looks once more for news. Both sides need a barrier for this; as in
+// bough/transport/segment/sleep.hpp, the owner alone pays for both (membarrier). On systems other
+// than Linux, or if the kernel has no such barrier, there is no descriptor and the bell is never
+// armed.
 #ifndef BOUGH_OS_BELL_HPP
 #define BOUGH_OS_BELL_HPP
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The one clock of the hosted transports and launchers: monotonic, in nanoseconds, the same for all processes of a machine.
+// The clock of all transports and launchers that have an operating system: monotonic, in
+// nanoseconds, and the same for all processes of a machine.
 #ifndef BOUGH_OS_CLOCK_HPP
 #define BOUGH_OS_CLOCK_HPP
 

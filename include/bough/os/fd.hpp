@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A file descriptor that is closed with its owner.
+// unique_fd: a file descriptor that is closed with its owner.
 //
 //   unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 //   if (!listener) ...
@@ -38,8 +38,9 @@ private:
     int fd_ = -1;
 };
 
-// The same open file by a number above those of the standard streams, which are nobody's own: whoever puts a stream in its
-// place with dup2 would close a descriptor that was opened while the stream was closed. Empty, with errno: no number is left.
+// Moves an open file to a number above those of the standard streams. If a standard stream is
+// closed, a new descriptor may get its number, and a program that puts the stream back with dup2
+// would close that descriptor. Empty, with errno: no number is left.
 inline unique_fd above_standard(unique_fd fd) noexcept {
     if (!fd || fd.get() > 2) return fd;
     return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A message over a Unix socket that carries a file descriptor.
+// Sends and receives messages over a Unix socket that carry a file descriptor.
 #ifndef BOUGH_OS_FD_PASSING_HPP
 #define BOUGH_OS_FD_PASSING_HPP
 
@@ -15,7 +15,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Sends all bytes and a descriptor, without waiting and without a signal. False: not so; errno says why.
+// Sends all bytes and a descriptor, without waiting and without a signal. False: it could not;
+// errno says why.
 inline bool send_with_fd(int socket, std::span<const std::byte> bytes, int fd) noexcept {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
     iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -35,9 +36,10 @@ inline bool send_with_fd(int socket, std::span<const std::byte> bytes, int fd) n
     return sent == static_cast<ssize_t>(bytes.size());
 }
 
-// What has come, and the descriptor that came with it, if one did (further ones are closed). Returns how many bytes; 0:
-// the peer has closed; -1: nothing yet (errno EAGAIN), or an error; EMFILE also if a descriptor came and is lost, for this
-// process may have no more.
+// Receives what has come, and the descriptor that came with it, if one did (further ones are
+// closed). Returns how many bytes have come; 0: the peer has closed; -1: nothing yet (errno
+// EAGAIN), or an error. errno is EMFILE also if a descriptor came and was lost because this process
+// may have no more.
 inline ssize_t receive_with_fd(int socket, std::span<std::byte> into, unique_fd& fd) noexcept {
     alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
     iovec part{into.data(), into.size()};

@@ -17,9 +17,9 @@ namespace bough::inline BOUGH_ABI::detail {
 
 inline std::uint32_t fork_count = 0; // changed in the child only, while it has one thread
 
-// How often this process and its ancestors are children of forks, counted by a handler: cheaper to
-// ask than the process number. An object that keeps the number from its beginning is its parent's
-// as soon as the number differs.
+// How many forks there were from the first process of the program down to this one. A handler
+// counts them, and asking is cheaper than asking for the process number. An object that keeps the
+// number from its beginning belongs to the parent as soon as the number differs.
 inline std::uint32_t forks() noexcept {
 #if defined(__unix__) || defined(__APPLE__)
     static const int installed = pthread_atfork(nullptr, nullptr, [] { ++fork_count; });

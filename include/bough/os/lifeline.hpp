@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Lifelines: one open socket, and a handle of the process, for each peer: they tell of its end, which memory does not.
+// lifelines: one open socket and one process handle for each peer. They report when the peer ends;
+// shared memory alone cannot.
 //
-// The socket is shut down when its rank leaves. A process that is killed may leave it open in a child that it had forked;
-// the process handle (pidfd) tells of the end all the same. A byte on the socket says only: look, there is something.
+// The socket is shut down when its rank leaves. A process that is killed may leave the socket open
+// in a child that it had forked; the process handle (pidfd) still reports its end. A byte on the
+// socket only means that there is something to look for.
 #ifndef BOUGH_OS_LIFELINE_HPP
 #define BOUGH_OS_LIFELINE_HPP
 
@@ -42,15 +44,16 @@ public:
 
     // Readable when a peer has ended, or has rung. -1: there is none.
     int descriptor() noexcept {
-        if (!watch_) watch_ = unique_fd(::epoll_create1(EPOLL_CLOEXEC)); // there are no peers
+        if (!watch_) watch_ = unique_fd(::epoll_create1(EPOLL_CLOEXEC)); // even if there are no peers
         return watch_.get();
     }
     void ring(rank_t peer) const noexcept {
         const char once = 1;
         if (lines_[peer].socket) (void)!::send(lines_[peer].socket.get(), &once, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
-    // Calls gone(peer) for peers that have ended, each once; takes in what was rung. Never waits; peers that ring without end
-    // do not hold it: what it leaves, the next call finds.
+    // Calls gone(peer) once for each peer that has ended, and takes in the bytes that were rung. It
+    // never waits, and peers that ring without end do not hold it up: the next call finds what this
+    // one leaves.
     template <class F>
     void look(F&& gone) {
         if (!watch_) return;
@@ -59,7 +62,7 @@ public:
         for (int i = 0; i < found; ++i) {
             const epoll_event& e = events[static_cast<std::size_t>(i)];
             const auto peer = static_cast<rank_t>(e.data.u64);
-            if (!lines_[peer].socket) continue; // both of its lines are in this list
+            if (!lines_[peer].socket) continue; // both of the peer's lines are in this list
             if ((e.data.u64 & is_process) == 0 && (e.events & ~std::uint32_t{EPOLLIN}) == 0 && has_rung(peer)) continue;
             gone(peer);
             unwatch(lines_[peer].socket.get()); // a forked child may hold it open, so closing is not enough
@@ -67,17 +70,18 @@ public:
             lines_[peer] = {};
         }
     }
-    // Whether a peer lives now, so that its process number still is its own.
+    // Is the peer alive now, so that its process number is still its own?
     bool alive(rank_t peer) const noexcept {
         const line& l = lines_[peer];
         if (!l.socket) return false;
         pollfd either[2] = {{l.socket.get(), POLLRDHUP, 0}, {l.process.get(), POLLIN, 0}};
         int found = 0;
         do found = ::poll(either, 2, 0);
-        while (found < 0 && errno == EINTR); // also without waiting, if a signal is due
+        while (found < 0 && errno == EINTR); // a signal can interrupt poll() even if it does not wait
         return found == 0;
     }
-    // This rank leaves. In a forked child the lines are only closed: they are its parent's.
+    // Called when this rank leaves. A forked child only closes the lines, because they are its
+    // parent's.
     void shut_down() noexcept {
         for (const line& l : lines_)
             if (l.socket) ::shutdown(l.socket.get(), SHUT_RDWR);

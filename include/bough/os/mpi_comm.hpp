@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What MPI says of its errors, a communicator whose errors are returned for a while, and how its ranks agree on one.
+// Helpers for errors of MPI: their text, a communicator whose errors are returned for a while, and
+// how its ranks agree on an error.
 #ifndef BOUGH_OS_MPI_COMM_HPP
 #define BOUGH_OS_MPI_COMM_HPP
 
@@ -20,7 +21,8 @@ inline std::string mpi_text(const char* call, int code) {
     return std::string(call) + (has_text ? ": " + std::string(text.data()) : std::string());
 }
 
-// Errors of a communicator come back from the calls, until this goes; then they do what they did before.
+// While this object exists, calls return the errors of the communicator. Afterwards errors do what
+// they did before.
 class mpi_comm_errors {
 public:
     explicit mpi_comm_errors(MPI_Comm comm) : comm_(comm) {
@@ -53,7 +55,8 @@ inline status mpi_neighbours(MPI_Comm comm, int& here, int& place, std::string& 
     return {};
 }
 
-// Collective. `mine` on a rank that has an error; on the others, the lowest one's.
+// Collective. Returns `mine` on a rank that has an error. The others get peer_aborted, with the
+// error of the lowest such rank.
 inline status mpi_agree(MPI_Comm over, const status& mine) {
     int me = 0, all = 1;
     MPI_Comm_rank(over, &me);
