@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Every collective with a completion token, and what they run on.
+// The async_ collectives: every collective with a completion token of Asio.
 //
 //   bough::communicator comm{bough::on_executor{std::move(transport), io}};        // bough/asio/on_executor.hpp
 //   bough::async_allreduce(comm, data, op [, choice], token);
 //   bough::async_wait(comm, op, token);                                            // for an operation
-// The arguments before the token, and the rules for them, are those of the collective: bough/allreduce.hpp and so on. A value
-// is a variable that the result is written into. The token is any of Asio's: a handler void(boost::system::error_code),
-// use_future, use_awaitable, ... Ranks count their calls as they are initiated: with a lazy token, when it is awaited.
+// The arguments before the token, and the rules for them, are those of the collective:
+// bough/allreduce.hpp and so on. A value is a variable that the result is written into. The token
+// is any of Asio's: a handler void(boost::system::error_code), use_future, use_awaitable, ... Calls
+// count, for their order on all ranks, when they are initiated; with a lazy token that is when it
+// is awaited.
 #ifndef BOUGH_ASIO_ASYNC_HPP
 #define BOUGH_ASIO_ASYNC_HPP
 
@@ -51,12 +53,13 @@ inline constexpr detail::asynchronous<detail::scan_forms> async_scan{};
 inline constexpr detail::asynchronous<detail::scatter_forms> async_scatter{};
 inline constexpr detail::asynchronous<detail::scatterv_forms> async_scatterv{};
 
-// For an operation that has been started, or for a run of a persistent one:
+// Waits for an operation that has been started, or for a run of a persistent one:
 //   bough::persistent_operation total = bough::bind_allreduce(comm, std::span(&sum, 1), bough::plus{});
 //   total.start();
 //   bough::async_wait(comm, total, token);         // void(boost::system::error_code)
-// The communicator is the operation's own or another over the same transport. The operation stays where it is until the handler
-// is called. One that has ended, or was never started, completes at once: not inside of this call.
+// The communicator is the operation's own or another one over the same transport. The operation
+// must stay where it is until the handler is called. If the operation has ended, or was never
+// started, it completes at once, but not inside this call.
 template <class X, std::derived_from<detail::operation_handle> Operation, class Token>
 decltype(auto) async_wait(communicator<X>& comm, Operation& started, Token&& token) {
     static_assert(is_on_executor_v<X>, "bough: async_wait needs a communicator over an executor: "

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// bough::errc as boost::system::error_code: what handlers of async_ collectives are given.
+// bough::errc as boost::system::error_code, which the handlers of async_ collectives get.
 //
 //   [](boost::system::error_code ec) { if (ec == bough::errc::peer_dead) ...; else if (ec) std::cerr << ec.message(); }
-// An error of bough compares equal to the generic condition that comes nearest, as with std::error_code (bough/error.hpp):
-// ec == boost::system::errc::timed_out for errc::deadline, operation_canceled for errc::cancelled.
+// An error of bough compares equal to the nearest generic condition, as with std::error_code
+// (bough/error.hpp): ec == boost::system::errc::timed_out for errc::deadline, operation_canceled
+// for errc::cancelled.
 #ifndef BOUGH_ASIO_ERROR_HPP
 #define BOUGH_ASIO_ERROR_HPP
 

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// on_executor: a transport whose operations go on in an Asio executor, beside the program's other asynchronous work.
+// on_executor: a transport whose operations go on in an Asio executor, beside the program's other
+// asynchronous work.
 //
 //   boost::asio::io_context io;
 //   bough::communicator comm{bough::on_executor{std::move(transport), io}};     // or an executor: a strand, ...
 //   bough::async_allreduce(comm, x, bough::plus{}, token);                      // bough/asio/async.hpp
 //   io.run();
-// All communicators over the transport (duplicate, split) share the executor. While an operation is in flight a handler of
-// the library's own looks after it, and is work that keeps run() from returning; while none is, there is no such handler.
-// Where the transport has a descriptor (DescriptorTransport) it is waited for like a socket; elsewhere it is polled, at
-// first whenever the executor has nothing else to do, then with naps that grow to `longest_nap_us`.
 //
-// The communicator and its operations are used by one thread at a time: call them in the executor's handlers, or while it
-// does not run. If several threads run the io_context, give a strand. Blocking calls work too, and keep that thread. When
-// the io_context ends, handlers are destroyed, and operations that they wait for are given up, as by operation::cancel().
+// All communicators over the transport (duplicate, split) share the executor. While an operation is
+// in flight, a handler of the library looks after it, and is work that keeps run() from returning.
+// While none is in flight, there is no such handler. If the transport has a descriptor
+// (DescriptorTransport), the executor waits for it like for a socket. Otherwise the transport is
+// polled: at first whenever the executor has nothing else to do, then with naps that grow to
+// `longest_nap_us`.
+//
+// The communicator and its operations must be used by one thread at a time: call them in the
+// executor's handlers, or while it does not run. If several threads run the io_context, give a
+// strand. Blocking calls work, too, and occupy their thread. When the io_context ends, handlers are
+// destroyed, and the operations that they wait for are given up, as by operation::cancel().
 #ifndef BOUGH_ASIO_ON_EXECUTOR_HPP
 #define BOUGH_ASIO_ON_EXECUTOR_HPP
 
@@ -85,10 +90,10 @@ public:
         return inner_.cancel(id);
     }
     void flush() requires GatheringTransport<T> {
-        if (inner_.unsent()) driver_->interrupted(); // what ends here makes no descriptor readable
+        if (inner_.unsent()) driver_->interrupted(); // an operation that this ends makes no descriptor readable
         inner_.flush();
     }
-    // Of a blocking call.
+    // For a blocking call.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) requires WaitableTransport<T> {
         driver_->interrupted();
         inner_.wait(idle, deadline_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What can be chosen about bough::on_executor (bough/asio/on_executor.hpp).
+// The options of bough::on_executor (bough/asio/on_executor.hpp).
 #ifndef BOUGH_ASIO_OPTIONS_HPP
 #define BOUGH_ASIO_OPTIONS_HPP
 
@@ -10,9 +10,9 @@
 namespace bough::inline BOUGH_ABI {
 
 struct executor_options {
-    std::uint32_t polls = 32;           // with nothing found, before it sleeps; other handlers run between them
-    std::uint32_t longest_nap_us = 200; // without a descriptor: what a message may wait, about
-    std::uint32_t tick_ms = 20;         // with one: how often deadlines are looked at
+    std::uint32_t polls = 32;           // polls that find nothing before it sleeps; other handlers run between them
+    std::uint32_t longest_nap_us = 200; // without a descriptor: about how long a message may wait
+    std::uint32_t tick_ms = 20;         // with a descriptor: how often deadlines are looked at
     bool use_descriptor = true;         // if the transport has one
 };
 

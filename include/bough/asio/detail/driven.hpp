@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a driver sees of the session that it drives, and of those who wait for operations.
+// driven_session and driven_waiter: what a driver (driver.hpp) sees of the session that it drives,
+// and of the handlers that wait for operations.
 #ifndef BOUGH_ASIO_DETAIL_DRIVEN_HPP
 #define BOUGH_ASIO_DETAIL_DRIVEN_HPP
 
@@ -25,7 +26,7 @@ protected:
 class driven_session {
 public:
     virtual ~driven_session() = default;
-    // Keeps it alive; null: it has ended, and nothing else may be called.
+    // Keeps the session alive. Null: it has ended, and nothing else may be called.
     virtual std::shared_ptr<void> lock() const noexcept = 0;
     virtual bool progress() = 0;
     virtual void check_deadlines() = 0;
@@ -35,7 +36,7 @@ public:
     virtual void disarm() = 0;
 };
 
-// Session: of a communicator over on_executor<T, E>.
+// `Session`: that of a communicator over on_executor<T, E>.
 template <class Session>
 class driven_session_of final : public driven_session {
 public:
@@ -54,7 +55,7 @@ public:
     bool arm() override {
         if constexpr (has_descriptor) {
             session_->make_way();
-            if (session_->progress()) return false; // what has ended at a look at the clock may let another go on
+            if (session_->progress()) return false; // if the clock has ended an operation, another may go on
             return transport().arm();
         } else {
             return false;

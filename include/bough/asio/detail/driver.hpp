@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// The driver of on_executor: turns of a session, as handlers of an executor, while operations are in flight.
+// asio_driver, behind on_executor: while operations are in flight, it runs turns of their session
+// as handlers of an executor.
 //
-// A turn polls, completes what has ended, and says when the next one shall be: at once (posted, so that other handlers run
-// in between), when the transport's descriptor is readable, or after a while. Of each kind at most one is waited for. When
-// nothing is in flight the waits are cancelled, and the executor knows nothing of the driver. One that fired before it was
-// cancelled, and runs only after a new wait has begun, is taken for that one's: a turn too early, and then a second wait beside
-// the new one, which does no harm, for a turn may come at any time.
+// A turn polls, completes what has ended, and says when the next turn shall be: at once (posted, so
+// that other handlers run in between), when the transport's descriptor is readable, or after a
+// while. Of each kind at most one is waited for. When nothing is in flight, the waits are
+// cancelled, and the executor has no handlers of the driver.
+//
+// A wait can fire before it is cancelled, while its handler runs only after a new wait has begun.
+// The handler is then taken for that of the new wait. So a turn comes too early, and a second wait
+// begins beside the new one. That does no harm, because a turn may come at any time.
 #ifndef BOUGH_ASIO_DETAIL_DRIVER_HPP
 #define BOUGH_ASIO_DETAIL_DRIVER_HPP
 
@@ -41,7 +45,8 @@ public:
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
         descriptor_.emplace(executor);
 #endif
-        registry_ = &boost::asio::use_service<driver_registry>(context_of(executor)); // after what it uses: ends before
+        registry_ =
+            &boost::asio::use_service<driver_registry>(context_of(executor)); // after what it uses: it ends first
         registry_->add(*this);
     }
     ~asio_driver() {
@@ -52,17 +57,19 @@ public:
 
     const Executor& get_executor() const noexcept { return executor_; }
 
-    // The session that it drives: once. It is not kept alive.
+    // Sets the session to drive, once. The session is not kept alive.
     bool attached() const noexcept { return session_ != nullptr; }
     void attach(std::unique_ptr<driven_session> session) { session_ = std::move(session); }
 
-    // Completes it when its operation has ended. Throws what posting throws, and knows nothing of it then.
+    // Completes the waiter when its operation has ended. Throws what posting throws; then the
+    // waiter has not been added.
     void add(driven_waiter& w) {
         schedule();
         w.next = waiters_;
         waiters_ = &w;
     }
-    // There will be a turn soon, if there is anything to drive. Throws what posting throws.
+    // Makes sure that there is a turn soon, if there is a session to drive. Throws what posting
+    // throws.
     void schedule() {
         if (posted_ || dead_ || session_ == nullptr) return;
         posted_ = true;
@@ -73,17 +80,17 @@ public:
             throw;
         }
     }
-    // Somebody else uses the transport, which may leave something to be done that its descriptor does not tell of: frames
-    // to be sent, events that are due.
+    // Called when the transport is used outside of a turn. That may leave something to be done that
+    // the descriptor does not report: frames to be sent, events that are due.
     void interrupted() {
         if (armed_) [[unlikely]]
             wake();
     }
-    // The transport goes away: its session has ended.
+    // Called when the transport goes away: its session has ended.
     void close() noexcept {
         dead_ = true;
         armed_ = false;
-        timer_.reset(); // what waits is cancelled
+        timer_.reset(); // cancels its wait
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
         descriptor_.reset();
 #endif
@@ -97,7 +104,7 @@ private:
         session_->disarm();
         try {
             schedule();
-        } catch (...) { // memory ran out; the timer is under way
+        } catch (...) { // memory ran out; the timer will still have a turn
         }
     }
 
@@ -114,22 +121,22 @@ private:
         case cause::timer: timing_ = false; break;
         case cause::descriptor: watching_ = false; break;
         }
-        if (error) options_.use_descriptor = false; // it cannot be waited for here
-        if (why != cause::timer && posted_) return; // that one will do
+        if (error) options_.use_descriptor = false; // the descriptor cannot be waited for here
+        if (why != cause::timer && posted_) return; // the posted turn will do
         take_turn();
     }
 
     void take_turn() {
         const std::shared_ptr<void> alive = session_->lock();
         if (!alive) return;
-        // Whatever is thrown, memory having run out, what is in flight is not forgotten.
+        // If memory runs out and something throws, what is in flight must not be forgotten.
         struct again {
             asio_driver* self;
             ~again() {
                 if (self == nullptr) return;
                 try {
                     self->nap(1'000);
-                } catch (...) { // not even for that: the next call of the communicator has a turn
+                } catch (...) { // no memory even for that: the next call of the communicator has a turn
                 }
             }
         } on_exception{this};
@@ -138,11 +145,11 @@ private:
         for (int i = 0; i != 16 && session_->progress(); ++i) moved = true;
         idle_ = moved ? 0 : idle_ + 1;
         const bool tired = !moved && idle_ >= options_.polls;
-        // Deadlines pass, whatever the traffic.
-        if (++turns_ % 64 == 0 || tired) session_->check_deadlines(); // which may end some
+        // Deadlines must be looked at however much traffic there is.
+        if (++turns_ % 64 == 0 || tired) session_->check_deadlines(); // this may end operations
         complete_ended();
         if (dead_) {
-            // In the end of what was in flight.
+            // What was in flight has ended, and the driver with it.
         } else if (waiters_ == nullptr && !session_->busy()) {
             idle_ = 0;
             stop_waiting();
@@ -159,7 +166,7 @@ private:
                 continue;
             }
             *link = w.next;
-            w.complete(); // posts: nothing is called here
+            w.complete(); // posts the handler, and calls nothing here
         }
     }
     void sleep() {
@@ -171,7 +178,7 @@ private:
         if (dead_) return;
         const auto due = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
         if (timing_ && timer_->expiry() <= due) return;
-        timing_ = false; // unless what follows is done
+        timing_ = false; // it stays so if one of these throws
         timer_->expires_at(due);
         timer_->async_wait(turn{this->shared_from_this(), cause::timer});
         timing_ = true;
@@ -201,7 +208,7 @@ private:
     bool open_descriptor() {
         if (descriptor_->is_open()) return true;
         const int theirs = session_->descriptor();
-        const int mine = theirs < 0 ? -1 : ::fcntl(theirs, F_DUPFD_CLOEXEC, 0); // Asio closes its own
+        const int mine = theirs < 0 ? -1 : ::fcntl(theirs, F_DUPFD_CLOEXEC, 0); // a duplicate, for Asio closes it
         boost::system::error_code error;
         if (mine >= 0) descriptor_->assign(mine, error);
         if (mine >= 0 && error) ::close(mine);
@@ -209,7 +216,7 @@ private:
     }
 #endif
 
-    // Handlers are destroyed, not called, and so are those of the operations in flight, which are given up.
+    // Destroys the handlers, uncalled, and gives up the operations that they wait for.
     void context_ended() noexcept override {
         const std::shared_ptr<asio_driver> me = this->weak_from_this().lock();
         const std::shared_ptr<void> alive = session_ ? session_->lock() : nullptr;
@@ -222,14 +229,14 @@ private:
     executor_options options_;
     using timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
                                                     boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
-    std::optional<timer> timer_; // empty: dead
+    std::optional<timer> timer_; // empty once dead_
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
     std::optional<boost::asio::posix::basic_stream_descriptor<Executor>> descriptor_; // a duplicate of the transport's
 #endif
     driver_registry* registry_ = nullptr;
     std::unique_ptr<driven_session> session_;
     driven_waiter* waiters_ = nullptr;
-    std::uint64_t turns_ = 0;                                 // of them all
+    std::uint64_t turns_ = 0;                                 // all turns so far
     std::uint64_t idle_ = 0;                                  // turns in a row that found nothing
     bool posted_ = false, timing_ = false, watching_ = false; // turns under way
     bool armed_ = false, dead_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tells drivers that their execution context ends, while what they made of it can still be destroyed. So a communicator, or an
-// operation, may outlive the io_context that it was driven by.
+// driver_registry: tells drivers that their execution context ends, while the objects that they
+// made from it can still be destroyed. So a communicator, or an operation, may outlive the
+// io_context that drove it.
 #ifndef BOUGH_ASIO_DETAIL_DRIVER_REGISTRY_HPP
 #define BOUGH_ASIO_DETAIL_DRIVER_REGISTRY_HPP
 
@@ -53,7 +54,7 @@ private:
                 if ((d = first_) == nullptr) return;
                 first_ = d->next;
             }
-            d->context_ended(); // others may go with it
+            d->context_ended(); // other drivers may go with it
         }
     }
 

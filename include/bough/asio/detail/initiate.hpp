@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a started operation meets a completion token: what every async_ collective (bough/asio/async.hpp) does.
+// Connects a started operation with a completion token. Every async_ collective
+// (bough/asio/async.hpp) uses this.
 //
-// The handler is called by its associated executor, with the associated allocator's memory given back; never inside the
-// initiating function. Its cancellation slot (Boost 1.77 or newer), if it has one, may be emitted with `terminal`: a
-// collective that is given up ends the group, so nothing less does.
+// The handler is called by its associated executor, never inside the initiating function, and after
+// the memory from its associated allocator has been given back. If the handler has a cancellation
+// slot (Boost 1.77 or newer), cancellation works with the type `terminal` only, because giving up a
+// collective ends the group.
 #ifndef BOUGH_ASIO_DETAIL_INITIATE_HPP
 #define BOUGH_ASIO_DETAIL_INITIATE_HPP
 
@@ -48,7 +50,8 @@ struct async_completion {
     void operator()() { std::move(handler)(result); }
 };
 
-// The operation is its own (start, then wait), or somebody's who keeps it until the handler is called.
+// A handler that waits for an operation. The operation is the waiter's own (start, then wait), or
+// belongs to a caller that keeps it until the handler is called.
 template <class Handler, class Executor>
 class async_waiter final : public driven_waiter {
     using handler_executor = boost::asio::associated_executor_t<Handler, Executor>;
@@ -68,7 +71,8 @@ public:
         auto* made =
             new (static_cast<void*>(place.at)) async_waiter(driver, std::move(own), theirs, std::move(handler));
         place.at = nullptr;
-        // Until somebody looks after it: what is thrown drops the handler, and gives the operation up.
+        // Until the driver has the waiter, an exception drops the handler and gives the operation
+        // up.
         struct nobodys {
             async_waiter* at;
             ~nobodys() {
@@ -120,7 +124,7 @@ private:
         void operator()(boost::asio::cancellation_type type) const {
             if ((type & boost::asio::cancellation_type::terminal) == boost::asio::cancellation_type::none) return;
             self->watched_->cancel();
-            driver->schedule(); // which completes it
+            driver->schedule(); // its turn completes the waiter
         }
     };
     void listen(asio_driver<Executor>& driver) {
@@ -149,7 +153,8 @@ void complete_later(communicator<on_executor<T, E>>& comm, operation own, operat
     async_waiter<std::decay_t<Handler>, E>::make(driver, std::move(own), theirs, std::forward<Handler>(handler));
 }
 
-// The initiation of a collective; what a lazy token (deferred, use_awaitable) keeps until it is wanted.
+// Starts a collective. A lazy token (deferred, use_awaitable) keeps this object until the result is
+// wanted.
 template <class Forms, class X>
 struct initiate_collective {
     using executor_type = typename X::executor_type;
@@ -196,7 +201,7 @@ private:
                 initiate_collective<Forms, X>{&comm}, token, as_argument<I>(std::get<I>(std::move(all)))...);
         }
     }
-    // Spans, not the containers and values: a lazy token copies arguments.
+    // Passes spans instead of containers and values, because a lazy token copies its arguments.
     template <std::size_t Place, class Argument>
     static decltype(auto) as_argument(Argument&& argument) {
         if constexpr (Place == 0)
