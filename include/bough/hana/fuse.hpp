@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// fuse: an op on a struct, made of an op for each member: what belongs together travels in one message.
+// fuse: makes an op on a struct from an op for each member, so that values that belong together
+// travel in one message.
 //
 //   struct stats { double sum; double low; std::array<std::uint64_t, 4> counts; };
 //   constexpr auto merge = bough::fuse(bough::field<&stats::sum>(bough::plus{}), bough::field<&stats::low>(bough::min{}),
 //                                      bough::field<&stats::counts>(bough::plus{}));
 //   allreduce(comm, std::span(&mine, 1), merge);
-// Every member is named once, in the order of declaration; a program that forgets one does not compile. A std::array goes
-// element by element, unless its op takes it whole; a struct in a struct has a fused op of its own. A Hana Struct may be fused
-// by its list of members: fuse<stats>(plus{}, min{}, plus{}), one op each, or fuse_each<stats>(plus{}), one for all.
 //
-// On the wire there is no padding: where memory has some, or a member's op lifts (exact_sum), the op is a LiftedOp, and its
-// state is the members' wire forms, one behind the other. In either case merge.combined(a, b) combines two structs here.
-// Traits are those that all members' ops have on their members: commutative, exact, idempotent, integer_only, and the identity.
-// op_id and the state's type_id are made of the members', in their order. constexpr wherever the members' ops are.
+// Every member must be named once, in the order of declaration; a program that forgets one does not
+// compile. A std::array is combined element by element, unless its op takes it whole. A struct in a
+// struct has a fused op of its own. A Hana Struct may be fused by its list of members:
+// fuse<stats>(plus{}, min{}, plus{}) with one op for each, or fuse_each<stats>(plus{}) with one op
+// for all.
+//
+// On the wire there is no padding. If the memory has some, or a member's op lifts (exact_sum), the
+// fused op is a LiftedOp, and its state is the members' wire forms, one behind the other. In either
+// case merge.combined(a, b) combines two structs on this rank. The fused op has a trait
+// (commutative, exact, idempotent, integer_only) or an identity if all members' ops have it on
+// their members. op_id and the state's type_id are made from those of the members, in their order.
+// The op is constexpr if the members' ops are.
 //
 // Needs Boost.Hana 1.74 or later.
 #ifndef BOUGH_HANA_FUSE_HPP
@@ -34,7 +40,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// What travels of a struct that has padding, or members that are lifted.
+// What travels for a struct that has padding, or members that are lifted.
 template <class Fused>
 struct fused_state {
     std::array<std::byte, Fused::layout::size> bytes{};
@@ -64,7 +70,7 @@ public:
     constexpr state lift(const S& whole) const requires(!layout::plain) { return lifted(whole); }
     constexpr S lower(const state& from) const requires(!layout::plain) { return lowered(from); }
 
-    // Two structs of this rank.
+    // Combines two structs on this rank.
     constexpr S combined(const S& lower, const S& upper) const {
         const state a = lifted(lower), b = lifted(upper);
         state out;
@@ -150,7 +156,7 @@ constexpr auto fuse(const detail::fused_field<detail::member_accessor<First>, O>
     if constexpr (one) return detail::fuse_fields<whole>(first, fields...);
 }
 
-// Of a Hana Struct: one op for each member, in the order of the members.
+// For a Hana Struct: one op for each member, in the order of the members.
 template <class S, class... O>
 requires(sizeof...(O) != 0) constexpr auto fuse(O... ops) {
     return detail::fuse_listed<S>(detail::hana_accessors<S>{}, ops...);

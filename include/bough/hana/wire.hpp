@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// packed_wire: the wire form of a struct member by member, without padding, for any collective and any op.
+// packed_wire: gives a struct a wire form, member by member and without padding, for any collective
+// and any op.
 //
 //   struct sample { std::uint8_t kind; double value; };                            // 16 bytes in memory, 9 on the wire
 //   template <> struct bough::wire<sample> : bough::packed_wire<sample, &sample::kind, &sample::value> {};
-// A Hana Struct (BOOST_HANA_DEFINE_STRUCT, BOOST_HANA_ADAPT_STRUCT) lists its members itself: bough::packed_wire<sample>.
-// Every member is named once, in the order of declaration, and travels in its own wire form; so equal structs are equal bytes if
-// equal members are. Needs Boost.Hana 1.74 or later.
+// A Hana Struct (BOOST_HANA_DEFINE_STRUCT, BOOST_HANA_ADAPT_STRUCT) lists its members itself:
+// bough::packed_wire<sample>.
+//
+// Every member must be named once, in the order of declaration, and travels in its own wire form.
+// So equal structs have equal bytes if equal members have. Needs Boost.Hana 1.74 or later.
 #ifndef BOUGH_HANA_WIRE_HPP
 #define BOUGH_HANA_WIRE_HPP
 

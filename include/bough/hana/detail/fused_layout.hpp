@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fused_layout: where each member of a fused struct stands on the wire, and what is done with all of them.
+// fused_layout: where each member of a fused struct stands on the wire, and how all members are
+// lifted, lowered and combined.
 #ifndef BOUGH_HANA_DETAIL_FUSED_LAYOUT_HPP
 #define BOUGH_HANA_DETAIL_FUSED_LAYOUT_HPP
 
@@ -41,7 +42,7 @@ template <class S, class... Field>
 struct fused_layout {
     using fields = boost::hana::basic_tuple<Field...>;
     static constexpr std::size_t size = (std::size_t{0} + ... + rule_of<S, Field>::size);
-    // Memory is the wire form.
+    // The struct's memory is its wire form.
     static constexpr bool plain = (rule_of<S, Field>::plain && ...) && size == sizeof(S);
     static constexpr op_traits traits = [] {
         op_traits all{true, true, true, true};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fused_rule: how one member of a fused struct travels and is combined: a value, a lifted value, an array, or a struct.
+// fused_rule: how one member of a fused struct travels and is combined: a value, a lifted value, an
+// array, or a struct.
 //
 //   size                                bytes on the wire
 //   plain                               memory and wire are the same bytes, combined without a lift
@@ -41,7 +42,7 @@ struct fused_rule {
     static constexpr bool exists = false;
 };
 
-// What travels is an E, as M itself or its state.
+// The part of a rule that depends on what travels: an E, which is M itself or its state.
 template <class O, class E>
 struct element_rule {
     static constexpr bool exists = true;
@@ -81,7 +82,7 @@ struct fused_rule<O, M> : element_rule<O, state_of<O, M>> {
     }
 };
 
-// One by one, unless the op combines whole arrays.
+// The elements of an array, one by one, unless the op combines whole arrays.
 template <class O, class E, std::size_t Extent>
 requires(!FusedOp<O> && !Op<O, std::array<E, Extent>> && !LiftedOp<O, std::array<E, Extent>> &&
          fused_rule<O, E>::exists && Extent != 0) struct fused_rule<O, std::array<E, Extent>> {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Members: whether a list of accessors names every member of a struct once, in the order in which they are declared.
+// explain_members: checks that a list of accessors names every member of a struct once, in the
+// order in which they are declared.
 //
-// A struct has n members if it can be made from n initialisers and not from n + 1. An accessor is a stateless function
-// from a struct to one of its members, as Hana's, or a pointer to a member in a type.
+// A struct has n members if it can be made from n initialisers and not from n + 1. An accessor is a
+// stateless function object that returns a member of a struct: one of Hana's, or a type made from a
+// pointer to the member.
 #ifndef BOUGH_HANA_DETAIL_MEMBERS_HPP
 #define BOUGH_HANA_DETAIL_MEMBERS_HPP
 
@@ -39,7 +41,7 @@ struct member_accessor {
 template <class S, class Accessor>
 using member_type = std::remove_cvref_t<decltype(std::declval<const Accessor&>()(std::declval<S&>()))>;
 
-// Becomes whatever a member of S is.
+// Converts to the type of any member of S.
 template <class S>
 struct any_member {
     template <class M>
@@ -109,7 +111,7 @@ constexpr std::array<const void*, Members> member_addresses(const S& s) {
     }
 }
 
-// Where no S can be made at compile time, the order is the caller's affair.
+// If no S can be made at compile time, the order is not checked.
 template <class S>
 concept MadeAtCompileTime = requires {
     typename std::bool_constant<(S{}, true)>;
@@ -162,7 +164,7 @@ consteval bool explain_members() {
 template <class... A>
 struct accessor_list {};
 
-// Those of a Hana Struct (BOOST_HANA_DEFINE_STRUCT, BOOST_HANA_ADAPT_STRUCT).
+// The accessors of a Hana Struct (BOOST_HANA_DEFINE_STRUCT, BOOST_HANA_ADAPT_STRUCT).
 template <class S>
 using hana_accessors = decltype(boost::hana::unpack(boost::hana::accessors<S>(), [](auto... named) {
     return accessor_list<std::remove_cvref_t<decltype(boost::hana::second(named))>...>{};
