@@ -5,29 +5,34 @@
 //   alpha    alpha_ns             a message, whatever its size
 //   beta     beta_ns_per_byte     each of its bytes
 //   gamma    gamma_ns_per_byte    each byte of the result of a combine
-//   f_alpha  f_alpha              alpha of a message that is no half of an exchange, as a share of alpha
+//   f_alpha  f_alpha              alpha of a message that is not half of an exchange, as a share of
+//                                 alpha
 //   f_beta   f_beta               beta of such a message, as a share of beta
 // The shares lie between 0.5 (the network carries one direction at a time) and 1 (it carries both at full speed). A
 // message of n bytes holds the out port of its sender and the in port of its receiver for alpha + n beta, or for
 // f_alpha alpha + f_beta n beta. Copies are free, and so is the time before the first step.
 //
-// In the paper a message holds its ports for all of alpha. On most networks it does not: it spends some of that time on the way,
-// while the next one leaves. Beyond the paper,
-//   held_alpha, held_beta   what of alpha and of beta holds ports, as a share; the rest is latency
-// tell how much faster several messages in a row are than several in turn. 1: the paper's model.
+// Three things go beyond the paper.
 //
-// In the paper a message costs its sender and its receiver the same. Where the one can send faster than the other can receive,
-// or receive faster than the other can send, ports are held for the shorter time, and what the slower of the two needs keeps its
-// processor busy. Beyond the paper,
-//   send_alpha, send_beta         shares of alpha and beta that the sender's processor takes,
-//   receive_alpha, receive_beta   and the receiver's; 0 where both ends take alike. Part of alpha and beta, not on top of them
-// tell a fan-out from a fan-in: what two ranks cannot show. held + send + receive <= 1.
+// In the paper a message holds its ports for all of alpha. On most networks it does not: it spends
+// some of that time on the way, while the next one leaves.
+//   held_alpha, held_beta   the shares of alpha and beta that hold ports; the rest is latency
+// They tell how much faster several messages in a row are than several in turn. 1: the paper's
+// model.
 //
-// In the paper a transfer begins when both ranks are at it. With `early`, messages land while their receiver still combines:
-// what a NIC with memory of its own does. It is never slower.
+// In the paper a message costs its sender and its receiver the same. If one of the two ends is
+// faster than the other, ports are held for the shorter time, and the slower end's processor is
+// busy for the rest of what that end needs.
+//   send_alpha, send_beta         the shares of alpha and beta that the sender's processor takes
+//   receive_alpha, receive_beta   those that the receiver's processor takes
+// All four are 0 if both ends take alike. They are parts of alpha and beta, not on top of them:
+// held + send + receive <= 1. They tell a fan-out from a fan-in, which two ranks alone cannot show.
 //
-// The paper gives no values. What bough's own tables use: {.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte =
-// 0.25}, a network of 1 GB/s and 5 us with full duplex.
+// In the paper a transfer begins when both ranks are ready for it. With `early`, messages land
+// while their receiver still combines, as on a NIC with memory of its own. That is never slower.
+//
+// The paper gives no values. bough's own tables use {.alpha_ns = 5000, .beta_ns_per_byte = 1,
+// .gamma_ns_per_byte = 0.25}: a network of 1 GB/s and 5 us with full duplex.
 //
 // Source: Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004, section 2.1.
 #ifndef BOUGH_MODEL_ALPHA_BETA_GAMMA_HPP
@@ -49,7 +54,7 @@ struct alpha_beta_gamma {
     bool early = false; // may messages land before their receiver asks for them?
     double held_alpha = 1;
     double held_beta = 1;
-    double combine_start_ns = 0; // of a combine, whatever its size; 0 in the paper
+    double combine_start_ns = 0; // what a combine costs whatever its size; 0 in the paper
     double send_alpha = 0;
     double send_beta = 0;
     double receive_alpha = 0;
@@ -78,7 +83,7 @@ struct alpha_beta_gamma {
     }
     constexpr bool lands_early() const noexcept { return early; }
 
-    // A message of an exchange, and one of its own.
+    // The time of a message that is half of an exchange, and of one that is not.
     constexpr double exchange_ns(std::uint64_t bytes) const noexcept {
         return alpha_ns + beta_ns_per_byte * static_cast<double>(bytes);
     }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// Closed formulas in the alpha_beta_gamma model: the paper's, and those of newer algorithms. n bytes, p ranks, in ns.
+// Closed formulas in the alpha_beta_gamma model: the paper's, and those of newer algorithms. They
+// give ns for n bytes and p ranks.
 //
 // In the comments q = ceil(log2 p), p' = 2^floor(log2 p), and a', b' are f_alpha alpha and f_beta beta. The formulas cut the
 // vector into equal parts, also where p does not divide it. Against the walk (bough/model/walk.hpp) of the schedule they are
 //   equal   for every p: trees, halving_gather, ring, circulant, lowest_bit_first, circulant broadcast, chain, levels;
 //           for powers of two: all
-//   above   by one_way_discount_ns, for other p: recursive_doubling and halving_doubling. Of their transfers before and after
-//           the exchanges one goes one way only, and the paper prices it as half of an exchange
-//   below   pairwise exchange in rank order, for which ring_reduce_scatter_ns lacks one combine of a block at most
-//   above   whatever overlaps, where messages may land early: trees, for some p
-// A formula is the second opinion; to choose, walk.
+//   above   by one_way_discount_ns, for other p: recursive_doubling and halving_doubling. One of
+//           their transfers before and after the exchanges goes one way only, and the paper prices
+//           it as half of an exchange
+//   below   for pairwise exchange in rank order: ring_reduce_scatter_ns lacks at most one combine
+//           of a block
+//   above   where steps overlap because messages land early: trees, for some p
+// A formula is a second opinion. To choose an algorithm, use the walk.
 //
 // Source: Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004, sections 2.3 to 2.7; for the newer ones
 // see the headers of the algorithms.
@@ -44,12 +47,12 @@ struct abg_terms {
         log_floor = std::bit_width(size) - 1;
         power = std::bit_floor(size);
     }
-    constexpr double share() const { return (p - 1) / p; } // of the vector, that a rank sends at least
+    constexpr double share() const { return (p - 1) / p; } // the part of the vector that a rank sends at least
 };
 
 } // namespace detail
 
-// What one transfer of n bytes costs more as half of an exchange.
+// How much more a transfer of n bytes costs as half of an exchange than by itself.
 constexpr double one_way_discount_ns(const alpha_beta_gamma& m, std::uint64_t bytes) {
     return m.exchange_ns(bytes) - m.one_way_ns(bytes);
 }
@@ -155,8 +158,9 @@ constexpr double scatter_allgather_broadcast_ns(const alpha_beta_gamma& m, rank_
     return t.q * t.a1 + t.share() * t.nb1 + circulant_allgather_ns(m, p, bytes);
 }
 
-// One level of a per-level allreduce on a vector of n bytes: f groups share it directly, 2 (f - 1) (alpha + n beta / f) +
-// (f - 1) n gamma / f; with triples among the groups 2 alpha + n beta + n gamma / 2 more. Full duplex.
+// One level of a per-level allreduce on a vector of n bytes, with full duplex: f groups share it
+// directly, 2 (f - 1) (alpha + n beta / f) + (f - 1) n gamma / f. Triples among the groups add
+// 2 alpha + n beta + n gamma / 2.
 constexpr double level_allreduce_ns(const alpha_beta_gamma& m, rank_t radix, bool triples, std::uint64_t bytes) {
     BOUGH_EXPECTS(radix >= 2, "radix: a level joins at least two");
     const detail::abg_terms t(m, radix, bytes);

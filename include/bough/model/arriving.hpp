@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// arriving: any cost model, of ranks that come at different times. What prices a plan under it prices the wait for the late.
+// arriving: any cost model, with ranks that come at different times. A price under it includes the
+// wait for late ranks.
 //
 //   const std::vector<std::uint64_t> at_ns{0, 20'000, 0, 0};
 //   walk(plan, arriving{lrc{...}, at_ns}, 8).makespan_ns       rank 1 begins 20 us after the others; from time 0
 //
-// Rank i begins at at_ns[i] + start_ns(). The times are part of the model, so whoever chooses by it chooses by them: all
-// ranks must agree on them, as on every cost. They are not copied: they must live as long as the model.
-// Pre: as many times as the plan has ranks.
+// Rank i begins at at_ns[i] + start_ns(). The times are part of the model, so a choice by the model
+// is a choice by them: all ranks must agree on them, as on every cost. They are not copied, and
+// must live as long as the model. Pre: there are as many times as the plan has ranks.
 #ifndef BOUGH_MODEL_ARRIVING_HPP
 #define BOUGH_MODEL_ARRIVING_HPP
 

@@ -2,12 +2,14 @@
 // Fit: the lrc model of a network from timed serial reductions, in which all ranks send to the root.
 //
 // Run them with an op that does nothing and with the real one, on a few rank counts. The time of a run is
-// C + L + (p - 1) r without, C + L + (p - 1)(r + c) with the op: r is the slope over p of the first, c the difference of
-// the slopes. With messages of several sizes, r and c get a part per byte too.
+// C + L + (p - 1) r without the op, and C + L + (p - 1)(r + c) with it: r is the slope over p of
+// the first, c the difference of the slopes. With messages of several sizes, r and c get a part per
+// byte, too.
 //
 // The intercept is C + L, and no set of such runs can tell the two apart; but a run of one rank takes C. With samples
-// of p = 1 the fit separates them. Without, all of it goes to L, `start_separated` is false, and trees, which pay L in
-// each phase, look dearer than they are. C is taken to be the same with and without the op.
+// of p = 1 the fit separates them. Without these, all of it goes to L, `start_separated` is false,
+// and trees, which pay L in each phase, look dearer than they are. C is taken to be the same with
+// and without the op.
 //
 // *Source* Moody et al., Scalable NIC-based Reduction on Large-scale Clusters, SC 2003, section 5.1.
 #ifndef BOUGH_MODEL_FIT_HPP
@@ -34,7 +36,7 @@ namespace bough::inline BOUGH_ABI::model {
 struct reduction_sample {
     rank_t ranks = 1;
     std::uint64_t bytes = 0;
-    bool with_op = false; // false: with an op that does nothing
+    bool with_op = false; // false: the run used an op that does nothing
     double ns = 0;
     friend constexpr bool operator==(const reduction_sample&, const reduction_sample&) = default;
 };
@@ -48,7 +50,7 @@ struct fit_options {
 struct lrc_fit {
     status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
     lrc model{};
-    bool start_separated = false; // was C told from L?
+    bool start_separated = false; // could C be told from L?
     std::size_t points_used = 0;
     double residual_rms_ns = 0; // of the model against the points used
     double residual_max_ns = 0;
@@ -109,7 +111,8 @@ constexpr status check_samples(std::span<const reduction_sample> samples) {
 
 } // namespace detail
 
-// Without any runs with the op, c is 0. Estimates below 0, which noise can produce, become 0.
+// Fits the model. Without any runs with the op, c is 0. Estimates below 0, which noise can produce,
+// become 0.
 constexpr lrc_fit fit_lrc(std::span<const reduction_sample> samples, fit_options options = {}) {
     lrc_fit fit;
     fit.error = detail::check_samples(samples);
@@ -117,7 +120,8 @@ constexpr lrc_fit fit_lrc(std::span<const reduction_sample> samples, fit_options
     std::vector<reduction_sample> points(samples.begin(), samples.end());
     if (options.medians) points = detail::medians_of(std::move(points));
 
-    // Unknowns: C + L; r and its part per byte; c and its part per byte. A part that nothing shows is not asked for.
+    // Unknowns: C + L; r and its part per byte; c and its part per byte. A part that no sample
+    // shows is left out.
     std::vector<std::array<double, 5>> rows;
     std::vector<double> times;
     const double r_sized = detail::varies(points, false, &reduction_sample::bytes) ? 1 : 0;

@@ -8,16 +8,18 @@
 //   fan_in             one more message behind others from several ranks: what it adds at their receiver
 //   fan_out            one more message behind others to several ranks: what it adds at their sender
 //   combine            a combine on one rank
-// Each kind over a few sizes. The time of an exchange gives alpha and beta, that of a message f_alpha alpha and f_beta
-// beta. What an exchange takes longer with a combine gives gamma, and what a combine costs whatever its size; if there
-// are none with, combines alone do. These know less: a message may be combined where it lies instead of being copied
-// first, and what has come from another core may take longer to combine than what is in a cache. A burst gives what of
-// alpha and beta holds ports. In it the slower of its two ends sets the pace; the fans tell which one it is, and how
-// fast the other would be. Every sample weighs by its own time, so that short messages count as much as long ones:
-// residuals are shares of the measured time.
+// Each kind is timed over a few sizes. The time of an exchange gives alpha and beta; that of a
+// message gives f_alpha alpha and f_beta beta. The extra time of an exchange with a combine gives
+// gamma, and what a combine costs whatever its size. If there are no such exchanges, the combines
+// alone give these. They know less: a message may be combined where it lies instead of being copied
+// first, and what has come from another core may take longer to combine than what is in a cache. A
+// burst tells how much of alpha and beta holds ports. In it the slower of the two ends sets the
+// pace; the fans tell which end that is, and how fast the other would be. Every sample weighs by
+// its own time, so that short messages count as much as long ones: residuals are shares of the
+// measured time.
 //
-// The model is for messages that are no faster as halves of exchanges: shares above 1 become 1, and the message's times are
-// then fitted with those of the exchanges.
+// In the model a message is never faster as half of an exchange. So shares above 1 become 1, and
+// the times of single messages are then fitted together with those of the exchanges.
 #ifndef BOUGH_MODEL_FIT_ALPHA_BETA_GAMMA_HPP
 #define BOUGH_MODEL_FIT_ALPHA_BETA_GAMMA_HPP
 
@@ -42,22 +44,23 @@ struct transfer_sample {
     transfer_kind kind = transfer_kind::one_way;
     std::uint64_t bytes = 0;
     double ns = 0;
-    rank_t peers = 1; // of a fan: on its wide side
+    rank_t peers = 1; // for a fan: the number of ranks on its wide side
     friend constexpr bool operator==(const transfer_sample&, const transfer_sample&) = default;
 };
 
 struct alpha_beta_gamma_fit {
     status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
     alpha_beta_gamma model{};
-    bool shares_bounded = false; // a message alone was slower than in an exchange: f_alpha or f_beta is 1 for that
+    bool shares_bounded = false; // was a message alone slower than in an exchange? Then f_alpha or f_beta is set to 1
     std::size_t points_used = 0;
-    double residual_rms = 0; // of the model against the samples, as a share of their times
+    double residual_rms = 0; // the model against the samples, as a share of their times
     double residual_max = 0;
 };
 
 namespace detail {
 
-// base + per_byte * bytes, with the least sum of squared relative errors; neither is negative.
+// The line base + per_byte * bytes with the least sum of squared relative errors; neither is
+// negative.
 struct line {
     double base_ns = 0;
     double ns_per_byte = 0;
@@ -80,13 +83,13 @@ constexpr bool fit_line(std::span<const transfer_sample> samples, const Takes& t
         return true;
     };
     if (!solve(1, 1)) return false;
-    // Below 0, which noise can produce, becomes 0, and the other is fitted again.
+    // A value below 0, which noise can produce, becomes 0, and the other is fitted again.
     if (found.base_ns < 0) return solve(0, 1);
     if (found.ns_per_byte < 0) return solve(1, 0);
     return true;
 }
 
-// Of two ends whose times differ by less, as a share, noise is the cause.
+// If the times of two ends differ by less than this ratio, noise is the cause.
 inline constexpr double ends_alike = 0.9;
 
 constexpr bool sizes_vary(std::span<const transfer_sample> samples, transfer_kind kind) {
@@ -112,18 +115,19 @@ constexpr double expected_ns(const alpha_beta_gamma_fit& fit, const transfer_sam
     case transfer_kind::fan_in:
     case transfer_kind::fan_out: break;
     }
-    // The slower end sets the pace; on the wide side of a fan there are several.
+    // The slower end sets the pace. The wide side of a fan has several ranks, which share the work.
     const double send_ns = fit.model.send_ns(0, 1, s.bytes) / (s.kind == transfer_kind::fan_in ? s.peers : 1);
     const double receive_ns = fit.model.receive_ns(0, 1, s.bytes) / (s.kind == transfer_kind::fan_out ? s.peers : 1);
     return std::max({fit.model.port_ns(0, 1, s.bytes, false), send_ns, receive_ns});
 }
 
-// Without combines, gamma is 0; without single messages, f_alpha and f_beta are 1; without bursts, ports are held all the time;
-// without both fans, the two ends of a message take alike.
+// Fits the model. Without combines, gamma is 0. Without single messages, f_alpha and f_beta are 1.
+// Without bursts, ports are held all the time. Without both fans, the two ends of a message take
+// alike.
 constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sample> samples) {
     alpha_beta_gamma_fit fit;
     bool any_single = false, any_combine = false, any_joint = false, any_burst = false, any_in = false, any_out = false;
-    rank_t peers = no_rank; // the fewest of a fan
+    rank_t peers = no_rank; // the fewest that a fan has
     for (const transfer_sample& s : samples) {
         if (!(s.ns > 0 && s.ns <= std::numeric_limits<double>::max())) {
             fit.error = invalid_argument("samples: a time must be finite and above 0");
@@ -172,7 +176,7 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
     if (any_single && (single.base_ns > both.base_ns || single.ns_per_byte > both.ns_per_byte)) {
         fit.shares_bounded = true;
         if (single.base_ns >= both.base_ns && single.ns_per_byte >= both.ns_per_byte) {
-            // Both directions at once cost nothing: one line for all messages.
+            // Both directions at once cost nothing, so fit one line to all messages.
             detail::fit_line(
                 samples,
                 [](const transfer_sample& s) {
@@ -187,17 +191,19 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
     m.alpha_ns = both.base_ns;
     m.beta_ns_per_byte = both.ns_per_byte;
     m.gamma_ns_per_byte = combine.ns_per_byte;
-    // A message takes what it is on the way, and what it holds ports. The latter is what a burst shows.
+    // The time of a message has two parts: the time on the way, and the time that it holds ports. A
+    // burst shows the latter.
     if (!any_single) single = both;
     const auto split = [&](double alone, double in_burst, double whole, double& held, double& f) {
         if (any_burst) held = whole > 0 ? 1 - std::max(0.0, std::min(alone, whole) - in_burst) / whole : 1.0;
-        const double passing = std::min(alone, whole) - (1 - held) * whole; // alone, without the way
+        const double passing = std::min(alone, whole) - (1 - held) * whole; // a message alone, less its time on the way
         f = held > 0 ? share(passing, held * whole) : 1.0;
     };
     split(single.base_ns, burst.base_ns, both.base_ns, m.held_alpha, m.f_alpha);
     split(single.ns_per_byte, burst.ns_per_byte, both.ns_per_byte, m.held_beta, m.f_beta);
-    // Which end of a message sets the pace of a burst? The other is faster: ports are held for what that one takes; for nothing, if
-    // it was still waiting for all its peers. (Where a wire carries one direction at a time, f well below 1, it is the wire.)
+    // Which end of a message sets the pace of a burst? The other end is faster, and ports are held
+    // for what that end takes, or not at all if it was still waiting for all its peers. (If a wire
+    // carries one direction at a time, f well below 1, the wire sets the pace.)
     const auto tell_ends = [&](double at_in, double at_out, double whole, double f, double& held, double& send,
                                double& receive) {
         if (!any_fans || !(whole > 0) || f < detail::ends_alike) return;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Fit: the rdma model of a way to write into other ranks' memory, from timed puts.
 //
-//   one_way n bytes until who waits for them sees them     Td + 2 (Ts + Tn) + n Tt
-//   put     what the call of a put takes, of few bytes      Td
-//   burst   from one put to the next of many to one rank    max(Ts, n Tt)
-//   acknowledged  the same, each one known to have landed   the same + Ta
-//   combine, copy  n bytes in memory                        n To, n Tc
+//   one_way        n bytes, until the waiting rank sees them       Td + 2 (Ts + Tn) + n Tt
+//   put            the call of a put of few bytes                  Td
+//   burst          from one of many puts to one rank to the next   max(Ts, n Tt)
+//   acknowledged   the same, each put known to have landed         the same + Ta
+//   combine, copy  n bytes in memory                               n To, n Tc
 //
-// Tm is what a library adds to a message and no property of a put: it is 0. Each time weighs by its size, so the short ones
-// count as much as the long. measure_remote_writes (bough/measure/remote_writes.hpp) takes such samples.
+// Tm is 0: it is what a library adds to a message, and no property of a put. Each sample weighs by
+// its own time, so short times count as much as long ones. measure_remote_writes
+// (bough/measure/remote_writes.hpp) takes such samples.
 //
 // *Source* the parameters are those of Gupta et al., IPDPS 2003, section 6; the ways to tell them apart are ours.
 #ifndef BOUGH_MODEL_FIT_RDMA_HPP
@@ -55,11 +56,12 @@ constexpr double expected_ns(const rdma& m, const rdma_sample& s) noexcept {
 struct rdma_fit {
     status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
     rdma model{};
-    double residual_rms = 0, residual_max = 0; // of one_way and burst, relative to what was measured
+    double residual_rms = 0, residual_max = 0; // for one_way and burst, relative to what was measured
 };
 
-// Needs one_way of two sizes, put and burst. What there are no samples of is 0. Estimates below 0, which noise can produce,
-// become 0; Ts is at most what one_way leaves for it.
+// Fits the model. It needs samples of one_way of two sizes, of put and of burst. Parameters without
+// samples are 0. Estimates below 0, which noise can produce, become 0. Ts is at most what one_way
+// leaves for it.
 constexpr rdma_fit fit_rdma(std::span<const rdma_sample> samples) {
     rdma_fit fit;
     const auto none = std::numeric_limits<double>::max();

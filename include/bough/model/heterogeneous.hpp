@@ -3,8 +3,8 @@
 //
 //   heterogeneous{.send = t_ini}                       Banikazemi et al. 1998: a sender is busy for its t_ini, no more
 //   heterogeneous{.send = s, .receive = r, .message_latency_ns = L}     separate costs (Banikazemi et al. 1999)
-// A list that is empty stands for zeros. Costs are affine in the size. With message_latency_ns = 0 a receiver may send on
-// at the moment its sender is free again, as in the paper.
+// An empty list stands for zeros. Costs are affine in the size. With message_latency_ns = 0 a
+// receiver may send the message on as soon as its sender is free again, as in the paper.
 //
 // Sources: Banikazemi, Moorthy, Panda, Efficient Collective Communication on Heterogeneous Networks of Workstations, ICPP
 // 1998; Banikazemi, Sampathkumar, Prabhu, Panda, Sadayappan, HCW 1999.
@@ -48,8 +48,8 @@ private:
 
 static_assert(CostModel<heterogeneous>);
 
-// The same costs behind a pointer, for any_cost_model: a communicator's, or those that choose(candidates, ...) takes. They must
-// outlive it, and be equal on all ranks.
+// The same costs behind a pointer, so that an any_cost_model can hold them: a communicator's, or
+// the one that choose(candidates, ...) takes. They must outlive it, and be equal on all ranks.
 struct heterogeneous_view {
     const heterogeneous* costs = nullptr;
 

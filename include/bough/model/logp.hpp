@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // LogP and its kin: LogP, LogGP, LogGPS and LogGOPS are one model, with more or fewer of its parameters zero.
 //
-//   L  latency_ns            the way of a message, without what follows
-//   o  overhead              each processor's share of a message: base_ns of any, and O per byte
-//   g  gap                   base_ns, between two messages of one rank; and G per byte
+//   L  latency_ns            the time of a message on the way, without the rest below
+//   o  overhead              each processor's share of a message: base_ns per message, and O per
+//   byte g  gap                   base_ns between two messages of one rank, and G per byte
 //   S  eager_limit_bytes     longer messages are sent when their receive is posted (rendezvous)
 // A message of s bytes takes o(s) + L + G s + o(s) from end to end: the gap g is not part of it, but keeps ports busy. It
 // holds the out port of its sender and the in port of its receiver for g + G s, and a NIC takes it in whether or not its
@@ -34,7 +34,7 @@ struct loggops {
     static constexpr bool homogeneous = true; // all rank pairs are alike
     constexpr double start_ns() const noexcept { return 0; }
     constexpr double send_ns(rank_t, rank_t, std::uint64_t bytes) const noexcept { return overhead.at_ns(bytes); }
-    // The in port adds g + G s, of which g is no part of the way.
+    // The in port adds g + G s, of which g is not part of the time from end to end.
     constexpr double latency_ns(rank_t, rank_t, std::uint64_t) const noexcept {
         return message_latency_ns - gap.base_ns;
     }
@@ -53,11 +53,11 @@ struct loggops {
     friend constexpr bool operator==(const loggops&, const loggops&) = default;
 };
 
-// L, o and g alone.
+// LogP: L, o and g alone.
 constexpr loggops logp(double latency_ns, double overhead_ns, double gap_ns) noexcept {
     return {.message_latency_ns = latency_ns, .overhead = {overhead_ns}, .gap = {gap_ns}};
 }
-// And G.
+// LogGP: L, o, g and G.
 constexpr loggops loggp(double latency_ns, double overhead_ns, double gap_ns, double gap_ns_per_byte) noexcept {
     return {.message_latency_ns = latency_ns, .overhead = {overhead_ns}, .gap = {gap_ns, gap_ns_per_byte}};
 }

@@ -3,7 +3,7 @@
 //
 //   L           message_latency_ns   from the send until the message can be received
 //   r(M)        receive              the receiver is busy for so long per message of M bytes
-//   c(M, op)    combine              and for so long combining it; of the one op that the model was measured with
+//   c(M, op)    combine              and for so long combining it, with the op that was measured
 //   C(op)       startup_ns           before anything else, on every rank, once
 // Sending is free for the sender, and so is copying unless `copy` says otherwise. All rank pairs are alike. r and c are
 // affine in the size; a network whose costs jump (packets, caches) wants a CostModel of its own that looks them up.

@@ -56,7 +56,7 @@ constexpr double fnomial_full_ns(const lrc& model, rank_t p, rank_t f, std::uint
 // Any p, k = log_f p: C + L ceil(k) + (r + c)(f - 1) floor(k) + (r + c)(ceil(p / f^floor(k)) - 1). An upper bound.
 constexpr double fnomial_ns(const lrc& model, rank_t p, rank_t f, std::uint64_t bytes) {
     const integer_log phases = log_of(p, f);
-    const std::uint64_t last_phase = (p + phases.power - 1) / phases.power - 1; // the root's children in it
+    const std::uint64_t last_phase = (p + phases.power - 1) / phases.power - 1; // the root's children in that phase
     const std::uint64_t messages = std::uint64_t{f - 1} * phases.floor + last_phase;
     return model.startup_ns + phases.ceil * model.message_latency_ns +
            static_cast<double>(messages) * model.message_ns(bytes);
@@ -97,7 +97,7 @@ constexpr rank_t best_degree_full(const lrc& model, std::uint64_t bytes) {
     BOUGH_EXPECTS(f < 4.0e9, "model: without a cost of receiving, no degree is too high");
     if (f <= 2) return 2;
     const auto below = static_cast<rank_t>(f);
-    const auto price = [&](rank_t degree) { // of ln p
+    const auto price = [&](rank_t degree) { // per unit of ln p
         return (model.message_latency_ns + (degree - 1) * model.message_ns(bytes)) / detail::natural_log(degree);
     };
     return price(below + 1) < price(below) ? below + 1 : below;

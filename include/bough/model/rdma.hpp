@@ -5,12 +5,16 @@
 //   Tt transmit_ns_per_byte                                     of each byte, through the receiver's port one after another
 //   To operation_ns_per_byte                                    combining a byte
 //   Tc copy_ns_per_byte      into and out of registered memory: copies_ns(bytes), once per operation, on top of a run
-//   Ta acknowledgement_ns    before a port carries the next message: where the network acknowledges each block
-// k messages to one rank, of which the first to be needed comes first and DMA overlaps NIC processing (`best`), take
+//   Ta acknowledgement_ns    before a port carries the next message, if the network acknowledges
+//                            each block
+//
+// In the best case (`best`) of k messages to one rank, the message that is needed first comes
+// first, and DMA overlaps NIC processing. The messages take
 //   Tm + Td + Ts + Tn    and then    Tn + min(Tt, Ts) + k max(Tt, Ts) + To
-// which are the paper's three best cases (6.2.1, 6.2.2: Tt >= Ts + Tn, Ts < Tt, Tt <= Ts) in one. In the worst case nothing
-// overlaps and the first to be needed comes last: Tt + k (Tn + Ts + To) if Tt < Ts + Tn, else Ts + Tn + k (Tt + To); To is
-// then a part of passing the port, and a combine costs nothing more.
+// These are the paper's three best cases (6.2.1, 6.2.2: Tt >= Ts + Tn, Ts < Tt, Tt <= Ts) in one.
+// In the worst case nothing overlaps, and the message that is needed first comes last: Tt + k (Tn +
+// Ts + To) if Tt < Ts + Tn, else Ts + Tn + k (Tt + To). Then To is part of passing the port, and a
+// combine costs nothing more.
 //
 // The paper's figures: Tt 10 ns per byte, Ts 2000, Tc 2.7 per byte, Tn 1520, Td 600, Tm 1300; not given: Ta, To.
 // Source: Gupta, Balaji, Nieplocha, Panda, Efficient Collective Operations using Remote Memory Operations on VIA-based

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The walk: prices a plan by running its own steps against a CostModel. No formula, any algorithm, any size.
+// The walk: prices a plan by running its own steps against a CostModel. It needs no formula, and
+// works for any algorithm and size.
 //
 // Every rank has a clock, which begins at start_ns, or arrival_ns(rank) later if the model has that, and runs its steps in
 // program order:
@@ -13,17 +14,19 @@
 //             the port is free; it is at the receiver latency_ns after it began. The sender goes on at once.
 //   receive   the in port takes the messages in the order of the receives, each for port_ns, and not before it is there nor,
 //             unless the model lands_early(), before the rank asks for it; then the rank takes receive_ns
-// A message is duplex if it is half of an exchange: the message step of its sender after it is a receive, and the message
-// step of its receiver before it is a send, but not one that it answers: that its sender received last before. The out
-// port, which cannot know of the receiver, goes by the sender alone. Copies and combines between do not count. A message
+// A message is duplex if it is half of an exchange. Then its sender's next message step is a
+// receive, and its receiver's previous message step is a send, but not of a message that this one
+// answers, that is, the message that the sender received last. The out port cannot know of the
+// receiver, so it goes by the sender alone. Copies and combines in between do not count. A message
 // in parts is one message.
 //
 //   walk(plan, model, bytes)          prices a vector of `bytes`, cut into the plan's blocks
 //   finish_times(plan, model, bytes)  when each rank ends; it does not wait for its out port
 //
-// *Time*    one visit per rank where a pass in order of the tree suffices (trees, rings); otherwise a rank that meets a
-//           message not yet sent is left, and visited again when it is. Its steps are then emitted anew, and those run
-//           skipped; from its ninth visit on or so its next steps are kept, up to 64 MiB for all ranks.
+// *Time*    one visit per rank if a pass in the order of the tree suffices (trees, rings).
+//           Otherwise a rank that needs a message not yet sent is left, and visited again when the
+//           message is sent. Its steps are then emitted anew, and those that have run are skipped.
+//           From about its ninth visit on its next steps are kept, up to 64 MiB for all ranks.
 // *Memory*  28 bytes per rank (ports: 100), 16 per message under way beyond the first of its sender (ports: 32), kept steps
 #ifndef BOUGH_MODEL_WALK_HPP
 #define BOUGH_MODEL_WALK_HPP
@@ -48,12 +51,13 @@ namespace bough::inline BOUGH_ABI::model {
 struct walk_result {
     double makespan_ns = 0;    // when the last rank ends
     double root_finish_ns = 0; // when the root ends
-    rank_t last_rank = 0;      // the rank that ends last; the lowest of equals
+    rank_t last_rank = 0;      // the rank that ends last; the lowest if several do
     std::uint64_t steps = 0;
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0; // sent
     std::uint64_t unreceived = 0;
-    // A plan that deadlocks: the lowest rank that waits for ever, and for whom. The figures above are of what ran.
+    // If the plan deadlocks: the lowest rank that waits for ever, and the rank for which it waits.
+    // Then the figures above are of what ran.
     rank_t stuck = no_rank;
     rank_t stuck_on = no_rank;
 
@@ -61,7 +65,8 @@ struct walk_result {
     friend constexpr bool operator==(const walk_result&, const walk_result&) = default;
 };
 
-// The sizes of blocks: `bytes` cut into elements, and these into blocks; the first (elements mod blocks) have one more.
+// The sizes of blocks. `bytes` bytes are cut into elements, and these into blocks; the first
+// (elements mod blocks) blocks have one element more.
 class block_sizes {
 public:
     // Pre: blocks >= 1, element_bytes >= 1, bytes is a multiple of element_bytes.
@@ -95,7 +100,7 @@ class walker {
     using letter = std::conditional_t<ported, port_letter, double>;
 
 public:
-    // `kept`: of how many steps in all the ranks that are stuck may keep copies.
+    // `kept` is how many steps all stuck ranks together may keep copies of.
     constexpr walker(const P& plan, const M& model, std::uint64_t bytes, std::uint64_t element_bytes,
                      std::size_t kept = most_kept)
         : plan_(plan), model_(model), sizes_(bytes, plan.blocks(), element_bytes), mail_(plan.size()),
@@ -123,22 +128,22 @@ public:
 
 private:
     static constexpr std::size_t most_kept = std::size_t{64} * 1024 * 1024 / sizeof(taped_step);
-    static constexpr std::size_t least_room = 16; // of a rank; not worth the trouble with less
+    static constexpr std::size_t least_room = 16; // steps per rank; keeping fewer does not pay
     static constexpr std::uint32_t first_kept_pass = 8;
 
-    // Where a rank stands.
+    // How far a rank has come.
     struct lane {
         double clock_ns;
         std::uint32_t done; // steps
         rank_t awaits;      // the sender of the message that it is stuck on
     };
 
-    // A rank at work: what a step does to its clock and its ports.
+    // Runs the steps of one rank: what a step does to its clock and its ports.
     class actor {
     public:
         constexpr actor(walker& w, rank_t rank) : w_(w), rank_(rank), clock_ns_(w.lanes_[rank].clock_ns) {}
 
-        // False: it has to wait for a message that was not sent yet.
+        // Runs one step. False if it has to wait for a message that has not been sent yet.
         constexpr bool run(verb what, rank_t peer, std::uint64_t bytes) {
             switch (what) {
             case verb::send: send(peer, bytes); break;
@@ -197,7 +202,7 @@ private:
         }
 
     private:
-        // The last send, now that it is known what comes after it.
+        // Hands the last send to the out port, now that it is known what comes after it.
         constexpr void hand_over(bool then_receives) {
             ports& mine = w_.ports_[rank_];
             if (mine.to == no_rank) return;
@@ -218,7 +223,8 @@ private:
         double clock_ns_;
     };
 
-    // The sink that runs the steps of one rank, up to the first message that was not sent yet; it keeps those from there.
+    // The sink that runs the steps of one rank, up to the first message that has not been sent yet.
+    // It may keep the steps from there on.
     class visitor {
     public:
         constexpr visitor(walker& w, rank_t rank)
@@ -273,7 +279,7 @@ private:
             parts_ = 0;
             return std::exchange(part_bytes_, 0) + w_.sizes_.bytes_of(last);
         }
-        // A step that ran before, or one that cannot run yet.
+        // Passes over a step that ran before, or that cannot run yet.
         constexpr void pass_over(verb what, rank_t peer, const slice& s) {
             if (keeps_)
                 keep(what, peer, s);
@@ -290,13 +296,13 @@ private:
         actor actor_;
         std::uint32_t to_skip_;
         std::uint32_t done_ = 0;
-        std::uint32_t parts_ = 0;      // of the message at hand, before its last
-        std::uint64_t part_bytes_ = 0; // in them
+        std::uint32_t parts_ = 0;      // parts of the message at hand, before its last
+        std::uint64_t part_bytes_ = 0; // the bytes in these parts
         bool stuck_ = false;
-        bool keeps_ = false; // and every step since it was
+        bool keeps_ = false; // has it kept every step since it got stuck?
     };
 
-    // Are the steps of this rank, which is stuck, to be kept? It pays where a rank comes back many times.
+    // Are the steps of this stuck rank to be kept? That pays if a rank comes back many times.
     constexpr bool keeps() {
         if (room_ == 0 || passes_ < first_kept_pass) return false;
         if (tapes_.empty()) tapes_ = std::vector<tape>(lanes_.size(), tape{});
@@ -318,7 +324,7 @@ private:
         v.leave();
     }
 
-    // Runs the steps that were kept. True: they are used up, and there are more.
+    // Runs the steps that were kept. True if they are used up and there are more.
     constexpr bool rerun(rank_t rank) {
         tape& kept = tapes_[rank];
         actor a(*this, rank);
@@ -340,8 +346,9 @@ private:
         woken_.push_back(rank);
     }
 
-    // Does the root begin by sending? Then visit it first and the others in the order of their distance; otherwise the
-    // other way round. In trees with parents below their children, and in rings, nobody is then visited in vain.
+    // Does the root begin by sending? Then it is visited first and the others in the order of their
+    // distance; otherwise the other way round. So no rank is visited in vain in rings, and in trees
+    // whose parents have lower numbers than their children.
     constexpr bool flows_outwards() const {
         bool decided = false, outwards = false;
         plan_.emit(plan_.root(), step_sink{[&](const step& s) {
@@ -369,9 +376,9 @@ private:
     block_sizes sizes_;
     mailbox<letter> mail_;
     std::vector<lane> lanes_;
-    std::vector<ports> ports_; // of a ported model
+    std::vector<ports> ports_; // by rank, for a ported model
     std::vector<tape> tapes_;  // made when the first rank is stuck
-    std::size_t room_;         // in steps, of each of them
+    std::size_t room_;         // of each tape, in steps
     std::vector<rank_t> woken_;
     rank_t waiting_ = 0;
     std::uint32_t passes_ = 0;
@@ -381,13 +388,13 @@ private:
 
 } // namespace detail
 
-// Pre: bytes is a multiple of element_bytes.
+// Prices a plan. Pre: bytes is a multiple of element_bytes.
 template <Plan P, CostModel M>
 constexpr walk_result walk(const P& plan, const M& model, std::uint64_t bytes, std::uint64_t element_bytes = 1) {
     return detail::walker<P, M>(plan, model, bytes, element_bytes).run();
 }
 
-// When each rank ends (in a plan that deadlocks: gets stuck).
+// When each rank ends, or gets stuck if the plan deadlocks.
 template <Plan P, CostModel M>
 constexpr std::vector<double> finish_times(const P& plan, const M& model, std::uint64_t bytes,
                                            std::uint64_t element_bytes = 1) {
@@ -398,7 +405,9 @@ constexpr std::vector<double> finish_times(const P& plan, const M& model, std::u
     return times;
 }
 
-// The degree in 2 .. max_degree whose plan has the least makespan; the smallest of equals. Pre: max_degree >= 2.
+// The degree in 2 .. max_degree whose plan has the least makespan; the smallest if several are
+// equal.
+// Pre: max_degree >= 2.
 //   best_degree_by_walk([](rank_t f) { return plan_reduce(tree_reduce{fnomial{.degree = f}}, {.size = 31}); }, m, 8, 16)
 template <class PlanOfDegree, CostModel M>
 constexpr rank_t best_degree_by_walk(const PlanOfDegree& plan_of, const M& model, std::uint64_t bytes,

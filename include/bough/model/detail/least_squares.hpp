@@ -12,14 +12,14 @@
 
 namespace bough::inline BOUGH_ABI::model::detail {
 
-// Finds x with the least sum of squares of rows * x - values; false if the columns do not determine it. An unknown whose
-// column is all zeros is not asked for, and gets 0. By the modified Gram-Schmidt process, since the normal equations
-// would lose half of the digits; `rows` and `values` are used up.
+// Finds x with the least sum of squares of rows * x - values. False if the columns do not determine
+// x. An unknown whose column is all zeros becomes 0. It uses the modified Gram-Schmidt process,
+// since the normal equations would lose half of the digits. `rows` and `values` are overwritten.
 template <std::size_t Unknowns>
 constexpr bool least_squares(std::vector<std::array<double, Unknowns>>& rows, std::vector<double>& values,
                              std::array<double, Unknowns>& x) {
     BOUGH_EXPECTS(rows.size() == values.size(), "least_squares: needs one value per row");
-    constexpr double dependent = 1e-10; // how little of a column may be left without its part along the others
+    constexpr double dependent = 1e-10; // a column depends on the others if no more than this share of it is left
     const std::size_t n = rows.size();
     std::array<std::array<double, Unknowns>, Unknowns> upper{};
     std::array<double, Unknowns> right{}, original{};

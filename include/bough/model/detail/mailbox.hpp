@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The mailbox of the walk: what it knows of messages that are on their way (when they arrive), first in first out per
+// The mailbox of the walk: the messages that are on their way and when they arrive, first in first
+// out per
 // channel.
 //
-// In a tree reduce every rank sends once; so the first message of each sender has its place in an array, where the
-// receiver finds it at once. All others wait in one list per receiver, whose nodes are reused.
+// In a tree reduce every rank sends once. So the first message of each sender has its place in an
+// array, where the receiver finds it at once. All others wait in one list per receiver, whose nodes
+// are reused.
 #ifndef BOUGH_MODEL_DETAIL_MAILBOX_HPP
 #define BOUGH_MODEL_DETAIL_MAILBOX_HPP
 
@@ -40,7 +42,8 @@ public:
     }
 
 private:
-    // Of a sender's first message: it was sent and taken. Not a rank, since groups have at most 2^32 - 2 of them.
+    // A sender's first message was sent and taken. No rank has this number: groups have at most
+    // 2^32 - 2.
     static constexpr rank_t taken = no_rank - 1;
     static constexpr std::uint32_t none = 0xffff'ffffu;
 
@@ -87,7 +90,7 @@ private:
 
     std::vector<rank_t> first_to_;
     std::vector<Letter> first_;
-    std::vector<list> lists_; // by receiver; made when the first letter comes
+    std::vector<list> lists_; // by receiver; made when the first letter needs one
     std::vector<envelope> letters_;
     std::uint32_t free_ = none;
 };

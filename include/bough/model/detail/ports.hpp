@@ -16,11 +16,11 @@ namespace bough::inline BOUGH_ABI::model::detail {
 struct ports {
     double out_free_ns = 0;
     double in_free_ns = 0;
-    double ready_ns = 0; // of the last send
+    double ready_ns = 0; // when the last send was ready for the port
     std::uint64_t bytes = 0;
     rank_t to = no_rank;       // no_rank: nothing is to be handed over
-    std::uint32_t sends = 0;   // so far: the number of the last one
-    rank_t got_from = no_rank; // the message received last, and its number there
+    std::uint32_t sends = 0;   // how many so far; this is the number of the last one
+    rank_t got_from = no_rank; // the sender of the message received last, and its number there
     std::uint32_t got = 0;
     std::uint32_t answers = 0; // which message of its receiver the last send may answer
     bool sent_last = false;    // was the last message step a send?
@@ -29,9 +29,9 @@ struct ports {
 // A message on its way to an in port.
 struct port_letter {
     double there_ns = 0;
-    std::uint32_t number = 0;   // among all of its sender
+    std::uint32_t number = 0;   // its number among its sender's messages
     std::uint32_t answers = 0;  // the number of the message that its sender got last, if that was from its receiver
-    bool then_receives = false; // its sender, after it
+    bool then_receives = false; // is its sender's next message step a receive?
 };
 
 // The steps of a rank from where it is stuck, as many as there is room for, so that they need not be emitted again.
@@ -39,7 +39,7 @@ struct taped_step {
     std::uint64_t bytes = 0;
     rank_t peer = no_rank;
     bough::verb verb = bough::verb::copy;
-    std::uint16_t steps = 1; // with the parts before
+    std::uint16_t steps = 1; // how many it stands for: the parts before it count, too
 };
 struct tape {
     std::vector<taped_step> steps;
