@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// any_algorithm: an algorithm that is chosen at run time. A value like those it holds, and an Algorithm like them.
+// any_algorithm: an algorithm that is chosen at run time. Like the algorithms that it holds, it is
+// a value and an Algorithm.
 //
 //   any_algorithm a = recursive_doubling{};
 //   a = any_algorithm::of<goal::allreduce>(ring{});      a family's algorithm for a goal
@@ -26,7 +27,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// A sink of which nothing is known but that it takes steps.
+// A sink of any type, behind virtual functions.
 class step_ref {
 public:
     template <StepSink S>
@@ -97,7 +98,7 @@ public:
         return algorithm_for<Goal>(choice);
     }
 
-    // Algorithm
+    // The members of an Algorithm.
     void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if constexpr (std::same_as<std::remove_cvref_t<decltype(out)>, detail::step_ref>)
             held_->emit(at, rank, out);
@@ -116,14 +117,14 @@ public:
     bool serves_kind(std::uint8_t kind) const noexcept { return held_->fixed.serves.contains(kind); }
     label text() const { return held_->text(); }
 
-    // What it holds, if that is an A; else null.
+    // The algorithm that it holds if that is an A, or null.
     template <class A>
     const A* get() const noexcept {
         if (held_->type != &detail::held_algorithm_of<A>::tag) return nullptr;
         return &static_cast<const detail::held_algorithm_of<A>&>(*held_).algorithm;
     }
 
-    // A template, so that what only converts to an any_algorithm is not compared by this.
+    // A template, so that it does not compare values that only convert to an any_algorithm.
     template <std::same_as<any_algorithm> A, std::same_as<any_algorithm> B>
     friend bool operator==(const A& a, const B& b) {
         return a.held_ == b.held_ || (a.held_->type == b.held_->type && a.held_->equals(*b.held_));

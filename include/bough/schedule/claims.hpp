@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// Claims: what an algorithm says of itself, so that a choice can ask without a proof.
+// Claims: what an algorithm says of itself, so that a choice can ask without a proof of its own.
 //
 // An algorithm claims by members, all of them optional (bough/concepts/plan.hpp):
 //   a.keeps_rank_order(at)    results combine in rank order                                     absent: no
 //   a.rank_consistent(at)     every rank that gets a result gets the same bits                  absent: yes
-//                             (those of a scan do not: there it is absent: no)
-//   a.bracket(at)             a bracket_class: of equal ones come equal bits, at equal sizes    absent: none
+//                             (for a scan, absent: no, since its ranks get different results)
+//   a.bracket(at)             a bracket_class: equal classes give equal bits, at equal sizes
+//                             absent: none
 //   A::needs_exact            ranks get different bits unless the op is exact on the type: refused if not   absent: no
-//   a.level_needs_exact()     the same, of one that is made of others
+//   a.level_needs_exact()     the same, for an algorithm that is made of others
 //   A::any_size               serves any number of ranks                                        absent: yes
 //   A::symmetric              every rank does what rank 0 does, its peers shifted by its number absent: no
 //                             or, if their number is a power of two, exclusive-ored with it
 //                             (so that the price of one rank is that of all)
-//   a.family_text()           of a half: the label of its family, which an allreduce of both halves bears       absent: none
-//   A::may_hold, A::serves, a.hash()     as there
+//   a.family_text()           for a half: the label of its family, which an allreduce of two such
+//                             halves takes
+//                             absent: none
+//   A::may_hold, A::serves, a.hash()     see bough/concepts/plan.hpp
 // verify_claims(plan) proves them (bough/verify/verify_claims.hpp), for your own algorithms too.
 #ifndef BOUGH_SCHEDULE_CLAIMS_HPP
 #define BOUGH_SCHEDULE_CLAIMS_HPP
@@ -25,8 +28,9 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Who is combined with whom in which order, as a small value. Two plans of one goal and size that claim equal ones give the same
-// bits. The default claims nothing and is equal to no class.
+// Which contributions are combined with which, and in which order, as a small value. Two plans of
+// one goal and size that claim equal classes give the same bits. The default claims nothing and is
+// equal to no class.
 struct bracket_class {
     std::uint64_t family = 0; // bracket_family("..."), never 0
     std::uint64_t parameter = 0;
@@ -69,7 +73,8 @@ constexpr goal_set set_of(goals<Goal...>) noexcept {
 }
 } // namespace detail
 
-// May the algorithm run with ops only that are exact on the type (is_exact)? Of an any_algorithm: may what it holds?
+// May the algorithm run only with ops that are exact on the type (is_exact)? For an any_algorithm,
+// this asks the algorithm that it holds.
 template <Algorithm A>
 constexpr bool needs_exact(const A& a) {
     if constexpr (requires { a.fixed_claims(); })
@@ -82,7 +87,8 @@ constexpr bool needs_exact(const A& a) {
         return false;
 }
 
-// What an algorithm claims whatever the dimensions. One that knows it at run time only has a member fixed_claims().
+// What an algorithm claims whatever the dimensions. An algorithm that knows this only at run time
+// has a member fixed_claims().
 template <Algorithm A>
 constexpr claims fixed_claims_of(const A& a) {
     claims made;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Dependence: which steps of a schedule must wait for which others. The one definition that verifier, engines, NIC
-// assembler and exporters share.
+// Dependence: which steps of a schedule must wait for which others. The verifier, the engines, the
+// NIC assembler and the exporters share this one definition.
 //
 // A generator writes steps in plain program order. Step j must wait for an earlier step i if they touch the same block
 // of the same storage and at least one of them writes it (read after write, write after write, write after read).
-// Input and output are the same storage, since they are the same memory in the in-place form. Besides, messages on one
-// channel (one peer, one direction) are posted in program order; of a message in parts, the last part stands for it.
+// Input and output are the same storage, since they are the same memory in the in-place form. In
+// addition, messages on one channel (one peer, one direction) are posted in program order; the last
+// part of a message in parts stands for the message.
 //
 // Only the last writer of a block and its readers since are kept: the relation is the transitive reduction that matters,
 // linear in the blocks touched, not quadratic in the steps.
@@ -39,10 +40,10 @@ struct dependences {
 
 namespace detail {
 
-// Last writer and readers since, for every block of every storage.
+// The last writer and the readers since, for every block of every storage.
 class block_history {
 public:
-    // `reads`: how many blocks will be read in all.
+    // `reads` is how many blocks will be read in all.
     constexpr block_history(std::size_t storages, std::size_t blocks, std::size_t reads)
         : blocks_(blocks), cells_(storages * blocks, cell{}) {
         entries_.reserve(reads);
@@ -81,11 +82,11 @@ private:
     std::vector<reader> entries_;
 };
 
-// Number of storages and of blocks that a sequence of steps names.
+// How many storages and blocks a sequence of steps names.
 struct step_extent {
     std::size_t storages = 1;
     std::size_t blocks = 0;
-    std::size_t reads = 0; // blocks, each as often as it is read
+    std::size_t reads = 0; // how many blocks are read; a block counts each time
     constexpr void add(const slice& s) noexcept {
         if (storage_of(s.buffer) >= storages) storages = storage_of(s.buffer) + std::size_t{1};
         if (s.last() > blocks) blocks = s.last();

@@ -2,9 +2,10 @@
 // Goals: what a collective promises, block by block. `verify` proves a plan against its goal, and nothing else.
 //
 // A goal is a type, empty unless the promise depends on more than dimensions, with
-//   kind                        its number in call signatures; never reused: 1 reduce, 2 allreduce, 3 broadcast, 4 barrier,
-//                               5 gather, 6 scatter, 7 multicast, 8 scan, 9 exscan, 10 reduce_scatter, 11 allgather,
-//                               12 alltoall, 13 multicasts
+//   kind                        its number in call signatures, never reused: 1 reduce, 2 allreduce,
+//                               3 broadcast, 4 barrier, 5 gather, 6 scatter, 7 multicast, 8 scan,
+//                               9 exscan, 10 reduce_scatter, 11 allgather, 12 alltoall, 13
+//                               multicasts
 //   combines                    does it need an op?
 //   in_place                    may input and output be the same memory?
 //   holds(at, rank, block)      does the input of `rank` contain `block` at the start?
@@ -68,7 +69,8 @@ struct broadcast {
     friend constexpr bool operator==(const broadcast&, const broadcast&) = default;
 };
 
-// Nobody leaves before everybody has entered: an allreduce of tokens without bytes, where counting a rank twice is fine.
+// No rank leaves before all ranks have entered. This is an allreduce of tokens without bytes, where
+// a rank may be counted twice.
 struct barrier {
     static constexpr std::uint8_t kind = 4;
     static constexpr bool combines = true;
@@ -118,7 +120,8 @@ struct multicast {
     friend constexpr bool operator==(const multicast&, const multicast&) = default;
 };
 
-// Many multicasts at once: block k is that of multicast k. Its root has it; its members get it.
+// Many multicasts at once: block k belongs to multicast k. The root of multicast k has it; the
+// members get it.
 struct multicasts {
     static constexpr std::uint8_t kind = 13;
     static constexpr bool combines = false;
@@ -147,7 +150,7 @@ struct scan {
     friend constexpr bool operator==(const scan&, const scan&) = default;
 };
 
-// Rank r gets op over the ranks below r; rank 0 gets nothing, its output is not looked at.
+// Rank r gets op over the ranks below r. Rank 0 gets nothing; its output is not looked at.
 struct exscan {
     static constexpr std::uint8_t kind = 9;
     static constexpr bool combines = true;
@@ -181,8 +184,9 @@ struct allgather {
     friend constexpr bool operator==(const allgather&, const allgather&) = default;
 };
 
-// The vector is a matrix of size x size blocks, row by row: block i * size + j goes from rank i to rank j. A rank's input is
-// its row, its output its column, so they have but one block in common: there is no in-place form.
+// The vector is a matrix of size x size blocks, row by row: block i * size + j goes from rank i to
+// rank j. A rank's input is its row, and its output is its column. These have only one block in
+// common, so there is no in-place form.
 struct alltoall {
     static constexpr std::uint8_t kind = 12;
     static constexpr bool combines = false;
@@ -204,7 +208,8 @@ struct goals {
     template <class G>
     static constexpr bool contain = (std::is_same_v<G, Goal> || ...);
 };
-// Does an algorithm serve a goal? One that says nothing (no member type `serves`) is taken at its word.
+// Does an algorithm serve a goal? An algorithm that says nothing (it has no member type `serves`)
+// is assumed to serve every goal that it is given.
 template <class A, class Goal>
 inline constexpr bool serves_v = [] {
     if constexpr (requires { typename A::serves; })

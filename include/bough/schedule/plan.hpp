@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A plan: goal x algorithm x dimensions. A function from rank to schedule; it costs nothing until asked.
+// A plan: a goal, an algorithm and dimensions. It is a function from rank to schedule, and costs
+// nothing until it is asked.
 //
 //   constexpr auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = 13});
 //   plan.schedule_of(5)        the steps of rank 5
@@ -23,7 +24,7 @@ constexpr status check_group(const dimensions& at) noexcept {
     if (at.root >= at.size) return invalid_argument("root: not a rank of the group");
     return {};
 }
-// The same, and what the algorithm refuses.
+// What is wrong with a group, or what the algorithm refuses, if anything.
 template <Algorithm A>
 constexpr status check_plan(const A& algorithm, const dimensions& at) noexcept {
     if (const status bad = check_group(at)) return bad;
@@ -43,7 +44,7 @@ public:
         if (at_.blocks == natural_blocks) at_.blocks = algorithm.natural_blocks(at.size);
     }
 
-    // Of a goal that is not empty, the algorithm knows the rest.
+    // The goal. If its type is not empty, the algorithm knows the rest.
     constexpr Goal goal() const noexcept(std::is_empty_v<Goal>) {
         if constexpr (std::is_empty_v<Goal>)
             return {};
@@ -82,7 +83,8 @@ template <class F, class Goal>
 concept FamilyFor = requires(const F& family) {
     { family.algorithm_for(Goal{}) } -> Algorithm;
 };
-// What a plan of this goal can be made of: a family that has an algorithm for it, or an algorithm.
+// A plan of this goal can be made of such a type: a family that has an algorithm for it, or an
+// algorithm.
 template <class C, class Goal>
 concept ServesGoal = FamilyFor<C, Goal> || Algorithm<C>;
 

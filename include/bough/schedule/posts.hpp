@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Posts: the ends of messages, sorted into channels in linear time, which also compilers do quickly.
+// Posts: sorts the ends of messages into channels, in linear time, so that it is quick at compile
+// time, too.
 #ifndef BOUGH_SCHEDULE_POSTS_HPP
 #define BOUGH_SCHEDULE_POSTS_HPP
 
@@ -11,13 +12,14 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// A message at one of its ends: the step with the number `node`.
+// One end of a message: the step with the number `node`.
 struct post {
     rank_t from, to;
     std::uint32_t node;
 };
 
-// Sorts by one end, stably: by the receiver and then by the sender makes channels, each in program order.
+// Sorts by one end, stably. Sort by the receiver and then by the sender to get channels, each in
+// program order.
 constexpr void sort_posts(std::vector<post>& posts, rank_t post::*end, rank_t size) {
     std::vector<std::uint32_t> first(size + std::size_t{1}, 0);
     std::uint32_t* const at = first.data();

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Printing schedules and traits; and, by including them, steps (print_step.hpp) and verdicts (print_verdict.hpp).
+// Prints schedules and traits. It includes the printing of steps (print_step.hpp) and verdicts
+// (print_verdict.hpp).
 //
 // A schedule prints one line per step: its number, verb, peer, slices, and what it waits for.
 //   0  receive <- 1  scratch0[0..1)
 //   1  combine       output[0..1) = op(input[0..1), scratch0[0..1))  after 0
 //   2  receive <- 1  scratch0[0..1)                                  after 1, posted after 0
-// "after": those steps must be complete. "posted after": that one must be posted, since it uses the same channel.
+// "after": those steps must be complete. "posted after": that step must be posted, since it uses
+// the same channel.
 #ifndef BOUGH_SCHEDULE_PRINT_HPP
 #define BOUGH_SCHEDULE_PRINT_HPP
 
@@ -42,7 +44,7 @@ inline std::string waits_text(const dependences& all, std::size_t i) {
     std::sort(before.begin(), before.end());
     std::string text;
     for (const std::uint32_t b : before) text += (text.empty() ? "after " : ", ") + std::to_string(b);
-    // One that must be complete has been posted.
+    // A step that must be complete has been posted anyway, so it is not named again.
     const std::uint32_t behind = all.channel[i];
     if (behind != no_step && !std::binary_search(before.begin(), before.end(), behind))
         text += (text.empty() ? "posted after " : ", posted after ") + std::to_string(behind);

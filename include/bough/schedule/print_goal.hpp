@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The names of goals, by the kind that stands in call signatures: for files that say of which collective they are.
+// The names of goals, by the kind that stands in call signatures, for files that name their
+// collective.
 #ifndef BOUGH_SCHEDULE_PRINT_GOAL_HPP
 #define BOUGH_SCHEDULE_PRINT_GOAL_HPP
 
@@ -10,9 +11,9 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Empty if there is no such kind.
+// The name of a kind; empty if there is no such kind.
 constexpr std::string_view goal_name(std::uint8_t kind) noexcept { return collective_name(kind); }
-// 0 if there is no such name.
+// The kind of a name; 0 if there is no such name.
 constexpr std::uint8_t goal_kind(std::string_view name) noexcept {
     for (std::uint8_t kind = 1; kind != collective_kinds; ++kind)
         if (goal_name(kind) == name) return kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Printing slices and steps, each on one line.
+// Prints slices and steps, each on one line.
 //
 //   to_string(slice{scratch(2), 3, 1})     scratch2[3..4)
 //   send -> 3 input[0..1)
@@ -46,7 +46,7 @@ inline std::string to_string(const slice& s) {
 
 namespace detail {
 
-// "-> 3" of a send, "<- 1" of a receive, nothing of a local step.
+// "-> 3" for a send, "<- 1" for a receive, nothing for a local step.
 inline std::string peer_text(const step& s) {
     if (!s.communicates()) return {};
     return (s.verb == verb::send ? "-> " : "<- ") +

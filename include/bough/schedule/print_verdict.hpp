@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Printing verdicts: one sentence that names the rank, the step, the block and the peer.
+// Prints verdicts: one sentence that names the rank, the step, the block and the peer.
 //
 //   rank 3, step 7 (receive from 5): no send for this receive
 //   rank 0, block 2 of the result: the contribution of rank 5 is missing or does not belong there

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A schedule: one rank's steps, as a value. And the sinks that make one.
+// A schedule: one rank's steps, as a value; and the sinks that make or count one.
 #ifndef BOUGH_SCHEDULE_SCHEDULE_HPP
 #define BOUGH_SCHEDULE_SCHEDULE_HPP
 
@@ -13,7 +13,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Steps in program order, on the heap. As a constant of fixed size: freeze<[] { return plan.schedule_of(r).steps; }>().
+// Steps in program order, on the heap. freeze<[] { return plan.schedule_of(r).steps; }>() makes a
+// constant of fixed size of them.
 struct schedule {
     std::vector<step> steps;
 
@@ -23,7 +24,7 @@ struct schedule {
     constexpr auto end() const noexcept { return steps.end(); }
     friend constexpr bool operator==(const schedule&, const schedule&) = default;
 
-    // StepSink
+    // The members of a StepSink.
     constexpr void send(rank_t to, slice from) { steps.push_back(send_step(to, from)); }
     constexpr void receive(rank_t from, slice into) { steps.push_back(receive_step(from, into)); }
     constexpr void send_part(rank_t to, slice from) { steps.push_back(send_step(to, from, true)); }
@@ -36,7 +37,7 @@ struct schedule {
 struct step_counts {
     std::size_t sends = 0;    // messages
     std::size_t receives = 0; // messages
-    std::size_t parts = 0;    // of messages, beyond one each
+    std::size_t parts = 0;    // parts of messages, beyond one for each message
     std::size_t combines = 0;
     std::size_t copies = 0;
     std::uint64_t blocks_sent = 0;
@@ -47,7 +48,7 @@ struct step_counts {
     constexpr std::size_t steps() const noexcept { return sends + receives + parts + combines + copies; }
     friend constexpr bool operator==(const step_counts&, const step_counts&) = default;
 
-    // StepSink
+    // The members of a StepSink.
     constexpr void send(rank_t, slice from) { ++sends, blocks_sent += from.count; }
     constexpr void receive(rank_t, slice into) { ++receives, blocks_received += into.count; }
     constexpr void send_part(rank_t, slice from) { ++parts, blocks_sent += from.count; }

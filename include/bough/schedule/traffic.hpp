@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Traffic: how much of what a plan sends stays within a group of ranks (a node, a rack), and how much crosses a border.
+// Traffic: how much of what a plan sends stays within groups of ranks (nodes, racks), and how much
+// crosses their borders.
 //
 //   const auto node = [](rank_t r) { return r / 16; };
 //   traffic(plan_reduce_scatter(circulant{}, {.size = 1024}), node).across.blocks
-// Blocks are the plan's: of one that cuts the vector into p blocks, p blocks are one vector.
+// Blocks are the plan's: if it cuts the vector into p blocks, p blocks are one vector.
 #ifndef BOUGH_SCHEDULE_TRAFFIC_HPP
 #define BOUGH_SCHEDULE_TRAFFIC_HPP
 
@@ -55,7 +56,7 @@ private:
 
 } // namespace detail
 
-// What all ranks send. `group_of(rank)` is a value that ranks of one group share.
+// Counts what all ranks send. `group_of(rank)` is a value that is equal for ranks of one group.
 template <Plan P, class GroupOf>
 requires requires(const GroupOf& group_of, rank_t r) {
     { group_of(r) } -> std::equality_comparable;

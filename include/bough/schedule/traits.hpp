@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What `verify` finds out about a plan: that it is right, or its first fault; and its traits, computed, not claimed.
+// What `verify` finds out about a plan: that it is right, or its first fault, and its traits.
+// Traits are computed, not claimed.
 #ifndef BOUGH_SCHEDULE_TRAITS_HPP
 #define BOUGH_SCHEDULE_TRAITS_HPP
 
@@ -28,9 +29,9 @@ enum class fault : std::uint8_t {
     wrong_result,          // a block of the result lacks contributions, or holds another block
     scratch_exceeded,      // more scratch than the algorithm declares
     write_to_output,   // a step writes a block of output that is no result of its rank: there may be no memory for it
-    broken_message,    // a part of a message that the next step does not go on with
-    not_in_rank_order, // a result is not in rank order, though the algorithm, or its shape, claims that
-    different_bits, // a rank's result has another bracket than another's, though the algorithm claims that it has not
+    broken_message,    // a part of a message that the next step does not continue
+    not_in_rank_order, // a result is not in rank order, though the algorithm, or its shape, claims that it is
+    different_bits,    // results of two ranks have different brackets, though the algorithm claims equal ones
 };
 
 // Computed from a proved plan. Volumes, combines and scratch are in blocks.
@@ -38,7 +39,7 @@ struct plan_traits {
     std::uint32_t rounds = 0;    // one-ported: a rank sends one and receives one message a round
     std::uint32_t hops = 0;      // the longest chain of messages
     std::uint32_t depth = 0;     // the longest chain of combines in a result: the error bound of a sum
-    std::uint32_t steps_max = 0; // of any rank
+    std::uint32_t steps_max = 0; // of the rank with the most steps
     std::uint32_t peers_max = 0;
     std::uint64_t messages = 0;     // all ranks
     std::uint64_t volume_max = 0;   // blocks sent by the busiest rank
@@ -60,7 +61,7 @@ struct verdict {
     rank_t rank = no_rank;             // whose step it is
     std::uint32_t step = 0xffff'ffffu; // in program order of that rank; none: the fault is in its result
     block_t block = 0;                 // the block concerned
-    rank_t peer = no_rank;             // of a message; the rank whose contribution is missing, foreign or counted twice
+    rank_t peer = no_rank;             // the peer of a message; or whose contribution is missing, foreign or repeated
     plan_traits traits{};              // valid if there is no fault
 
     constexpr explicit operator bool() const noexcept { return fault == fault::none; }
@@ -77,7 +78,7 @@ consteval bool holds() {
 }
 } // namespace detail
 
-// static_assert(proven<verify(plan)>()): a proof instead of a hope.
+// Proves a plan at compile time: static_assert(proven<verify(plan)>()).
 template <verdict V>
 consteval bool proven() {
     return detail::holds<V.fault, V.rank, V.step, V.block, V.peer>();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Turns: the rounds in which messages would move if every rank's ports served them strictly in program order.
 //
-// Ports that prefer the message with the earlier turn take no more rounds than that: by induction, every message has moved
-// by its turn, whatever else moves through ports that would be idle. Ports that prefer what was ready first may take twice as
-// many, since a message that is early can keep one waiting that others need.
+// Ports that prefer the message with the earlier turn take no more rounds than that. By induction,
+// every message has moved by its turn, whatever else moves through ports that would be idle. Ports
+// that prefer the message that was ready first may take twice as many rounds, since an early
+// message can delay one that others need.
 #ifndef BOUGH_SCHEDULE_TURNS_HPP
 #define BOUGH_SCHEDULE_TURNS_HPP
 
@@ -18,17 +19,18 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// One per message; no_step for those that would wait in a circle. The graph is that of prover: node_first[r] + i is step i of
-// rank r, after[after_first[n]] ... wait for node n. Time: linear in it.
+// The turns, one per message; no_step for messages that would wait in a circle. The graph is the
+// prover's: node_first[r] + i is step i of rank r, and after[after_first[n]] ... are the nodes that
+// wait for node n. Time: linear in the graph.
 template <class Node, class Message>
 constexpr std::vector<std::uint32_t>
 turns_of(std::span<const schedule> schedules, const std::vector<std::uint32_t>& node_first,
          const std::vector<Node>& nodes, const std::vector<Message>& messages,
          const std::vector<std::uint32_t>& after_first, const std::vector<std::uint32_t>& after) {
     std::vector<std::uint32_t> turns(messages.size(), no_step);
-    std::vector<std::uint32_t> behind(nodes.size(), no_step); // the next message of that port
-    std::vector<std::uint32_t> reached(nodes.size(), 0);      // the last round that a node waits for
-    std::vector<std::uint32_t> last(nodes.size(), 0);         // of a part: the last part
+    std::vector<std::uint32_t> behind(nodes.size(), no_step); // the next message of the node's port
+    std::vector<std::uint32_t> reached(nodes.size(), 0);      // the last round that the node waits for
+    std::vector<std::uint32_t> last(nodes.size(), 0);         // for a part: the last part of its message
     std::vector<std::uint32_t> waits, now;
     for (const Node& n : nodes) waits.push_back(n.waits);
     for (std::size_t r = 0; r != schedules.size(); ++r) {
