@@ -256,7 +256,7 @@ private:
     side<Between> between_;
     side<Inside> inside_; // destroyed first: so the ranks of the node learn at once that this one leaves
     listed_groups groups_;
-    std::vector<rank_t> place_;   // of each rank in `inside`; no_rank: it is on another node
+    std::vector<rank_t> place_;   // of each rank, its number in `inside`; no_rank: it is on another node
     std::vector<rank_t> rank_of_; // of each place
     bool inside_first_ = false;
     std::uint32_t idle_ = ~std::uint32_t{0};

@@ -145,7 +145,7 @@ private:
         for (int i = 0; i != 16 && session_->progress(); ++i) moved = true;
         idle_ = moved ? 0 : idle_ + 1;
         const bool tired = !moved && idle_ >= options_.polls;
-        // Deadlines must be looked at however much traffic there is.
+        // Deadlines must be checked, however much traffic there is.
         if (++turns_ % 64 == 0 || tired) session_->check_deadlines(); // this may end operations
         complete_ended();
         if (dead_) {

@@ -260,7 +260,7 @@ private:
     pid_t owner_;
     std::uint64_t deadline_ns_, grace_ns_ = forever;
     std::uint64_t last_word_ns_ = forever;
-    bool killed_ = false; // the timeout, or that of grace, was up
+    bool killed_ = false; // the time of the job, or of grace, was up
     rank_t running_ = 0;
     output_stream streams_[2] = {output_stream(1), output_stream(2)};
     int error_ = 0; // errno of an exec that failed

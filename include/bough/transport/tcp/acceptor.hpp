@@ -151,8 +151,8 @@ public:
     }
 
     // A rank whose certificates and this rank's do not fit: their channels have refused each other
-    // three times, and the first time was 100 ms ago. It is this rank itself if that holds for all
-    // ranks that it calls on and it is not connected. no_rank: there is none.
+    // three times, and the first time was at least 100 ms ago. It is this rank itself if that holds
+    // for all ranks that it calls on and it is not connected. no_rank: there is none.
     rank_t refuser(bool is_connected) const noexcept {
         rank_t first = no_rank;
         std::size_t refusals = 0;

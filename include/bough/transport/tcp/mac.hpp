@@ -6,7 +6,7 @@
 //   M::authenticate(key, text, tag)  -> bool    HMAC-SHA256 of `text` under the 32-byte key; false: it could not be made
 //   M::random(bytes)                 -> bool    unpredictable bytes; false: there are none
 //   M::equal(a, b)                   -> bool    takes a time that does not depend on where they differ
-//   M::wipe(bytes)                              overwrites them, whatever the optimiser thinks
+//   M::wipe(bytes)                              overwrites them, and the optimiser cannot leave that out
 #ifndef BOUGH_TRANSPORT_TCP_MAC_HPP
 #define BOUGH_TRANSPORT_TCP_MAC_HPP
 

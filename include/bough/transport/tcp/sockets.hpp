@@ -99,8 +99,8 @@ inline std::size_t unsent_bytes(int descriptor) noexcept {
     return 0;
 }
 
-// Sends all of `bytes`. False: the socket is of no use. (A fresh socket has room for a whole
-// handshake message.)
+// Sends all of `bytes`. False: the socket is of no use any more. A fresh socket has room for a
+// whole handshake message.
 inline bool send_now(int descriptor, std::span<const std::byte> bytes) noexcept {
 #if defined(MSG_NOSIGNAL)
     return ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A connected socket that never blocks: a thin layer over Asio's, with scatter/gather lists of
-// fixed room.
+// tcp_stream: a connected socket that never blocks. It is a thin layer over Asio's, with
+// scatter/gather lists of fixed room.
 #ifndef BOUGH_TRANSPORT_TCP_STREAM_HPP
 #define BOUGH_TRANSPORT_TCP_STREAM_HPP
 

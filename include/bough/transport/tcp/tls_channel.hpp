@@ -181,8 +181,8 @@ public:
         bool write(boost::asio::const_buffer from, std::size_t& n) {
             boost::system::error_code error;
             while (from.size() != 0) {
-                // OpenSSL does not count how much a key has encrypted, which RFC 8446, section 5.5,
-                // limits. The new key is used from the next record on.
+                // RFC 8446, section 5.5, limits how much a key may encrypt, and OpenSSL does not
+                // count it. The new key is used from the next record on.
                 if (with_key_ == records_per_key_ &&
                     SSL_key_update(tls_->native_handle(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
                     return false;

@@ -355,7 +355,7 @@ private:
             if (m.where != place::flying) return;
             if (m.sequence > at(m.from, m.to).last || !alive(m.to)) {
                 if (ranks_[m.to].life == life::stopped) {
-                    m.where = place::landed; // and takes its slot for ever
+                    m.where = place::landed; // and keeps its slot for ever
                 } else {
                     if (m.send_pending) end_send(m, errc::peer_dead, options_.detection_ns);
                     drop(m);
