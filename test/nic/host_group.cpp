@@ -4,6 +4,8 @@
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
+#include <bough/error.hpp>
+#include <bough/group.hpp>
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/run/host.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -93,5 +95,27 @@ TEST_CASE("the failure of a program poisons the group, and the group's failure e
         }
         for (const seen& s : all) CHECK(s.operation == make_error_code(errc::group_poisoned));
         CHECK(all[0].other.code == errc::group_poisoned);
+    }
+}
+
+TEST_CASE("a program over some ranks of a group names a dead one as the group counts it", "[nic]") {
+    std::vector<status> said(ranks + 1);
+    in_process world{ranks + 1};
+    const auto programs = programs_of({.stream = 1});
+    world.run([&](auto transport) {
+        communicator comm{std::move(transport), communicator_options{.timeout_ns = 60'000'000'000}};
+        const rank_t me = comm.rank();
+        auto part = bough::split(comm, me != 0);
+        if (me == 0 || me == 3) return; // its transport goes, and it is dead to the others
+        nic::host_nic device{part};
+        auto sum = nic::load<double>(device, programs[part.rank()], plus{});
+        const double one = 1;
+        if (!sum.start(std::span(&one, 1))) sum.wait(0);
+        said[me] = sum.error();
+    });
+    for (const rank_t r : {1u, 2u, 4u, 5u}) {
+        CAPTURE(r, message_of(said[r]));
+        CHECK((said[r].code == errc::peer_dead || said[r].cause == errc::peer_dead));
+        if (said[r].code == errc::peer_dead) CHECK(said[r].peer == 3);
     }
 }

@@ -19,7 +19,7 @@
 
 // What a caller's tree claims is checked when a front door first relies on it: in builds without NDEBUG, as assert() is. With
 // BOUGH_VERIFY_PLANS every plan of a caller is proved then, with all claims of its algorithm; that takes compile time, so it
-// is off unless asked for. (bough/call/first_use.hpp) Define either as 0 or 1 before any header, alike in all units.
+// is off unless asked for. (bough/call/first_use.hpp) Define either as 0 or 1 before any header.
 #if !defined(BOUGH_CHECK_CLAIMS)
 #if defined(NDEBUG)
 #define BOUGH_CHECK_CLAIMS 0

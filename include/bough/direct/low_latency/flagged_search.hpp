@@ -121,7 +121,8 @@ public:
     template <class Lines>
     status settled(const Lines& lines) const {
         finding all = mine_;
-        rank_set present(static_cast<rank_t>(peers_.size()));
+        rank_set present(static_cast<rank_t>(peers_.size())); // whoever proposes something is not missing
+        if (has_proposed()) present.add(lines.rank());
         for (rank_t r = 0; r != peers_.size(); ++r) {
             finding_words::array at{};
             at[3] = lines.read(r, proposal + 3);

@@ -45,6 +45,7 @@
 #ifndef BOUGH_NIC_RUN_HOST_HPP
 #define BOUGH_NIC_RUN_HOST_HPP
 
+#include <bough/core/absence.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/ignore_exceptions.hpp>
@@ -305,14 +306,17 @@ private:
         if (error_) return;
         if (payload.size() != std::size_t{m.count} * sizeof(T) || m.count > payload_.capacity() ||
             m.inlet == bell_inlet)
-            return fail({.code = errc::protocol_error, .peer = m.from});
+            return fail({.code = errc::protocol_error, .peer = rank_of(m.from)});
         payload_.resize(m.count);
         if (!payload.empty()) std::memcpy(payload_.data(), payload.data(), payload.size());
         port out{*this};
         answer what = answer::taken;
         guarded([&] { what = deliver(program_, state_, m, payload_.data(), op_, out); });
-        if (what != answer::taken && what != answer::duplicate) fail({.code = errc::protocol_error, .peer = m.from});
+        if (what != answer::taken && what != answer::duplicate)
+            fail({.code = errc::protocol_error, .peer = rank_of(m.from)});
     }
+    // A rank of the program as the transport counts it; a message may name none.
+    rank_t rank_of(std::uint32_t r) const noexcept { return r < device_.ranks_.size() ? device_.ranks_[r] : no_rank; }
 
     template <class F>
     void guarded(F&& f) {
@@ -350,7 +354,7 @@ private:
         for (std::uint32_t k = 0; k != banks() && !error_; ++k) {
             if (!unfinished(k)) continue;
             for_each_missing(k, [&](rank_t r) {
-                if (device_.is_lost(r)) fail({.code = errc::peer_dead, .peer = r});
+                if (device_.is_lost(r)) fail({.code = errc::peer_dead, .peer = device_.ranks_[r]});
             });
             if (!error_ && now >= places_[k].waiting.when.attend_ns_) attend(places_[k].waiting, k, now);
             attend_ns_ = std::min(attend_ns_, places_[k].waiting.when.attend_ns_);
@@ -379,7 +383,7 @@ private:
     // Ends the program, and the group with it.
     void fail(const status& why) {
         if (error_) return;
-        error_ = why;
+        error_ = bough::as_seen_by(device_.session_->rank(), why);
         device_.session_->give_up(why);
     }
 

@@ -228,7 +228,8 @@ public:
             if (found == 0) std::this_thread::yield();
         }
         bool is_clean = !under_way();
-        for (std::size_t i = takes.size(); i-- != 0;) give_up(i, errc::peer_dead);
+        for (std::size_t i = takes.size(); i-- != 0; i = std::min(i, takes.size())) // one that fails ends others, too
+            give_up(i, errc::peer_dead);
         int expected = 0;
         for (rank_t r = 0; r != peers.size(); ++r) {
             if (r == rank) continue;
