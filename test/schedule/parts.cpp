@@ -2,7 +2,7 @@
 // Messages in parts: one message for the proof, whatever the number of its parts; a broken one is named.
 #include "support/parts.hpp"
 
-#include "made.hpp"
+#include "schedule/made.hpp"
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/mirror.hpp>

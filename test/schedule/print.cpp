@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "made.hpp"
+#include "schedule/made.hpp"
 #include "support/catch.hpp"
 #include <bough/schedule/print.hpp>
 

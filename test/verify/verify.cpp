@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every fault, provoked by the smallest schedules that have it: named with the right rank, step, block and peer.
-#include "made.hpp"
+#include "schedule/made.hpp"
 #include "support/catch.hpp"
 #include <bough/verify/verify.hpp>
 
