@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// quietly: drops what a function throws, where the lack of memory is told in another way, or, in destructors, cannot be.
+// ignore_exceptions: drops what a function throws. For places where a lack of memory is reported in
+// another way, and for destructors, which cannot report it.
 //
 //   ~endpoint() { detail::ignore_exceptions([this] { say_goodbye(); }); }
 #ifndef BOUGH_CORE_IGNORE_EXCEPTIONS_HPP

@@ -58,9 +58,9 @@ struct type_name_hash {
     bool is_unnamed = false; // the name has a part that is a place in the source: of a lambda or an unnamed class
 };
 
-// Hashes the name of X as the compiler prints it, less what the compilers print differently: blanks, the name of
-// unnamed namespaces, and bough's inline namespace; and less the folder of a source file. The parameter must keep its name, and the signature must stay
-// free of typedefs.
+// Hashes the name of X as the compiler prints it, without what compilers print differently: blanks, the
+// name of unnamed namespaces, bough's inline namespace, the folder of a source file. The parameter must
+// keep its name, and the signature must stay free of typedefs.
 template <class X>
 constexpr auto hash_type_text() noexcept {
     constexpr std::size_t length = sizeof(__PRETTY_FUNCTION__) - 1;
