@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The CostModel with the least rights: code that compiles with it asks for nothing but the concept.
 //
-// It cannot be default-constructed, copied, compared or printed, and its costs are only convertible to double.
+// It cannot be default-constructed, copied, compared or printed, and its costs are only convertible
+// to double.
 #ifndef BOUGH_TESTING_COST_MODEL_ARCHETYPE_HPP
 #define BOUGH_TESTING_COST_MODEL_ARCHETYPE_HPP
 
@@ -14,7 +15,7 @@ namespace bough::inline BOUGH_ABI::testing {
 
 class cost_model_archetype {
 public:
-    // A cost that is not a number yet.
+    // A cost that is not a number, but converts to one.
     class cost {
     public:
         constexpr operator double() const noexcept { return ns_; }
@@ -52,12 +53,13 @@ private:
 
 static_assert(CostModel<cost_model_archetype> && !PortedCostModel<cost_model_archetype>);
 
-// The same of a PortedCostModel: messages hold ports for 1 ns, as halves of exchanges for 2; they do not land early.
+// The PortedCostModel with the least rights. A message holds a port for 1 ns, or for 2 ns as half
+// of an exchange; messages do not land early.
 class ported_cost_model_archetype : public cost_model_archetype {
 public:
     using cost_model_archetype::cost_model_archetype;
 
-    // An answer that is not a bool yet.
+    // An answer that is not a bool, but converts to one.
     class answer {
     public:
         constexpr operator bool() const noexcept { return false; }

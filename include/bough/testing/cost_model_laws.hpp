@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The laws of CostModel and of PortedCostModel, as code: run them over your own model at the rank counts and sizes you care about.
+// The laws of CostModel and of PortedCostModel, as code: run them over your own model at the rank
+// counts and sizes that matter to you.
 //
 //   static_assert(bough::testing::check_cost_model(my_network, 8, my_sizes) == bough::testing::cost_fault{});
-// Asks for every pair of ranks below `ranks` and every size, twice; the report names one law, cost, pair and size.
+//
+// The check asks twice for the costs of every pair of ranks below `ranks` and every size. Its
+// report names one law, cost, pair and size.
 #ifndef BOUGH_TESTING_COST_MODEL_LAWS_HPP
 #define BOUGH_TESTING_COST_MODEL_LAWS_HPP
 
@@ -20,10 +23,10 @@ namespace bough::inline BOUGH_ABI::testing {
 enum class cost_law : std::uint8_t {
     none,               // all laws hold
     finite,             // no infinity, no NaN
-    not_negative,       //
-    rises_with_bytes,   // never falls from one size to the next larger one
-    same_when_repeated, // a pure function of its arguments
-    exchange_not_faster // of a PortedCostModel: a message of an exchange against one of its own
+    not_negative,       // no cost is below 0
+    rises_with_bytes,   // a cost never falls from one size to the next larger one
+    same_when_repeated, // a cost is a pure function of its arguments
+    exchange_not_faster // PortedCostModel: a message of an exchange holds a port at least as long as a single one
 };
 
 enum class cost_kind : std::uint8_t { start, send, latency, receive, combine, copy, port_one_way, port_exchange };
@@ -31,13 +34,13 @@ enum class cost_kind : std::uint8_t { start, send, latency, receive, combine, co
 struct cost_fault {
     cost_law law = cost_law::none;
     cost_kind cost = cost_kind::start;
-    rank_t from = no_rank; // the rank, of a local cost
+    rank_t from = no_rank; // for a local cost: the rank
     rank_t to = no_rank;
     std::uint64_t bytes = 0;
     friend constexpr bool operator==(const cost_fault&, const cost_fault&) = default;
 };
 
-// Pre: `sizes` rise.
+// The first law that is broken, if one is. Pre: `sizes` are in ascending order.
 template <CostModel M>
 constexpr cost_fault check_cost_model(const M& model, rank_t ranks, std::span<const std::uint64_t> sizes) {
     const auto cost_of = [&](cost_kind kind, rank_t from, rank_t to, std::uint64_t bytes) -> double {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The DescriptorTransport with the least rights: it has no descriptor after all (-1), and cannot be armed.
+// The DescriptorTransport with the least rights: its descriptor is always -1, and it cannot be
+// armed.
 #ifndef BOUGH_TESTING_DESCRIPTOR_ARCHETYPE_HPP
 #define BOUGH_TESTING_DESCRIPTOR_ARCHETYPE_HPP
 

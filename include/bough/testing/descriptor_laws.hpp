@@ -3,8 +3,10 @@
 //
 //   const auto fault = bough::testing::check_descriptor_transport([](bough::rank_t ranks) { return my_ends(ranks); });
 //   if (fault) std::puts(fault);                    // null: all rules are kept, or there is no descriptor
-// The function is that of check_transport (bough/testing/transport_conformance.hpp): a fresh group, its ends in order of rank.
-// All ends are driven by one thread. What a rule calls news must make the descriptor readable within `patience_ms`.
+//
+// The function is that of check_transport (bough/testing/transport_conformance.hpp): it makes a
+// fresh group and returns its ends in order of rank. One thread drives all ends. News of any kind
+// must make the descriptor readable within `patience_ms`.
 #ifndef BOUGH_TESTING_DESCRIPTOR_LAWS_HPP
 #define BOUGH_TESTING_DESCRIPTOR_LAWS_HPP
 
@@ -22,8 +24,9 @@
 namespace bough::inline BOUGH_ABI::testing {
 
 struct descriptor_check {
-    std::size_t longest = 100 * 1024;     // bytes of a message that stays pending until it is read, if any does
-    std::uint32_t queue_limit = 1u << 16; // posts that a link takes while its receiver does not poll, at most
+    std::size_t longest = 100 * 1024; // bytes of a message; if any stays pending until it is read, one so long does
+    std::uint32_t queue_limit =
+        1u << 16; // a link must refuse posts after at most so many without a poll of its receiver
     int patience_ms = 5000;
 };
 
@@ -51,7 +54,7 @@ private:
         pollfd p{e.descriptor(), POLLIN, 0};
         return ::poll(&p, 1, ms) == 1 && (p.revents & POLLIN) != 0;
     }
-    // Polls everybody until nobody finds anything, many times; arrivals are used up.
+    // Polls all ends until many polls in a row find nothing. Uses up arrivals.
     template <class F>
     static void quiet(group& g, F&& seen) {
         for (int idle = 0; idle != 200; ++idle)
@@ -68,7 +71,7 @@ private:
     static void quiet(group& g) {
         quiet(g, [](rank_t, const event&) {});
     }
-    // Armed, whatever it was doing; false: it never is.
+    // Arms an end; first lets it finish what it has to do. False: it is never armed.
     static bool arm(group& g, rank_t r) {
         for (int again = 0; again != 1000; ++again) {
             if (g[r].arm()) return true;
@@ -114,7 +117,7 @@ private:
             if (!arm(g, 0)) return "an end with nothing to do is never armed";
             if (send(g[1], 0, bytes) == posted::would_block) return "a link that is not in use is full";
             std::array<event, 8> none;
-            (void)g[1].poll(std::span(none).first(0)); // posts may leave with a poll
+            (void)g[1].poll(std::span(none).first(0)); // some transports send posts only in a poll
             if (!readable(g[0], options_.patience_ms)) return "a message has come, and the descriptor is not readable";
             if (!readable(g[0], 0)) return "the descriptor does not stay readable";
             g[0].disarm();
@@ -125,7 +128,7 @@ private:
         }
         return nullptr;
     }
-    // What came before it was armed.
+    // A message that came before the end was armed must be noticed.
     const char* before() {
         group g = fresh();
         if (absent(g)) return nullptr;
@@ -138,7 +141,7 @@ private:
         quiet(g);
         return nullptr;
     }
-    // A refused post may be accepted again.
+    // New room after a refused post must be noticed.
     const char* room() {
         group g = fresh();
         if (absent(g)) return nullptr;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// faulty: a transport over another one that fails at one chosen call. For sweeps: fail at call 0, 1, 2, ... until a run
-// gets through without meeting the fault; at every point the program must have ended, with a result or an error.
+// bough::testing::faulty: a transport over another one that fails at one chosen call. It is made
+// for sweeps: let it fail at call 0, 1, 2, ... until a run ends without meeting the fault. Every
+// run must end, with a result or an error.
 //
 //   bough::testing::fault_point fault{.what = bough::testing::fault::fail, .at = n};
 //   bough::communicator comm{bough::testing::faulty{std::move(transport), fault}};
 //   ...
 //   if (!fault.met) break;          // the run made fewer calls than that: the sweep is complete
 //
-// What is counted are calls of post_send: they say something about the program, while the number of polls depends on the
-// time of day. A take or claim is never failed: that would say that the sender has taken its message back.
+// It counts calls of post_send, because their number depends only on the program, while the number
+// of polls differs from run to run. It never lets a take or claim fail, because that would mean
+// that the sender has taken its message back.
 #ifndef BOUGH_TESTING_FAULTY_HPP
 #define BOUGH_TESTING_FAULTY_HPP
 
@@ -25,12 +27,12 @@ namespace bough::inline BOUGH_ABI::testing {
 enum class fault : std::uint8_t {
     refuse, // would_block, once
     fail,   // failed, once
-    lose,   // the peer is reported lost to this rank, and nothing goes to it or comes from it any more; it is not told
+    lose,   // the peer is reported as lost to this rank, and no message goes to or comes from it; it is not told
 };
 
 struct fault_point {
     fault what = fault::refuse;
-    std::uint64_t at = ~std::uint64_t{0}; // number of the call, from 0
+    std::uint64_t at = ~std::uint64_t{0}; // number of the call, counted from 0
     std::uint64_t calls = 0;              // counted so far
     bool met = false;
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Op_archetype: the Op with the least rights, on the element with the least rights. What compiles with the two needs
-// nothing more than the concepts say.
+// The Op with the least rights, on the element with the least rights: code that compiles with them
+// asks for nothing but the concepts.
 //
-// The op cannot be made from nothing, copied or compared; only its const call is there, and that returns something
-// that merely converts to the element. It is associative and does not commute: an element is the map x -> a * x + b on
-// integers modulo 2^32, and the op composes, the lower map first.
+// The op cannot be default-constructed, copied or compared. It has nothing but its const call,
+// which returns something that only converts to the element. It is associative and does not
+// commute: an element is the map x -> a * x + b on integers modulo 2^32, and the op composes two
+// maps, the lower one first.
 #ifndef BOUGH_TESTING_OP_ARCHETYPE_HPP
 #define BOUGH_TESTING_OP_ARCHETYPE_HPP
 
@@ -15,7 +16,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
-// Trivially copyable, and no more: not made from nothing, not compared.
+// Trivially copyable, and no more: it cannot be default-constructed or compared.
 class element_archetype {
 public:
     constexpr element_archetype(std::uint32_t scale, std::uint32_t shift) noexcept : scale_(scale), shift_(shift) {}
@@ -39,7 +40,7 @@ public:
         element_archetype value_;
     };
 
-    // The number is there so that there is no default constructor, and some state.
+    // The number gives the op a state, and takes away its default constructor.
     constexpr explicit op_archetype(std::uint32_t key) noexcept : key_(key) {}
     op_archetype(const op_archetype&) = delete;
     op_archetype& operator=(const op_archetype&) = delete;

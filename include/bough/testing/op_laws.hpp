@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The laws of an Op, and what its traits claim, as code: run them over your own op on values you care about.
+// The laws of an Op, and the claims of its traits, as code: run them over your own op on values
+// that matter to you.
 //
 //   static_assert(bough::testing::check_op<int>(my_op{}, samples) == bough::testing::op_fault{});
-// Values are compared as they travel, bit for bit; hand in another equality for a type with padding. A law about what
-// the op returns is checked on op(a, b) for all samples. Time O(samples^3) calls for an exact op, O(samples^2) else.
+// Values are compared bit for bit in the form in which they travel; pass another equality for a
+// type with padding. A law about what the op returns is checked on op(a, b) for all samples. It
+// takes O(samples^3) calls for an exact op, and O(samples^2) otherwise.
 #ifndef BOUGH_TESTING_OP_LAWS_HPP
 #define BOUGH_TESTING_OP_LAWS_HPP
 
@@ -24,24 +26,24 @@ namespace bough::inline BOUGH_ABI::testing {
 
 enum class op_law : std::uint8_t {
     none,           // all laws hold
-    pure,           // equal operands, equal result
+    pure,           // equal operands give equal results
     commutative,    // claimed: op(a, b) == op(b, a)
     exact,          // claimed: op(op(a, b), c) == op(a, op(b, c))
     idempotent,     // claimed: op(r, r) == r for what op returns; op(op(a, a), b) == op(a, b)
-    identity,       // has one: op(id, r) == r == op(r, id) for what op returns; op(op(id, a), b) == op(a, b)
-    kernel_result,  // combine is op, element by element, for `out` apart from, at, or both operands; a: count, b: where
+    identity,       // if there is one: op(id, r) == r == op(r, id) for what op returns; op(op(id, a), b) == op(a, b)
+    kernel_result,  // combine applies op element by element, be `out` apart from or at its operands; a: count, b: where
     kernel_overruns // combine writes nothing beside its elements; a: count
 };
 
 struct op_fault {
     op_law law = op_law::none;
-    std::size_t a = 0; // the samples that break it
+    std::size_t a = 0; // the numbers of the samples that break it
     std::size_t b = 0;
     std::size_t c = 0;
     friend constexpr bool operator==(const op_fault&, const op_fault&) = default;
 };
 
-// Equal as messages.
+// Whether two values are equal in the form in which they travel.
 struct same_wire {
     template <WireType T>
     constexpr bool operator()(const T& x, const T& y) const {
@@ -90,7 +92,8 @@ constexpr op_fault check_kernel(const O& op, std::span<const T> x, Same same, st
         lower[i + 1] = x[i % x.size()];
         upper[i + 1] = x[(i / x.size() + i) % x.size()];
     }
-    // 0: apart, 1: into lower, 2: into upper, 3: both operands and the result are one
+    // The result goes 0: apart, 1: into lower, 2: into upper; 3: both operands and the result are
+    // the same
     for (std::size_t form = 0; form != 4; ++form) {
         std::vector<T> a = lower;
         std::vector<T> b = upper;
@@ -137,7 +140,7 @@ constexpr op_fault check_op(const O& op, std::type_identity_t<std::span<const T>
         }
     }
     if (const op_fault v = detail::check_identity<T>(op, x, same); v.law != op_law::none) return v;
-    if constexpr (!std::same_as<T, bool>) { // a vector<bool> is no array to combine
+    if constexpr (!std::same_as<T, bool>) { // a vector<bool> is not an array
         for (const std::size_t count : std::array<std::size_t, 8>{0, 1, 2, 15, 16, 17, 64, 131}) {
             if (const op_fault v = detail::check_kernel<T>(op, x, same, count); v.law != op_law::none) return v;
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The Algorithm and the Plan with the least rights: code that compiles with them asks for nothing but the concept.
+// The Algorithm and the Plan with the least rights: code that compiles with them asks for nothing
+// but the concept.
 //
-// Both broadcast from the root over a star. Neither can be default-constructed or printed; the plan cannot be compared or
-// copied either, and its goal is one of its own.
+// Both broadcast from the root over a star. Neither can be default-constructed or printed. The plan
+// cannot be compared or copied either, and it has a goal of its own.
 #ifndef BOUGH_TESTING_PLAN_ARCHETYPE_HPP
 #define BOUGH_TESTING_PLAN_ARCHETYPE_HPP
 
@@ -42,7 +43,8 @@ private:
 
 class plan_archetype {
 public:
-    // A goal of the user's own: broadcast's promises, and no more members than verify needs.
+    // A goal as a user may write one: it promises what broadcast does, and has only the members
+    // that verify needs.
     struct goal_archetype {
         static constexpr bool in_place = true;
         static constexpr bool holds(const dimensions& at, rank_t rank, block_t block) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rules of a Transport, as code, for ranks that are processes (or threads): each calls it with its own end.
+// The rules of a Transport, as code, for ranks that are processes (or threads): each rank calls the
+// check with its own end.
 //
 //   const auto fault = bough::testing::check_transport_process(my_link(wire));
 //   if (fault) std::printf("rank %u: %s\n", fault.rank, fault.sentence);
-// What check_transport sees by driving all ends from one thread, this sees from one end of real traffic: order, content,
-// envelopes, lengths, borrowed bytes, refusal by a link that is full, cancellation of sends and of takes at any moment, and
-// departure: the ranks leave one after the other, the last first. The same seed makes the same traffic on every rank.
+//
+// check_transport drives all ends from one thread. This check sees one end of real traffic, and
+// tests the same: order, content, envelopes, lengths, borrowed bytes, refusal by a link that is
+// full, cancellation of sends and of takes at any moment, and departure. The ranks leave one after
+// the other, the last one first. The same seed makes the same traffic on every rank.
 #ifndef BOUGH_TESTING_PROCESS_CONFORMANCE_HPP
 #define BOUGH_TESTING_PROCESS_CONFORMANCE_HPP
 
@@ -30,11 +33,11 @@ namespace bough::inline BOUGH_ABI::testing {
 
 struct process_check {
     std::uint64_t seed = 1;
-    std::uint32_t messages = 400;               // from each rank to each other
-    std::uint32_t cancellations = 30;           // of each rank
+    std::uint32_t messages = 400;               // from each rank to each other rank
+    std::uint32_t cancellations = 30;           // by each rank
     std::size_t longest = 100 * 1024;           // bytes of the longest message; at least 64
-    std::uint32_t queue_limit = 1u << 16;       // posts that a link takes while its receiver does not poll, at most
-    std::uint64_t patience_ns = 20'000'000'000; // when nothing happens for so long, nothing will
+    std::uint32_t queue_limit = 1u << 16;       // a link must refuse posts after so many without a poll of its receiver
+    std::uint64_t patience_ns = 20'000'000'000; // if nothing happens for so long, the check fails
 };
 
 namespace detail {
@@ -73,19 +76,20 @@ private:
     struct held {
         event seen;
         std::uint32_t number;
-        std::uint32_t polls; // left until it is used
+        std::uint32_t polls; // how many polls are left until it is used
     };
     struct pending_take {
         std::uint64_t id;
         event seen;
         std::uint32_t number;
         std::unique_ptr<std::vector<std::byte>> bytes; // with guards on both sides
-        std::uint32_t polls = never;                   // left until it is cancelled
+        std::uint32_t polls = never;                   // how many polls are left until it is cancelled
         bool given_up = false;
     };
     struct peer_state {
         std::uint32_t arrived = 0, used = 0;
-        // Messages that their sender gave up, or did not, until its report comes: number, had.
+        // Messages that their sender may have taken back: number, and whether this rank got the
+        // message. Kept until the sender's report comes.
         std::vector<std::pair<std::uint32_t, bool>> had{};
         const std::pair<std::uint32_t, bool>* find(std::uint32_t number) const {
             for (const auto& h : had)
@@ -95,7 +99,7 @@ private:
         bool lost = false, ready = false, flooded = false;
     };
 
-    // --- what everybody knows ---
+    // --- what all ranks know ---
 
     rank_t next(rank_t r) const { return (r + 1) % end_->size(); }
     section section_of(rank_t from, rank_t to, std::uint32_t n) const {
@@ -105,11 +109,12 @@ private:
             return (n - options_.messages) % 2 == 0 ? section::cancelled : section::report;
         return from == 0 ? section::flood : section::ready;
     }
-    // Messages that are due, but for the flood, which says itself how many it has.
+    // How many messages are due. The flood is not counted: it says itself how many messages it has.
     std::uint32_t due(rank_t from, rank_t to) const {
         return options_.messages + (to == next(from) ? 2 * options_.cancellations : 0) + (from == 1 && to == 0);
     }
-    // Small messages that say something: {~number, value}. The last one of a flood is told by its length.
+    // Whether a message carries a word: {~number, value}. The last message of a flood is recognized
+    // by its length.
     bool is_word(const event& e, std::uint32_t n) const {
         const section s = section_of(e.peer, me_, n);
         return s == section::report || s == section::ready || (s == section::flood && e.bytes == sizeof(word));
@@ -156,7 +161,7 @@ private:
         if (p.lost) return fail(transport_rule::loss, "a message of a rank that was reported lost");
         std::uint32_t n = p.arrived++;
         if (section_of(e.peer, me_, n) == section::cancelled &&
-            e.envelope == transport_traffic::tag(link(e.peer, me_), n + 1)) { // the one before was taken back unseen
+            e.envelope == transport_traffic::tag(link(e.peer, me_), n + 1)) { // message n was taken back before it came
             p.had.emplace_back(n, false);
             ++p.used;
             n = p.arrived++;
@@ -169,7 +174,7 @@ private:
         return true;
     }
 
-    // Uses an arrival, one way or the other. False: not yet.
+    // Uses an arrival in one of the possible ways. False: not yet.
     bool use(const held& h) {
         const event& e = h.seen;
         const section s = section_of(e.peer, me_, h.number);
@@ -223,7 +228,8 @@ private:
                 return void(fail(transport_rule::same_payload, "bytes beside a payload are written"));
         used(e, number, room.data() + guard);
     }
-    // `data`: the payload; null: not to be had, or not looked at.
+    // Checks an arrival that was used. `data`: the payload; null: it was taken back, or was not
+    // read.
     bool used(const event& e, std::uint32_t n, const std::byte* data) {
         peer_state& p = in_[e.peer];
         ++p.used;
@@ -257,7 +263,8 @@ private:
                 return fail(transport_rule::one_event, "a send to a rank that is there ends with an error");
             std::fill(sent_[i].bytes->begin(), sent_[i].bytes->end(), std::byte{0xdd});
             outcome_ = e.code;
-            graveyard_.push_back(std::move(sent_[i].bytes)); // stays readable: who reads late, reads 0xdd
+            graveyard_.push_back(
+                std::move(sent_[i].bytes)); // stays readable: a transport that reads it late finds 0xdd
             if (graveyard_.size() > 8) graveyard_.erase(graveyard_.begin());
             sent_.erase(sent_.begin() + static_cast<std::ptrdiff_t>(i));
             return true;
@@ -267,12 +274,12 @@ private:
             pending_take t = std::move(takes_[i]);
             takes_.erase(takes_.begin() + static_cast<std::ptrdiff_t>(i));
             if (e.code == errc::ok) return taken(t.seen, t.number, *t.bytes), !fault_;
-            if (t.given_up && e.code == errc::cancelled) { // a message that is used up, and nobody has seen
+            if (t.given_up && e.code == errc::cancelled) { // the message is used up, and nobody has read it
                 std::fill(t.bytes->begin(), t.bytes->end(), std::byte{0xdd});
                 cancelled_.push_back(std::move(t.bytes));
                 return used(t.seen, t.number, nullptr) && (cancelled_.size() <= 8 || look_at_cancelled(1));
             }
-            const bool may_end = e.code == errc::peer_aborted || e.code == errc::peer_dead; // dead: it has left since
+            const bool may_end = e.code == errc::peer_aborted || e.code == errc::peer_dead; // dead: the sender has left
             if (!may_end || section_of(t.seen.peer, me_, t.number) != section::cancelled)
                 return fail(transport_rule::one_event, "a take ends with an error, but nothing was taken back");
             return used(t.seen, t.number, nullptr);
@@ -288,7 +295,7 @@ private:
         return true;
     }
 
-    // Polls once, and uses what is due. False: a rule is broken.
+    // Polls once, and uses the arrivals that are due. False: a rule is broken.
     bool turn() {
         std::array<event, 5> events;
         const std::size_t found = end_->poll(std::span(events).first(1 + draw(5)));
@@ -319,7 +326,8 @@ private:
         moved_ |= found != 0;
         return !fault_;
     }
-    // The memory of takes that were cancelled, but for the last `kept`: nobody has written there since.
+    // Checks that nobody has written to the memory of cancelled takes since their events. The last
+    // `kept` takes are left for later.
     bool look_at_cancelled(std::size_t kept) {
         while (cancelled_.size() > kept) {
             const std::vector<std::byte>& bytes = *cancelled_.front();
@@ -329,7 +337,7 @@ private:
         }
         return true;
     }
-    // Turns until `done()`.
+    // Calls turn() until `done()`.
     template <class F>
     bool until(F&& done, const char* sentence) {
         auto since = clock::now();
@@ -443,7 +451,7 @@ private:
                look_at_cancelled(0);
     }
 
-    // The last rank leaves first; each waits for those above it.
+    // The last rank leaves first; each rank waits until those above it have left.
     bool depart() {
         for (rank_t r = end_->size(); --r > me_;) {
             if (!until([&] { return in_[r].lost; }, "a peer is gone, but not reported as lost")) return false;
@@ -459,13 +467,13 @@ private:
     process_check options_;
     transport_traffic traffic_;
     std::uint64_t random_, ids_ = 0, ready_at_ns_ = 0;
-    std::vector<std::uint32_t> out_; // accepted so far, by receiver
+    std::vector<std::uint32_t> out_; // by receiver: how many posts were accepted so far
     std::vector<peer_state> in_;     // by sender
-    std::vector<outgoing> sent_;     // pending
+    std::vector<outgoing> sent_;     // pending sends
     std::vector<pending_take> takes_;
     std::vector<held> held_;
     std::vector<std::unique_ptr<std::vector<std::byte>>> graveyard_;
-    std::vector<std::unique_ptr<std::vector<std::byte>>> cancelled_; // of takes
+    std::vector<std::unique_ptr<std::vector<std::byte>>> cancelled_; // memory of cancelled takes
     errc outcome_ = errc::ok;
     bool moved_ = false;
     transport_fault fault_{};
@@ -473,8 +481,8 @@ private:
 
 } // namespace detail
 
-// The first rule that is broken as this rank sees it, if one is. Collective: every rank of the group calls it with the same
-// options. The end is destroyed before it returns.
+// The first rule that this rank sees broken, if there is one. Collective: every rank of the group
+// calls it with the same options. The end is destroyed before the call returns.
 template <Transport T>
 transport_fault check_transport_process(T end, const process_check& options = {}) {
     return detail::process_checker<T>(std::move(end), options).run();

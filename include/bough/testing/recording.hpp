@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// recording: a transport over another one that writes down what was called and what came of it, to be read or compared.
+// bough::testing::recording: a transport over another one that records its calls and their results,
+// to be read or compared.
 //
 //   bough::testing::record log;
 //   bough::session group{bough::testing::recording{world.connect(0), log}};
@@ -24,19 +25,19 @@ namespace bough::inline BOUGH_ABI::testing {
 struct recorded {
     enum class kind : std::uint8_t { send, take, release, claim, cancel, arrived, complete, lost };
     kind what = kind::send;
-    posted result = posted::complete; // of send and take; of claim: failed is false
-    errc code = errc::ok;             // of cancel and complete
+    posted result = posted::complete; // for send and take; for claim `failed` means false
+    errc code = errc::ok;             // for cancel and complete
     rank_t rank = no_rank, peer = no_rank;
     std::uint64_t time_ns = 0;
-    std::uint64_t id = 0; // of a post, or of an arrival
+    std::uint64_t id = 0; // of the post or the arrival
     std::uint64_t bytes = 0;
-    bough::envelope envelope{}; // of send and arrived
+    bough::envelope envelope{}; // for send and arrived
     friend bool operator==(const recorded&, const recorded&) = default;
 };
 
 using record = std::vector<recorded>;
 
-// One line, without its end.
+// One line of text, without a newline.
 inline std::string to_string(const recorded& r) {
     static constexpr const char* verbs[] = {"send",   "take",    "release",  "claim",
                                             "cancel", "arrived", "complete", "lost"};

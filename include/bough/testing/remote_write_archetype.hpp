@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The RemoteWriteTransport with the least rights: code that compiles with it asks for nothing but the concept. It cannot be
-// copied or assigned, waits for nothing, and does not keep the order of bytes. It is the only rank of its group.
+// The RemoteWriteTransport with the least rights: code that compiles with it asks for nothing but
+// the concept. It cannot be copied or assigned, has no wait(), and does not keep the order of
+// bytes. It is the only rank of its group.
 #ifndef BOUGH_TESTING_REMOTE_WRITE_ARCHETYPE_HPP
 #define BOUGH_TESTING_REMOTE_WRITE_ARCHETYPE_HPP
 

@@ -3,10 +3,12 @@
 //
 //   const auto fault = bough::testing::check_remote_writes([](bough::rank_t ranks) { return my_ends(ranks); });
 //   if (fault) std::puts(fault.sentence);
-// The function makes a fresh group, with regions of 4 KiB at least, and returns its ends in order of rank, in a std::vector or
-// something like it: size(), operator[], pop_back() (which must take that rank out of the group). One thread drives them all.
-// W8 for ranks that come late, and W9, cannot be seen from here; nor W5 of a transport whose put has copied everything when it
-// returns: bough/testing/remote_write_threads.hpp looks from a second thread.
+//
+// The function makes a fresh group with regions of at least 4 KiB. It returns the ends in order of
+// rank, in a std::vector or something like it: size(), operator[], pop_back() (which must take that
+// rank out of the group). One thread drives all ends. This check cannot test W8 for ranks that come
+// late, nor W9. It cannot test W5 either if a put has copied everything when it returns: for that,
+// bough/testing/remote_write_threads.hpp looks from a second thread.
 #ifndef BOUGH_TESTING_REMOTE_WRITE_CONFORMANCE_HPP
 #define BOUGH_TESTING_REMOTE_WRITE_CONFORMANCE_HPP
 
@@ -26,18 +28,18 @@ namespace bough::inline BOUGH_ABI::testing {
 
 enum class remote_write_rule : std::uint8_t {
     none,         // all rules hold
-    identity,     // rank(), size() and regions are those of the group: W8
-    one_event,    // W1: a pending post has exactly one event, any other none
+    identity,     // W8: rank(), size() and regions are those of the group
+    one_event,    // W1: a pending post has exactly one event, any other post none
     place,        // W2: bytes go where they were put, and nowhere else
-    own_bytes,    // W3: after its completion nothing reads the source of a put
-    word_is_last, // W5: who reads the last word finds the rest, and what was put before
-    flush,        // W6: after a flush all has landed
-    poll_returns, // W7: fills in no more than there is room for
-    loss,         // W10
-    exposed,      // W11: puts go where something is exposed, as into a region
-    concealed,    // W12: and nowhere else, nor any more when it is concealed
-    counted,      // W13: landed() is how many have landed
-    handed_over,  // W14: what is complete lands without its rank, once it is handed over
+    own_bytes,    // W3: nothing reads the source of a put after its completion
+    word_is_last, // W5: once the last word is there, so are the rest and all that was put before
+    flush,        // W6: after a flush all puts before it have landed
+    poll_returns, // W7: poll fills in no more events than there is room for
+    loss,         // W10: a lost peer is reported once
+    exposed,      // W11: puts into exposed memory behave as puts into a region
+    concealed,    // W12: puts go to no memory that is not exposed or no longer exposed
+    counted,      // W13: landed() is how many puts have landed
+    handed_over,  // W14: a put that is complete and handed over lands without its rank's help
 };
 
 struct remote_write_fault {
@@ -50,7 +52,7 @@ struct remote_write_fault {
 struct remote_write_check {
     rank_t ranks = 3;                       // at least 2
     std::uint32_t rounds = 400;             // of puts
-    std::uint32_t patience_polls = 200'000; // when nothing has come after so many, nothing will
+    std::uint32_t patience_polls = 200'000; // if nothing has come after so many polls, the check fails
     std::uint64_t seed = 1;
 };
 
@@ -62,7 +64,7 @@ class remote_write_checker {
     using end = std::remove_cvref_t<decltype(std::declval<group&>()[0])>;
     static_assert(explain_remote_write_transport<end>());
     using rule = remote_write_rule;
-    static constexpr std::size_t span_bytes = 2048; // of a region, that puts are made into; as many guard it
+    static constexpr std::size_t span_bytes = 2048; // the part of a region into which puts go; as many bytes guard it
 
 public:
     remote_write_checker(Make& make, const remote_write_check& options)
@@ -102,7 +104,7 @@ private:
     }
     static rank_t count(const group& ends) { return static_cast<rank_t>(ends.size()); }
 
-    // Polls all ends once; keeps account of posts and losses.
+    // Polls all ends once, and keeps account of posts and losses.
     bool poll_all(group& ends) {
         for (rank_t r = 0; r != count(ends); ++r) {
             if (r == silent_) continue;
@@ -132,7 +134,7 @@ private:
         }
         return true;
     }
-    // Tries until it is taken. The bytes must stay until done(id).
+    // Posts again until the post is not refused. The bytes must stay until done(id).
     template <class F>
     posted persist(group& ends, rank_t owner, F&& post) {
         for (std::uint32_t i = 0; i != options_.patience_polls; ++i) {
@@ -213,7 +215,7 @@ private:
             const auto landed = [&] { return std::equal(expected.begin(), expected.end(), ends[1].region().begin()); };
             if (!until(ends, landed)) {
                 const std::byte* there = ends[1].region().data();
-                bool later = true; // all that is wrong are zeros in the place of this put
+                bool later = true; // whether all wrong bytes are zeros in the place of this put
                 for (std::size_t i = 0; i != expected.size(); ++i)
                     later &= there[i] == expected[i] || (there[i] == std::byte{0} && i >= at && i < at + length);
                 return void(later ? fail(rule::own_bytes, 1, "the source of a put is read after its completion")
@@ -226,7 +228,8 @@ private:
                     return void(fail(rule::place, r, "memory changes that nobody has written"));
     }
 
-    // Two puts, a long one and one of a word: what the word says is there. Or, after a flush, all is.
+    // Makes two puts, a long one and one of a word. When the word has come, the long one must be
+    // there too; or, if bytes land in any order, when a flush is over.
     void order() {
         group ends = make_(options_.ranks);
         std::vector<std::byte> source(512);
@@ -257,7 +260,8 @@ private:
         }
     }
 
-    // A rank puts some, hands over what its transport says is still there, and does not poll again.
+    // A rank makes some puts, hands over what its transport says is unsent, and does not poll
+    // again.
     void silence() {
         for (const std::size_t length : {std::size_t{8}, std::size_t{40}, std::size_t{250}, 2 * span_bytes}) {
             group ends = make_(options_.ranks);
@@ -286,7 +290,7 @@ private:
         }
     }
 
-    // The last rank leaves, with a word just put.
+    // The last rank leaves right after it has put a word.
     void departure() {
         group ends = make_(std::max<rank_t>(options_.ranks, 3));
         const rank_t gone = count(ends) - 1;
@@ -311,19 +315,19 @@ private:
         for (rank_t r = 0; r != gone; ++r)
             if (ends[r].put(gone, 0, bytes, {}, 1) != posted::failed)
                 return void(fail(rule::loss, r, "a put to a lost peer does not fail"));
-        until(ends, [n = 0]() mutable { return ++n == 50; }); // and it is not told twice
+        until(ends, [n = 0]() mutable { return ++n == 50; }); // the loss must not be reported twice
         leaving_ = no_rank;
     }
 
-    // Puts into memory of rank 1 that is exposed, between guards; behind each, for who keeps the order of bytes, a word into its
-    // region.
+    // Makes puts into exposed memory of rank 1, between guards. If the transport keeps the order of
+    // bytes, each is followed by a word into the region of rank 1.
     void exposed() {
         group ends = make_(options_.ranks);
         std::vector<std::byte> memory(3 * span_bytes), expected(memory);
         const std::span<std::byte> open = std::span(memory).subspan(span_bytes, span_bytes);
         std::array<exposure, 2> at{};
         for (std::uint64_t k = 1; k <= options_.rounds && !fault_; ++k) {
-            exposure& here = at[(k - 1) / 16 % 2]; // two at a time, of which the older one is concealed
+            exposure& here = at[(k - 1) / 16 % 2]; // two are exposed at a time; the older one is replaced
             if (k % 16 == 1) {
                 if (here) ends[1].conceal(here);
                 here = ends[1].expose(open);
@@ -356,8 +360,8 @@ private:
                 return void(fail(rule::one_event, 0, "a put never lands, or never has its event"));
         }
     }
-    // Nothing is written by the key of what is concealed, nor beyond the end of what is not. A group each, for who tries may
-    // be lost.
+    // Nothing may be written by the key of concealed memory, nor beyond the end of exposed memory.
+    // Each attempt has a group of its own, because a rank that makes one may be lost.
     void concealed() {
         for (const std::uint64_t beyond : {0u, 1u, 64u, 1000u}) {
             group ends = make_(options_.ranks);
@@ -404,8 +408,8 @@ private:
     remote_write_check options_;
     std::uint64_t random_;
     std::uint64_t ids_ = 0;
-    rank_t to_ = 0, leaving_ = no_rank, silent_ = no_rank; // whom a post is to; who leaves, and who does not poll
-    bool may_fail_ = false; // it is no fault of a post that it ends with an error, nor of a rank that it is lost
+    rank_t to_ = 0, leaving_ = no_rank, silent_ = no_rank; // the target of posts; the ranks that leave and do not poll
+    bool may_fail_ = false;                                // posts may end with an error, and ranks may be lost
     std::vector<open_post> open_;
     std::vector<std::uint32_t> lost_ = std::vector<std::uint32_t>(64, 0);
     remote_write_fault fault_{};

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Rule W5 of a RemoteWriteTransport that keeps the order of bytes, between two threads: what check_remote_writes, which drives
-// all ends from one, cannot see of a transport whose put has copied everything when it returns.
+// Rule W5 of a RemoteWriteTransport that keeps the order of bytes, tested between two threads.
+// check_remote_writes drives all ends from one thread, so it cannot test this rule if a put has
+// copied everything when it returns.
 //
 //   const auto fault = bough::testing::check_remote_write_order([](bough::rank_t ranks) { return my_ends(ranks); });
 //   if (fault) std::puts(fault.sentence);
-// The function makes a fresh group of two, as for check_remote_writes; its ends must bear to be driven by a thread each. One
-// fills the other's memory with a counter, the other looks as soon as the last word says so. It sees something only while both
-// run, each on a core of its own; rare faults are still missed: passing proves nothing.
+//
+// The function makes a fresh group of two, as for check_remote_writes; each end is driven by a
+// thread of its own. One thread fills the other's memory with a counter. The other reads that
+// memory as soon as its last word has the new value. The check can find a fault only while both
+// threads run, each on a core of its own. Rare faults are missed even then: passing proves nothing.
 #ifndef BOUGH_TESTING_REMOTE_WRITE_THREADS_HPP
 #define BOUGH_TESTING_REMOTE_WRITE_THREADS_HPP
 
@@ -26,9 +29,9 @@
 namespace bough::inline BOUGH_ABI::testing {
 
 struct remote_write_order_check {
-    std::uint32_t rounds = 50'000;             // each a put of 2 KiB, every other one with a word behind it
-    std::uint64_t enough_ns = 500'000'000;     // no further rounds after so long
-    std::uint64_t timeout_ns = 60'000'000'000; // when nothing has come after so long, nothing will
+    std::uint32_t rounds = 50'000;             // each is a put of 2 KiB; in every other round a word follows it
+    std::uint64_t enough_ns = 500'000'000;     // after so long no further round begins
+    std::uint64_t timeout_ns = 60'000'000'000; // if nothing has come after so long, the check fails
 };
 
 namespace detail {
@@ -39,9 +42,9 @@ class remote_write_order_checker {
     using end = std::remove_cvref_t<decltype(std::declval<group&>()[0])>;
     static_assert(end::keeps_byte_order, "the order of bytes: this transport does not promise any");
     using clock = std::chrono::steady_clock;
-    static constexpr std::size_t words = 256;              // of the long put
-    static constexpr std::uint64_t body = 64, flag = 3072; // where it goes, and the word behind it
-    static constexpr std::uint64_t none = 0;               // no put is pending
+    static constexpr std::size_t words = 256;              // length of the long put
+    static constexpr std::uint64_t body = 64, flag = 3072; // where the long put goes, and where the word goes
+    static constexpr std::uint64_t none = 0;               // the id that means: no put is pending
 
 public:
     remote_write_order_checker(Make& make, const remote_write_order_check& o)
@@ -55,7 +58,7 @@ public:
         for (std::uint32_t k = 1; k <= options_.rounds && !over_.load() && passed_ns() < options_.enough_ns; ++k)
             read(k);
         over_ = true;
-        while (!writer_done_.load()) { // the event of its last put may need the target's polls
+        while (!writer_done_.load()) { // the writer may get the event of its last put only if the target polls
             (void)ended(1, none);
             std::this_thread::yield();
         }
@@ -68,7 +71,8 @@ private:
         return static_cast<std::uint64_t>((clock::now() - begin_) / std::chrono::nanoseconds(1));
     }
     bool late() const { return passed_ns() > options_.timeout_ns; }
-    // Of the thread that drives end `r`. The first that either finds ends the check.
+    // Notes a fault that the thread of end `r` has found. The first fault of either thread ends the
+    // check.
     void fail(remote_write_rule broken, rank_t r, const char* sentence) {
         if (!faults_[r]) faults_[r] = {broken, r, sentence};
         over_ = true;
@@ -94,11 +98,11 @@ private:
         put(body, all.first(cut), all.subspan(cut));
         if (k % 2 == 0 && !over_.load()) put(flag, all.first(8), {});
         for (std::uint32_t turns = 1; seen_.load(std::memory_order_acquire) != k && !over_.load(); ++turns) {
-            (void)ended(0, none); // what is complete may land in the polls of who put it
+            (void)ended(0, none); // on some transports a complete put lands only while its own rank polls
             if (turns % 4096 == 0) std::this_thread::yield();
         }
     }
-    // Returns when the source is the caller's again, or the check is over.
+    // Puts, and returns when the caller may use the source again, or the check is over.
     void put(std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second) {
         posted p = posted::would_block;
         const std::uint64_t id = ++ids_;
@@ -118,26 +122,29 @@ private:
             std::this_thread::yield();
             if (late()) return fail(remote_write_rule::one_event, 1, "a put never lands, or never has its event");
         }
-        for (std::size_t i = words; i-- != 0;) // what is most likely copied last comes first
+        for (std::size_t i = words; i-- != 0;) // looks first at what was most likely copied last
             if (remote_words::read(region + body + 8 * i) != k)
                 fail(remote_write_rule::word_is_last, 1, "the last word of a put is there before the rest");
         seen_.store(k, std::memory_order_release);
     }
 
     remote_write_order_check options_;
-    std::array<std::uint64_t, words> source_{}; // outlives the ends: a put that has no event may still read it
+    std::array<std::uint64_t, words> source_{}; // outlives the ends, because a put without an event may still read it
     group ends_;
     clock::time_point begin_;
     std::uint64_t ids_ = 0;
     std::atomic<std::uint32_t> seen_{0};
     std::atomic<bool> over_{false}, writer_done_{false};
-    std::array<remote_write_fault, 2> faults_{}; // of each thread
+    std::array<remote_write_fault, 2> faults_{}; // one for each thread
 };
 
 } // namespace detail
 
-// word_is_last; one_event: a put that has not landed in time, or has not had exactly one event, a good one; loss of a peer that
-// is there; place: a put that fails. Else no fault.
+// Reports no fault, or one of these:
+//   word_is_last   the last word of a put is there before the rest
+//   one_event      a put has not landed in time, or has not had exactly one event without an error
+//   loss           a peer is reported as lost, but is there
+//   place          a put fails
 template <class Make>
 remote_write_fault check_remote_write_order(Make&& make, const remote_write_order_check& options = {}) {
     return detail::remote_write_order_checker<std::remove_reference_t<Make>>(make, options).run();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The StepSink with the least rights: a generator that compiles with it asks for nothing but the concept.
+// The StepSink with the least rights: a generator that compiles with it asks for nothing but the
+// concept.
 //
-// It cannot be default-constructed, copied, moved or compared, and what its members return cannot be used.
+// It cannot be default-constructed, copied, moved or compared, and what its members return cannot
+// be used.
 #ifndef BOUGH_TESTING_SINK_ARCHETYPE_HPP
 #define BOUGH_TESTING_SINK_ARCHETYPE_HPP
 
@@ -15,7 +17,7 @@ namespace bough::inline BOUGH_ABI::testing {
 
 class sink_archetype {
 public:
-    // Counts the steps it is given in `steps`, so that a test can see that they came.
+    // Counts in `steps` the steps that it is given, so that a test can see that they came.
     constexpr explicit sink_archetype(std::size_t& steps) noexcept : steps_(&steps) {}
     sink_archetype(const sink_archetype&) = delete;
     sink_archetype& operator=(const sink_archetype&) = delete;

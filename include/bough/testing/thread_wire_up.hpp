@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// thread_wire_up: the wire-up of ranks that are threads of one process, for tests of transports that need one.
+// bough::testing::thread_wire_up: a wire-up for ranks that are threads of one process, for tests of
+// transports that need one.
 //
 //   bough::testing::thread_wire_up world{4};
 //   ... in thread r:  auto wire = world.of(r);      // a WireUp
@@ -30,11 +31,11 @@ class thread_wire_up {
         const rank_t ranks;
         std::mutex lock;
         std::condition_variable changed;
-        std::vector<std::byte> said, complete; // of the exchange under way, of the last one
-        std::vector<bool> asked;               // by rank: it has called the one under way
+        std::vector<std::byte> said, complete; // bytes of the exchange that is under way, and of the last one
+        std::vector<bool> asked;               // by rank: whether it has called the exchange that is under way
         rank_t came = 0;
-        std::uint64_t done = 0; // exchanges
-        status broken{};        // why there are no more
+        std::uint64_t done = 0; // how many exchanges are over
+        status broken{};        // why there can be no more exchanges
     };
 
 public:
@@ -65,7 +66,8 @@ public:
                 b.changed.notify_all();
             }
             if (b.done == number) return b.broken;
-            // Nobody is two exchanges ahead: the next one waits for this rank.
+            // `complete` is still that of this exchange: no rank is two exchanges ahead, because
+            // the next one waits for this rank.
             std::copy(b.complete.begin(), b.complete.end(), all.begin());
             return {};
         }
@@ -86,7 +88,7 @@ public:
 
     // Pre: ranks >= 1.
     explicit thread_wire_up(rank_t ranks) : board_(std::make_shared<board>(ranks)) {}
-    // Of one rank. Pre: rank < ranks.
+    // The end of one rank. Pre: rank < ranks.
     end of(rank_t rank) const { return end(board_, rank); }
 
 private:

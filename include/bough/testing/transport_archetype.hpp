@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The Transport with the least rights: code that compiles with it asks for nothing but the concept.
 //
-// And one that works: the ranks of a loop_group live in one thread, and its clock is a number. Payloads never lie in the
-// event; a send longer than `eager_bytes` is pending until its message is taken, every take is pending until the next
-// poll. An end cannot be made from nothing, copied, assigned or compared; it can only be moved.
+// It works: the ranks of a loop_group live in one thread, and its clock is a number. Payloads never
+// lie in the event. A send longer than `eager_bytes` is pending until its message is taken, and
+// every take is pending until the next poll. An end cannot be default-constructed, copied, assigned
+// or compared; it can only be moved.
 #ifndef BOUGH_TESTING_TRANSPORT_ARCHETYPE_HPP
 #define BOUGH_TESTING_TRANSPORT_ARCHETYPE_HPP
 
@@ -22,7 +23,7 @@ namespace bough::inline BOUGH_ABI::testing {
 struct loop_options {
     std::uint32_t slots = 4;        // messages from one rank to another that are not used up
     std::uint32_t eager_bytes = 64; // longer payloads stay with the sender until they are taken
-    std::uint64_t tick_ns = 100;    // by which each poll moves the clock on
+    std::uint64_t tick_ns = 100;    // how far each poll moves the clock
 };
 
 class transport_archetype;
@@ -35,7 +36,7 @@ public:
     transport_archetype connect(rank_t rank) const;
     // All ends, in order of rank.
     std::vector<transport_archetype> connect_all() const;
-    // Moves the clock of all ends on.
+    // Moves on the clock of all ends.
     void advance_ns(std::uint64_t ns) const noexcept { shared_->now_ns += ns; }
 
 private:
@@ -44,10 +45,10 @@ private:
         std::uint64_t handle = 0;
         rank_t from = no_rank;
         envelope tag{};
-        std::vector<std::byte> copy;        // of a short payload
-        const std::byte* lent = nullptr;    // of a long one: the sender's memory; null: taken back
-        std::uint64_t bytes = 0, id = 0;    // id: of the sender's post
-        bool lends = false, polled = false; // lends: the sender has been told that its post is pending
+        std::vector<std::byte> copy;        // a short payload
+        const std::byte* lent = nullptr;    // a long payload in the sender's memory; null: taken back
+        std::uint64_t bytes = 0, id = 0;    // id: that of the sender's post
+        bool lends = false, polled = false; // lends: the sender's post is pending
     };
     struct pending_take {
         std::uint64_t handle, id;
@@ -57,7 +58,7 @@ private:
         std::vector<message> box;
         std::vector<event> ready; // events of posts that have ended
         std::vector<pending_take> takes;
-        std::vector<rank_t> told; // of the loss of these
+        std::vector<rank_t> told; // the ranks whose loss this end has reported
         bool gone = false;
     };
     struct world {
@@ -90,7 +91,7 @@ public:
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank_) return posted::failed;
-        if (world_->ends[to].gone) // what it has said comes first
+        if (world_->ends[to].gone) // its messages are handed over first
             return is_told(to) ? posted::failed : posted::would_block;
         std::vector<message>& box = world_->ends[to].box;
         const auto waiting =
@@ -167,7 +168,7 @@ private:
         return std::find_if(mine().box.begin(), mine().box.end(),
                             [handle](const message& m) { return m.handle == handle; });
     }
-    // The message needs no place any more; its sender is told if it waits for that.
+    // Removes a message that is used up. Its sender gets an event if its post is pending.
     void use_up(std::vector<message>::iterator m, errc code) {
         if (m->lends && m->lent != nullptr)
             world_->ends[m->from].ready.push_back(
@@ -176,7 +177,7 @@ private:
     }
     void finish(const loop_group::pending_take& t) {
         const auto m = find(t.handle);
-        const bool there = !m->lends || m->lent != nullptr; // false: taken back in the meantime
+        const bool there = !m->lends || m->lent != nullptr; // false: it was taken back in the meantime
         const std::byte* from = m->lends ? m->lent : m->copy.data();
         if (there) std::copy_n(from, t.into.size(), t.into.begin());
         mine().ready.push_back({.what = event::kind::complete,

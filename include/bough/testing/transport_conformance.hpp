@@ -3,9 +3,11 @@
 //
 //   const auto fault = bough::testing::check_transport([](bough::rank_t ranks) { return my_ends(ranks); });
 //   if (fault) std::puts(fault.sentence);
-// The function makes a fresh group and returns its ends in order of rank, in a std::vector or something like it: size(),
-// operator[], pop_back() (which must take that rank out of the group). All ends are driven by one thread, which polls
-// them in turn; a transport that needs several to move on cannot be checked so. T8 cannot be seen from outside.
+//
+// The function makes a fresh group and returns its ends in order of rank, in a std::vector or
+// something like it: size(), operator[], pop_back() (which must take that rank out of the group).
+// One thread drives all ends and polls them in turn. A transport whose ends need threads of their
+// own cannot be checked here (see process_conformance.hpp). T8 cannot be tested from outside.
 #ifndef BOUGH_TESTING_TRANSPORT_CONFORMANCE_HPP
 #define BOUGH_TESTING_TRANSPORT_CONFORMANCE_HPP
 
@@ -97,7 +99,8 @@ private:
         return {};
     }
 
-    // T5, and T2 for refused posts: what was accepted arrives, in order, and nothing else does.
+    // Tests T5, and T2 for refused posts: what was accepted arrives in order, and nothing else
+    // arrives.
     transport_fault refusals() {
         for (const std::size_t bytes : {std::size_t{8}, options_.longest}) {
             driver d = fresh(std::max<rank_t>(2, options_.ranks));
@@ -129,13 +132,14 @@ private:
         return d.fault();
     }
 
-    // As many arrivals as there is room for, released last one first, unread: then there is room for as many again.
+    // Lets as many messages arrive as there is room for, and releases them unread, the last one
+    // first. Then there must be room for as many again.
     transport_fault any_release_order() {
         driver d = fresh(std::max<rank_t>(2, options_.ranks));
         d.streams().push_back({0, 1});
         d.keep_arrivals = true;
         for (int turn = 0; turn != 3; ++turn) {
-            posted result = posted::would_block; // the first may be refused for a while, as any may
+            posted result = posted::would_block; // any post may be refused for a while, also the first
             for (std::uint32_t polls = 0; result == posted::would_block && polls != options_.patience_polls; ++polls) {
                 bool moved = false;
                 result = d.offer(0);
@@ -148,7 +152,7 @@ private:
                 bool moved = false;
                 if (!d.poll_all(moved)) return d.fault();
                 if (moved) polls = 0;
-                if (polls == options_.patience_polls) break; // the rest comes once there is room
+                if (polls == options_.patience_polls) break; // the rest can come only once there is room
             }
             if (d.held().empty()) return {transport_rule::in_order, 1, "a message never arrives"};
             while (!d.held().empty()) d.at(1).release(d.take_one(d.held().size() - 1).seen.id);
@@ -159,7 +163,8 @@ private:
         return {};
     }
 
-    // T11. A rank posts, hands over what its transport says is still there, and is not heard of again.
+    // Tests T11. A rank posts, hands over what its transport says is unsent, and does not poll
+    // again.
     transport_fault silent_sender() {
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, options_.longest / 16, options_.longest}) {
             driver d = fresh(std::max<rank_t>(2, options_.ranks));
@@ -190,7 +195,8 @@ private:
         }
         return {};
     }
-    // Polls the ranks from `first` on until done(). False: a rule is broken, or nothing has happened for too long.
+    // Polls the ranks from `first` on until done(). False: a rule is broken, or nothing happened
+    // for too long.
     template <class F>
     bool turn_until(driver& d, const F& done, rank_t first) {
         std::uint64_t idle = 0, since = 0;
@@ -214,7 +220,8 @@ private:
         return d.fault() ? d.fault() : transport_fault{rule, 0, sentence};
     }
 
-    // T9. A send is taken back before its peer has polled, when it has been seen, and when it has been claimed.
+    // Tests T9. A send is taken back before its peer has polled, after the peer has seen it, and
+    // after the peer has claimed it.
     transport_fault cancellation() {
         for (int when = 0; when != 3; ++when) {
             driver d = fresh(std::max<rank_t>(2, options_.ranks));
@@ -227,7 +234,8 @@ private:
             if (const transport_fault bad = cancel_take(moment)) return bad;
         return {};
     }
-    // A take is given up after some polls: its memory is the caller's from the event on, and the message counts as used up.
+    // A take is cancelled after some polls. From its event on the memory belongs to the caller, and
+    // the message counts as used up.
     transport_fault cancel_take(std::uint32_t moment) {
         driver d = fresh(std::max<rank_t>(2, options_.ranks));
         d.streams().push_back({.from = 0, .to = 1, .fixed = options_.longest});
@@ -264,20 +272,20 @@ private:
         d.streams()[0].fixed = 8;
         d.streams()[0].target = d.streams()[0].posted + 20;
         d.keep_arrivals = false;
-        if (!d.run()) return d.fault(); // and the send has ended well
+        if (!d.run()) return d.fault(); // the send must end without an error
         if (!d.is_untouched(d.posts()[take]))
             return {transport_rule::cancelled, 1, "the memory of a cancelled take is written to after its event"};
         return {};
     }
     transport_fault cancel_one(driver& d, int when) {
         const std::uint64_t id = d.id_of(0);
-        bool had = false; // its receiver got the message
+        bool had = false; // whether the receiver got the message
         d.posts()[0].may_fail = true;
         for (std::uint32_t i = 0; when != 0 && d.held().empty() && i != options_.patience_polls; ++i) {
             bool moved = false;
             if (!d.poll_all(moved)) return d.fault();
         }
-        if (d.posts()[0].now != post_state::pending) return {}; // it has gone out, beyond recall
+        if (d.posts()[0].now != post_state::pending) return {}; // it has ended already, and cannot be taken back
         if constexpr (InPlaceTransport<end>) {
             if (when == 2 && !d.held().empty() && d.held()[0].seen.data != nullptr)
                 d.held()[0].claimed = d.at(1).claim(d.held()[0].seen.id);
@@ -302,7 +310,7 @@ private:
             if (!let_go(d, had)) return d.fault();
         if (d.posts()[0].code == errc::ok && !had)
             return {transport_rule::cancelled, 0, "a cancelled post ends with ok, but its message cannot be had"};
-        // It may have arrived or not; what comes after it does.
+        // The message may have arrived or not, but the messages behind it must arrive.
         d.streams()[0].arrived = d.streams()[0].posted;
         d.streams()[0].fixed = 8;
         d.streams()[0].target = d.streams()[0].posted + 20;
@@ -310,7 +318,7 @@ private:
         d.run();
         return d.fault();
     }
-    // The payload of a message that was taken back is right or cannot be had.
+    // A message that was taken back either has the right payload or cannot be taken.
     bool let_go(driver& d, bool& had) {
         const auto a = d.take_one(0);
         const auto& s = d.streams()[a.from];
@@ -333,7 +341,7 @@ private:
         return fine;
     }
 
-    // T10. The last rank leaves.
+    // Tests T10: the last rank leaves.
     transport_fault departure() {
         driver d = fresh(std::max<rank_t>(3, options_.ranks));
         const rank_t gone = d.size() - 1;
@@ -372,11 +380,11 @@ private:
                 return {transport_rule::loss, r, "a send to a lost peer does not fail"};
         while (!d.held().empty()) {
             const auto a = d.take_one(0);
-            bool taken_back = false; // what was not complete is gone with its sender
+            bool taken_back = false; // a message that was not complete may have vanished with its sender
             if (!d.take(a, a.number + d.streams()[0].uncertain < d.streams()[0].posted ? nullptr : &taken_back))
                 return d.fault();
         }
-        d.streams().push_back({0, 1, 100}); // life goes on
+        d.streams().push_back({0, 1, 100}); // the other ranks must still be able to send
         d.streams().push_back({1, 0, 100});
         for (std::size_t i = 0; i != 2; ++i) d.streams()[i].target = d.streams()[i].arrived = d.streams()[i].posted;
         d.keep_arrivals = false;

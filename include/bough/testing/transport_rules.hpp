@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rules of a Transport by name, what the conformance suite reports, and how hard it looks.
+// The names of a Transport's rules, the report of the conformance suite, and the options that say
+// how thorough it is.
 #ifndef BOUGH_TESTING_TRANSPORT_RULES_HPP
 #define BOUGH_TESTING_TRANSPORT_RULES_HPP
 
@@ -14,18 +15,18 @@ enum class transport_rule : std::uint8_t {
     none,               // all rules hold
     identity,           // rank() and size() say who the end is; it has only the peers of its group
     complete_is_silent, // T1: a post that said complete has no event
-    one_event,          // T2: a pending post has exactly one event, a refused or failed one none
+    one_event,          // T2: a pending post has exactly one event; refused and failed posts have none
     in_order,           // T3: messages of a peer arrive in the order of their posts, each once
-    borrowed_bytes,     // T4: sent bytes are read before completion only; arrived ones stay until release or take
-    bounded,            // T5: would_block instead of unbounded queueing; room again once the peer has made some
+    borrowed_bytes,     // T4: sent bytes are read only before completion; arrived ones stay until release or take
+    bounded,            // T5: would_block instead of unbounded queueing; new room once the peer has made some
     poll_returns,       // T6: poll does not wait
     length,             // T7: a message has its sender's length, and take of another length fails
     cancelled,          // T9: after the event of a cancelled post its bytes are not touched
     loss,               // T10: a lost peer is reported once, after everything that it sent; then posts to it fail
     same_envelope,      // the envelope arrives bit for bit
-    same_payload,       // so does the payload, and nothing beside it is written
-    release,            // a released arrival makes room, in any order of releases
-    handed_over,        // T11: what was complete arrives without its sender, once it is handed over
+    same_payload,       // the payload arrives bit for bit, and nothing beside it is written
+    release,            // a released arrival makes room, whatever the order of releases
+    handed_over,        // T11: a message that is complete and handed over arrives without its sender's help
 };
 
 // Names the rule that is broken, the rank that saw it, and what it saw.
@@ -40,10 +41,10 @@ struct transport_check {
     rank_t ranks = 3;                          // of the groups that are made
     std::uint32_t messages = 10'000;           // over one link; the others carry a twentieth of it
     std::size_t longest = 100 * 1024;          // bytes of the longest message; at least 64
-    std::uint32_t queue_limit = 1u << 16;      // posts that a link takes unpolled, at most
-    std::uint64_t patience_ns = 2'000'000'000; // of now_ns(): when nothing happens for so long, nothing will
-    std::uint32_t patience_polls = 10'000;     // and for so many polls
-    std::uint64_t poll_limit_ns = 20'000'000;  // a poll that finds nothing takes less, at least now and then
+    std::uint32_t queue_limit = 1u << 16;      // a link must refuse posts after so many without a poll of its receiver
+    std::uint64_t patience_ns = 2'000'000'000; // by now_ns(): if nothing happens for so long
+    std::uint32_t patience_polls = 10'000;     // and for so many polls, the check fails
+    std::uint64_t poll_limit_ns = 20'000'000;  // at least some polls that find nothing must take less than this
 };
 
 } // namespace bough::testing

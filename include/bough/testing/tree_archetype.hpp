@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The TreeShape and the Tree with the least rights: code that compiles with them asks for nothing but the concept.
+// The TreeShape and the Tree with the least rights: code that compiles with them asks for nothing
+// but the concept.
 //
-// The shape is flat. Neither can be default-constructed, printed or asked about rank order; the tree cannot be compared or
-// copied either.
+// The shape is flat. Neither can be default-constructed, printed or asked about rank order. The
+// tree cannot be compared or copied either.
 #ifndef BOUGH_TESTING_TREE_ARCHETYPE_HPP
 #define BOUGH_TESTING_TREE_ARCHETYPE_HPP
 
@@ -12,7 +13,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
-// What an archetype is made from, since it has no default constructor.
+// The argument of an archetype's constructor, since it has no default constructor.
 struct make_archetype {};
 
 class tree_shape_archetype {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The laws of Tree and TreeShape, as code: run them over your own shape at every size you care about.
+// The laws of Tree and TreeShape, as code: run them over your own shape at every size that matters
+// to you.
 //
 //   static_assert(bough::testing::lawful<bough::testing::check_tree(my_tree)>());
 //   static_assert(bough::testing::lawful<bough::testing::check_shape(my_shape, 13)>());
-// Time O(size + the children asked for), memory O(size); the report names one law and one rank.
+//
+// Time O(size + number of children asked for), memory O(size). The report names one law and one
+// rank.
 #ifndef BOUGH_TESTING_TREE_LAWS_HPP
 #define BOUGH_TESTING_TREE_LAWS_HPP
 
@@ -29,7 +32,7 @@ enum class tree_law : std::uint8_t {
     child_knows_parent, // parent(child(r, i)) == r
     child_once,         // no rank is listed as a child twice
     parent_knows_child, // every rank other than the root is a child of its parent
-    reaches_root,       // going up from any rank ends at the root
+    reaches_root,       // the way up from any rank ends at the root
     children_are_adjacent // trees that claim rank_ordered(): each child in receive order extends the interval combined so far
 };
 
@@ -40,7 +43,7 @@ struct tree_fault {
 };
 
 namespace detail {
-// Apart, so that the compiler writes the law's name and the rank by itself.
+// A function of its own, so that the compiler's error message contains the law's name and the rank.
 template <tree_law Law, rank_t Rank>
 consteval bool holds() {
     static_assert(Law == tree_law::none,
@@ -64,7 +67,7 @@ constexpr tree_fault check_tree(const T& tree) {
     if (root >= size) return {tree_law::root_in_range, root};
     if (tree.parent(root) != no_rank) return {tree_law::root_has_no_parent, root};
 
-    std::vector<char> listed(size, 0); // not vector<bool>: not constexpr everywhere
+    std::vector<char> listed(size, 0); // vector<bool> is not constexpr everywhere
     for (rank_t r = 0; r != size; ++r) {
         const rank_t parent = tree.parent(r);
         if (r != root && (parent >= size || parent == r)) return {tree_law::parent_in_range, r};
@@ -81,7 +84,8 @@ constexpr tree_fault check_tree(const T& tree) {
         if (r != root && !listed[r]) return {tree_law::parent_knows_child, r};
     }
 
-    // Mark what is known to lead to the root, one path at a time: every rank is passed once.
+    // Marks the ranks that are known to lead to the root, one path at a time. So every rank is
+    // passed once.
     std::vector<char> safe(size, 0);
     safe[root] = 1;
     for (rank_t r = 0; r != size; ++r) {
@@ -95,16 +99,16 @@ constexpr tree_fault check_tree(const T& tree) {
     return {};
 }
 
-// Of a tree that keeps rank order: combining the own value and then the children in receive order always joins
-// neighbouring intervals of ranks. `below_allowed`: children may join from below, as in in_order.
-// Pre: check_tree(tree) reports nothing.
+// The law of a tree that keeps rank order: if a rank combines its own value and then its children
+// in receive order, it always joins neighbouring intervals of ranks. `below_allowed`: children may
+// join from below, as in in_order. Pre: check_tree(tree) reports nothing.
 template <Tree T>
 constexpr tree_fault check_rank_order(const T& tree, bool below_allowed = false) {
     const rank_t odd = first_out_of_order(tree, below_allowed);
     return odd == no_rank ? tree_fault{} : tree_fault{tree_law::children_are_adjacent, odd};
 }
 
-// A shape at one size: its parameters, its laws as a tree, and rank order where it claims that.
+// Checks a shape at one size: its parameters, its laws as a tree, and rank order if it claims that.
 template <TreeShape Shape>
 constexpr tree_fault check_shape(const Shape& shape, rank_t size) {
     if (shape.check()) return {tree_law::valid_parameters, no_rank};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The WireUp with the least rights: code that compiles with it asks for nothing but the concept. Of one rank.
+// The WireUp with the least rights: code that compiles with it asks for nothing but the concept.
+// Its job has one rank.
 #ifndef BOUGH_TESTING_WIRE_UP_ARCHETYPE_HPP
 #define BOUGH_TESTING_WIRE_UP_ARCHETYPE_HPP
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rules of a WireUp, as code. Every rank calls it with its own end, in a thread or a process of its own:
+// The rules of a WireUp, as code. Every rank calls the check with its own end, in a thread or a
+// process of its own:
 //
 //   const auto fault = bough::testing::check_wire_up(wire);
 //   if (fault) std::puts(fault.sentence);
-// The last part breaks the wire-up on purpose: nothing can be exchanged afterwards.
+//
+// The last part of the check breaks the wire-up on purpose: nothing can be exchanged afterwards.
 #ifndef BOUGH_TESTING_WIRE_UP_CONFORMANCE_HPP
 #define BOUGH_TESTING_WIRE_UP_CONFORMANCE_HPP
 
@@ -22,9 +24,9 @@ namespace bough::inline BOUGH_ABI::testing {
 enum class wire_up_rule : std::uint8_t {
     none,     // all rules hold
     identity, // rank() and size() are those of the job
-    exchange, // W1, W3: every rank's bytes, in order of rank, when every rank has called
-    length,   // W2: another length is invalid_argument here, and no exchange
-    deadline, // W3: ends in time when a rank does not call; nothing more can be exchanged then
+    exchange, // W1, W3: it ends with every rank's bytes in order of rank, once every rank has called
+    length,   // W2: a call with a wrong length gets invalid_argument, and is no exchange
+    deadline, // W3: it ends in time if a rank does not call; then nothing more can be exchanged
 };
 
 struct wire_up_fault {
@@ -37,7 +39,7 @@ struct wire_up_check {
     std::uint32_t exchanges = 40;
     std::uint64_t timeout_ns = 10'000'000'000; // for exchanges that should end well
     std::uint64_t short_timeout_ns = 100'000'000;
-    bool break_it = true; // also the rules of an exchange that a rank does not call
+    bool break_it = true; // also test an exchange that one rank does not call
 };
 
 namespace detail {
@@ -53,7 +55,7 @@ wire_up_fault exchanges(W& wire, const wire_up_check& options) {
     const rank_t me = wire.rank(), ranks = wire.size();
     std::vector<std::byte> mine, all;
     for (std::uint32_t n = 0; n != options.exchanges; ++n) {
-        // One rank comes late, or asks for what may not be.
+        // One rank comes late, or passes a wrong length.
         if (n % ranks == me && n % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
         mine.resize(lengths[n % std::size(lengths)]);
         all.assign(mine.size() * ranks, std::byte{0xee});
@@ -75,7 +77,7 @@ wire_up_fault exchanges(W& wire, const wire_up_check& options) {
     return {};
 }
 
-// The last rank stays away.
+// Tests an exchange to which the last rank does not come.
 template <class W>
 wire_up_fault broken_exchange(W& wire, const wire_up_check& options) {
     using clock = std::chrono::steady_clock;
@@ -98,7 +100,7 @@ wire_up_fault broken_exchange(W& wire, const wire_up_check& options) {
 
 } // namespace detail
 
-// The first rule that is broken as this rank sees it, if one is. Collective.
+// The first rule that this rank sees broken, if there is one. Collective.
 template <class W>
 wire_up_fault check_wire_up(W& wire, const wire_up_check& options = {}) {
     static_assert(explain_wire_up<W>());

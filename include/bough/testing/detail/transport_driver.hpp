@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the conformance suite drives: all ends of a group, polled in turn by one thread, with a record of every post and
-// every message, so that whatever an end reports can be held against what it was asked.
+// The driver of the conformance suite. It polls all ends of a group in turn from one thread, and
+// records every post and every message, so that it can compare what an end reports with what the
+// end was asked to do.
 #ifndef BOUGH_TESTING_DETAIL_TRANSPORT_DRIVER_HPP
 #define BOUGH_TESTING_DETAIL_TRANSPORT_DRIVER_HPP
 
@@ -29,10 +30,10 @@ public:
     struct post {
         enum class state : std::uint8_t { refused, complete, pending, ended } now = state::refused;
         rank_t owner = no_rank;
-        errc code = errc::ok; // of its event
+        errc code = errc::ok; // the code of its event
         bool may_fail = false;
         bool is_take = false;
-        bool guarded = false; // its memory is for no other post: what is written there after the event is seen
+        bool guarded = false; // its memory goes to no other post, so that writes after its event are noticed
         std::size_t memory = 0;
         std::size_t bytes = 0;
     };
@@ -40,7 +41,7 @@ public:
     struct arrival {
         rank_t at = 0;
         event seen{};
-        std::size_t from = 0; // stream
+        std::size_t from = 0; // the number of its stream
         std::uint32_t number = 0;
         bool claimed = false;
     };
@@ -56,8 +57,8 @@ public:
     std::uint32_t lost_reports(rank_t seen_by, rank_t peer) const {
         return static_cast<std::uint32_t>(std::count(lost_.begin(), lost_.end(), std::pair{seen_by, peer}));
     }
-    bool keep_arrivals = false; // leave them to the caller
-    rank_t may_lose = no_rank;  // this peer's loss may be reported
+    bool keep_arrivals = false; // true: arrivals are left to the caller
+    rank_t may_lose = no_rank;  // the peer whose loss may be reported
 
     bool fail(transport_rule rule, rank_t rank, const char* sentence) {
         if (!fault_) fault_ = {rule, rank, sentence};
@@ -80,13 +81,13 @@ public:
             ++pending_;
         } else {
             if (result == posted::complete) p.now = post::state::complete;
-            give_back(p); // from here on a transport that reads it finds something else
+            give_back(p); // overwrites the memory, so that a transport that reads it later is noticed
         }
         if (result == posted::complete || result == posted::pending) ++s.posted;
         return result;
     }
 
-    // Polls every end once. Sets `moved` if anything happened; false: a rule is broken.
+    // Polls every end once. Sets `moved` if anything happened. False: a rule is broken.
     bool poll_all(bool& moved) {
         for (rank_t r = 0; r != size(); ++r)
             if (!poll_one(r, moved)) return false;
@@ -104,7 +105,7 @@ public:
         return true;
     }
 
-    // Sends everything that the streams have to send and uses all arrivals up.
+    // Sends everything that the streams have to send, and uses up all arrivals.
     bool run() {
         std::uint64_t idle = 0, idle_since = 0;
         for (;;) {
@@ -125,7 +126,7 @@ public:
                 idle = 0;
                 continue;
             }
-            if (settled() && idle >= 64) return true; // 64 more polls: nothing may come twice
+            if (settled() && idle >= 64) return true; // 64 more polls would have found what comes twice
             if (idle++ == 0) idle_since = at(0).now_ns();
             if (settled() || idle < options_.patience_polls) continue;
             if (at(0).now_ns() - idle_since >= options_.patience_ns ||
@@ -134,7 +135,7 @@ public:
         }
     }
 
-    // Uses an arrival up, in one of the ways that there are.
+    // Uses up an arrival, in one of the possible ways.
     bool use(arrival a) {
         const stream& s = streams_[a.from];
         const std::uint64_t how = mix(transport_traffic::key(s, a.number) + 1);
@@ -152,7 +153,7 @@ public:
         if (how % 8 == 1 && !wrong_takes(a)) return false;
         return take(a);
     }
-    // Takes the payload; its sender may have taken it back only if `taken_back` is given.
+    // Takes the payload. Only if `taken_back` is given may its sender have taken it back.
     bool take(const arrival& a, bool* taken_back = nullptr) {
         const stream& s = streams_[a.from];
         const std::size_t bytes = static_cast<std::size_t>(a.seen.bytes);
@@ -176,7 +177,7 @@ public:
         at(a.at).release(a.seen.id);
         return true;
     }
-    // The posts of a rank that goes away end with it.
+    // Ends the posts of a rank that goes away.
     void forget(rank_t r) {
         for (post& p : posts_) {
             if (p.owner != r || p.now != post::state::pending) continue;
@@ -195,7 +196,7 @@ public:
         held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
         return a;
     }
-    // Of a guarded post that has ended: nobody has written to its memory since.
+    // Whether nobody has written to the memory of a guarded post since it ended.
     bool is_untouched(const post& p) noexcept {
         return guards_hold(p) &&
                std::count(data(p.memory), data(p.memory) + p.bytes, used_byte) == static_cast<std::ptrdiff_t>(p.bytes);
@@ -208,7 +209,8 @@ private:
     static constexpr std::byte guard_byte{0xa5};
     static constexpr std::byte used_byte{0xdd};
 
-    // Memory is kept to the end and overwritten when it is given back: who touches it too late is seen.
+    // Memory is kept to the end, and overwritten when it is given back. So a transport that touches
+    // it too late is noticed.
     std::size_t borrow(std::size_t bytes) {
         if (free_.empty()) {
             memory_.emplace_back(new std::byte[options_.longest + 2 * guard]);
@@ -222,7 +224,7 @@ private:
     }
     void give_back(const post& p) {
         std::memset(data(p.memory), static_cast<int>(used_byte), p.bytes);
-        if (!p.guarded) free_.insert(free_.begin(), p.memory); // the longest ago is used next
+        if (!p.guarded) free_.insert(free_.begin(), p.memory); // memory given back longest ago is used next
     }
     bool guards_hold(const post& p) {
         for (std::size_t i = 0; i != guard; ++i)
@@ -282,7 +284,8 @@ private:
         give_back(p);
         return true;
     }
-    // Other bytes than were sent: those, perhaps, that were written over them when the sender had them back.
+    // Reports a payload with other bytes than were sent. They may be those that were written over
+    // it when the sender got its memory back.
     bool wrong_payload(rank_t r, std::span<const std::byte> bytes, bool cancelled) {
         if (cancelled)
             return fail(transport_rule::cancelled, r, "a message can be taken after its sender has its bytes back");
@@ -309,7 +312,7 @@ private:
             return fail(transport_rule::length, r, "a message has another length than it was sent with");
         arrival a{r, e, from, s.arrived++, false};
         if constexpr (InPlaceTransport<T>) {
-            const bool within_reach = e.bytes == 0 || e.data != nullptr; // else it has to be taken
+            const bool within_reach = e.bytes == 0 || e.data != nullptr; // otherwise it must be taken
             if (!keep_arrivals && within_reach && mix(transport_traffic::key(s, a.number) + 2) % 2 == 0) {
                 if (!at(r).claim(e.id))
                     return fail(transport_rule::same_payload, r, "a message that was not taken back cannot be claimed");
@@ -325,7 +328,7 @@ private:
     bool wrong_takes(const arrival& a) {
         const std::size_t bytes = static_cast<std::size_t>(a.seen.bytes);
         for (const std::size_t wrong : {bytes + 1, bytes - 1}) {
-            if (wrong > options_.longest) continue; // also for a message of no bytes
+            if (wrong > options_.longest) continue; // this also skips bytes - 1 for a message of no bytes
             posts_.push_back({post::state::refused, a.at, errc::ok, false, true, false, borrow(wrong), wrong});
             post& p = posts_.back();
             std::memset(data(p.memory), static_cast<int>(guard_byte), wrong);
@@ -358,8 +361,8 @@ private:
     std::vector<stream> streams_;
     std::vector<post> posts_;
     std::vector<arrival> held_;
-    std::vector<std::pair<std::size_t, arrival>> takes_; // pending: post, what it takes
-    std::vector<std::pair<rank_t, rank_t>> lost_;        // seen by, peer
+    std::vector<std::pair<std::size_t, arrival>> takes_; // pending takes: the post, and what it takes
+    std::vector<std::pair<rank_t, rank_t>> lost_;        // the rank that has reported a loss, and the lost peer
     std::vector<std::unique_ptr<std::byte[]>> memory_;
     std::vector<std::size_t> free_;
     std::size_t pending_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the conformance suite sends: message n of one rank to another has an envelope, a length and a payload that
-// anybody can compute.
+// The messages that the conformance suite sends. Sender and receiver both compute the envelope,
+// length and payload of message n from one rank to another, so the receiver knows what must come.
 #ifndef BOUGH_TESTING_DETAIL_TRANSPORT_TRAFFIC_HPP
 #define BOUGH_TESTING_DETAIL_TRANSPORT_TRAFFIC_HPP
 
@@ -23,14 +23,14 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
     return x ^ (x >> 31);
 }
 
-// Messages of one rank to another.
+// The messages from one rank to another.
 struct stream {
     rank_t from = 0, to = 0;
     std::uint32_t target = 0; // how many will be posted
     std::uint32_t posted = 0; // accepted so far
     std::uint32_t arrived = 0;
-    std::uint32_t uncertain = 0;         // of the last ones: were not complete when their sender went away
-    std::size_t fixed = ~std::size_t{0}; // length of every message; none: mixed lengths
+    std::uint32_t uncertain = 0;         // how many of the last were not complete when their sender went away
+    std::size_t fixed = ~std::size_t{0}; // the length of every message; by default lengths are mixed
 };
 class transport_traffic {
 public:
