@@ -10,12 +10,14 @@
 // A message of up to static_bytes is one write: payload, envelope and sequence number, placed so
 // that they end with the block into which they are written. Each (sender, receiver) pair has its
 // own blocks, and a message is combined where it landed. A message of up to 24 bytes is one cache
-// line. A block is filled again only after the receiver has written a credit back. Of a longer
-// message only the envelope is written at first: then the receiver says where it wants the payload,
-// and the sender writes it there (allocate()), or in pieces. Where bytes land in any order, a
-// digest in the tail tells when all are there, and a flush comes before a block is used again. What
-// a pair of ranks needs is made, and its memory reserved, when one of them first sends to the
-// other.
+// line. A block is filled again only after the receiver has written a credit back.
+//
+// Of a longer message only the envelope is written at first. Then the receiver says where it wants
+// the payload, and the sender writes it there (allocate(), expose()), or in pieces.
+//
+// Where bytes land in any order, a digest in the tail tells when all are there, and a flush comes
+// before a block is used again. What a pair of ranks needs is made, and its memory reserved, when
+// one of them first sends to the other.
 //
 // All that a peer writes is checked: if a length, counter or place is wrong, the peer counts as
 // lost (errc::protocol_error). Source: Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, but

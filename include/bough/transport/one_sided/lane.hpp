@@ -23,7 +23,7 @@ constexpr Counter next_sequence(Counter c) noexcept {
     return ++c == 0 ? Counter{1} : c;
 }
 
-// False: memory is short.
+// Makes an array of default values. False: memory is short.
 template <class T>
 bool make_array(std::unique_ptr<T[]>& made, std::size_t count) noexcept {
     made.reset(new (std::nothrow) T[count]());
@@ -42,7 +42,7 @@ struct blocks_out {
     std::unique_ptr<std::uint64_t[]> fences;          // the flush that must be over before a block is used again; none
                                                       // where bytes land in order
 
-    // False: memory is short.
+    // Allocates what sending needs. False: memory is short.
     bool open() noexcept { return make_array(tails, mask + 1) && (Ordered || make_array(fences, mask + 1)); }
     bool full() const noexcept { return sent - freed > mask; }
     std::uint32_t index() const noexcept { return sent & mask; }
@@ -166,7 +166,7 @@ struct alignas(64) one_sided_lane {
     blocks_in<Counter, Ordered> in, pieces_in;
     std::uint32_t tickets = 0; // numbers the long messages from this rank
     std::uint64_t open = 0;    // blocks whose outgoing message has not ended
-    std::uint64_t using_ = 0;  // blocks whose incoming message is not all there, or of which someone is to be told
+    std::uint64_t using_ = 0;  // blocks whose incoming message is not over, or whose answer has not left
     std::uint64_t want_due = 0, want_flying = 0, stop_due = 0, stop_flying = 0;
     struct only_call { // the one call that notified_blocks allows
         std::uint16_t plan = 0;

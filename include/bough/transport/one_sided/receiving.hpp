@@ -27,7 +27,7 @@ protected:
     using typename sending::counter, typename sending::incoming, typename sending::lane;
 
     static constexpr std::uint64_t silence_ns = 100'000'000;
-    static constexpr std::uint32_t least_looks = 64; // so that a thread that was delayed still looks before it gives up
+    static constexpr std::uint32_t least_looks = 64; // a thread that was delayed must look before it gives up
 
     std::uint32_t state_of(const lane& l, std::uint32_t i) const noexcept {
         std::uint64_t word = 0;

@@ -33,7 +33,7 @@ public:
     // Whether this machine has more ranks than cores. Then a rank that waits takes time from one
     // that works.
     bool oversubscribed() const noexcept { return end_->who().oversubscribed; }
-    // What plans are chosen by (bough/select/transport_costs.hpp).
+    // The costs by which plans are chosen (bough/select/transport_costs.hpp).
     static constexpr model::loggops default_costs() noexcept { return Device::costs.model; }
     static constexpr double switch_ns() noexcept { return Device::costs.switch_ns; }
     bool forked() const noexcept { return end_->forked(); }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // One rank of bough::fabric_regions and bough::verbs_regions: memory that the others write over a
-// device (op.hpp). Every write carries a ticket with its kind and its sender. So the target counts
-// the writes of each peer that have landed, whatever order the network keeps. A flush asks the
-// target "have as many landed as I have begun?"; the answer comes once they have
-// (region_flushes.hpp). Greetings, questions, answers and the `bye` of a rank that leaves are
-// writes too. Each pair of ranks has a line for them in front of the region, with at most one of
-// each kind under way. A put of up to eager_bytes is copied into registered memory and is complete
-// at once. A longer put of one span is written from where it lies and is complete when the device
-// has done with it; one of two spans is first joined in one buffer.
+// device (op.hpp).
+//
+// Every write carries a ticket with its kind and its sender. So the target counts the writes of
+// each peer that have landed, whatever order the network keeps. A flush asks the target "have as
+// many landed as I have begun?"; the answer comes once they have (region_flushes.hpp). Greetings,
+// questions, answers and the `bye` of a rank that leaves are writes too. Each pair of ranks has a
+// line for them in front of the region, with at most one of each kind under way.
+// A put of up to eager_bytes is copied into registered memory and is complete at once. A longer put
+// of one span is written from where it lies, and is complete when the device has done with it. One
+// of two spans is first joined in a copy.
 #ifndef BOUGH_TRANSPORT_RDMA_REGION_END_HPP
 #define BOUGH_TRANSPORT_RDMA_REGION_END_HPP
 
@@ -90,8 +92,7 @@ public:
         meeting_ = true;
         for (rank_t r = 0; r != group_.size; ++r) peers_[r].place = cards[r], peers_[r].greets = r != group_.rank;
     }
-    // Says hello to all and waits until all have said it (errors: greetings.hpp). Then all ranks
-    // are connected.
+    // Says hello to all and waits until all have said it and are connected (errors: greetings.hpp).
     status greet(std::uint64_t until_ns) {
         const auto missing = [this] {
             rank_t r = 0;
@@ -107,8 +108,7 @@ public:
         const auto sent = [this] { return staged_.in_use() == 0; };
         return await_greetings(group_, until_ns, turn, missing, sent, [this](rank_t r) { return died_early(r); });
     }
-    // All ranks have met.
-    void begin() noexcept {
+    void begin() noexcept { // all ranks have met
         meeting_ = false;
         joined_ = true;
     }
