@@ -4,8 +4,9 @@
 //   constexpr auto levels = best_levels(15, {.alpha = 5000, .beta = 1, .gamma = 0.25}, 8192);   // ns, ns/B, ns/B
 //   plan_allreduce(per_level{.levels = levels}, {.size = 15})
 //
-// What remains of a level sequence behind a level costs a alpha + w v, where v is the length of the vector by then: for
-// each number of groups the pairs (a, w) that no other pair beats in both are kept, so the result is exact.
+// The rest of a level sequence, behind some level, costs a alpha + w v, where v is the length of
+// the vector at that point. For each number of groups, all pairs (a, w) are kept that no other pair
+// beats in both numbers, so the result is exact.
 //
 // Considered   pairs with any number of triples; direct exchange of any factor of the groups, all of them included; the
 //              fold onto a power of two; each in the form of halving or of exchange, as `forms` allows
@@ -25,7 +26,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Per message; per byte sent; per byte combined. Any one unit of time.
+// The costs per message, per byte sent and per byte combined, in any one unit of time.
 struct level_costs {
     double alpha = 0;
     double beta = 0;
@@ -33,7 +34,7 @@ struct level_costs {
     friend constexpr bool operator==(const level_costs&, const level_costs&) = default;
 };
 
-// In which forms a level may be.
+// The forms that a level may have.
 struct level_forms {
     bool halving = true;
     bool exchange = true;
@@ -42,7 +43,8 @@ struct level_forms {
 
 namespace detail {
 
-// What one level of an allreduce adds: alphas; and bytes sent and combined, per byte of the vector before it.
+// What one level of an allreduce adds: how many alphas, and how many bytes sent and combined per
+// byte of the vector before the level.
 struct level_price {
     double alphas = 0, sent = 0, combined = 0;
 };
@@ -109,7 +111,8 @@ private:
         if (groups == 1) return 0;
         if (const std::size_t known = find(groups); known != fronts_.size()) return known;
         std::vector<choice> all;
-        // Triples: of all their numbers, or of those that lead to round ones.
+        // Try every number of triples, or, with many groups, those that lead to round numbers of
+        // groups.
         const rank_t most = groups / 2;
         const rank_t fewest = (groups - 1) / 3 + 1;
         const auto pairs = [&](rank_t left) { offer(groups, {.radix = 2, .eliminated = groups - 2 * left}, all); };

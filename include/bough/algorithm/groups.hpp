@@ -66,7 +66,7 @@ public:
         if (fault_ == fault::gap) return invalid_argument("groups: a group has no rank");
         return {};
     }
-    // Pre of all others: check(size) is ok.
+    // Precondition of all other members: check(size) is ok.
     constexpr rank_t groups(rank_t) const noexcept { return static_cast<rank_t>(first_.size()) - 1; }
     constexpr rank_t group_of(rank_t, rank_t rank) const noexcept { return group_of_rank_[rank]; }
     constexpr rank_t place_of(rank_t, rank_t rank) const noexcept { return place_[rank]; }
@@ -101,7 +101,8 @@ private:
             fault_ = fault::gap;
         if (fault_ != fault::none) return;
         first_.assign(std::size_t{highest} + 2, 0);
-        for (const rank_t group : group_of_rank_) place_.push_back(first_[group + 1]++); // for now, how many it has
+        for (const rank_t group : group_of_rank_)
+            place_.push_back(first_[group + 1]++); // first_ counts members for now
         if (std::find(first_.begin() + 1, first_.end(), rank_t{0}) != first_.end()) fault_ = fault::gap;
         for (std::size_t group = 1; group != first_.size(); ++group) first_[group] += first_[group - 1];
         by_group_.assign(size, 0);
@@ -110,7 +111,7 @@ private:
     }
 
     std::vector<rank_t> group_of_rank_;
-    std::vector<rank_t> place_;    // of each rank in its group
+    std::vector<rank_t> place_;    // by rank: its place in its group
     std::vector<rank_t> by_group_; // the ranks, group after group
     std::vector<rank_t> first_;    // where in by_group_ each group begins, and the end
     fault fault_ = fault::none;

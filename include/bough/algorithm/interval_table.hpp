@@ -2,8 +2,9 @@
 // interval_table: a table that keeps rank order, as a tree source: reductions over it serve ops that do not commute.
 //
 //   reduce(comm, data, op, root{3}, interval_table{interval_tree(costs, 3)})
-// A table alone does not say whether its subtrees are intervals, so a front door takes it for commutative ops only. This
-// type has looked, once, when it was made; check() names the fault of a table that does not keep rank order.
+// A table alone does not say whether its subtrees are intervals, so a front door takes it for
+// commutative ops only. This type checks that once, when it is made; check() names the fault of a
+// table that does not keep rank order.
 #ifndef BOUGH_ALGORITHM_INTERVAL_TABLE_HPP
 #define BOUGH_ALGORITHM_INTERVAL_TABLE_HPP
 

@@ -55,7 +55,7 @@ struct lanes {
         block_t most = outer_algorithm().scratch(across, view.group);
         if constexpr (reduces) most += share_of_inner<goal::reduce_scatter>(in, view.place) * share;
         if constexpr (gathers) most += share_of_inner<goal::allgather>(in, view.place) * share;
-        if constexpr (std::same_as<Goal, goal::reduce>) most += at.blocks + at.blocks; // of the gather, and a plane
+        if constexpr (std::same_as<Goal, goal::reduce>) most += at.blocks + at.blocks; // for the gather, and a plane
         if constexpr (std::same_as<Goal, goal::broadcast>) most += at.blocks + at.blocks;
         if constexpr (std::same_as<Goal, goal::reduce_scatter>) most += share;
         return most;
@@ -86,7 +86,8 @@ struct lanes {
                        {.size = groups.members(at.size, 0), .blocks = groups.members(at.size, 0)}) &&
                    bough::keeps_rank_order(outer_algorithm(), outer_dimensions(at));
     }
-    // The lanes say who of different groups agree; a group's ranks have what the lanes have.
+    // The lanes say whether ranks of different groups agree; a group's ranks have what the lanes
+    // have.
     constexpr bool rank_consistent(const dimensions& at) const {
         return claims_of(outer_algorithm(), outer_dimensions(at)).rank_consistent;
     }
@@ -188,7 +189,7 @@ private:
         detail::emit_level(
             outer_algorithm(), outer_dimensions(at), view.group, out, {.in = data, .out = data, .first_plane = 1},
             [&view](rank_t k) { return view.in_lane(k); }, shifted(view.place * share));
-        // What the root gathers it has already: it lands in scratch memory.
+        // The root has already what it gathers, so that lands in scratch memory.
         const dimensions in{.size = view.members, .root = 0, .blocks = view.members};
         if (view.members != 1)
             detail::emit_level(inner_algorithm<goal::allgather>(), in, view.place, out,

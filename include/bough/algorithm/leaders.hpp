@@ -30,7 +30,7 @@ struct leaders {
         const auto across = [&](rank_t k) { return groups.member(at.size, k, leader_of(at, k)); };
         const bool leads = view.place == leader;
         constexpr bool is_reduce = std::same_as<Goal, goal::reduce>;
-        // Where the sum of the own group is.
+        // Where the sum of this rank's group is.
         const buffer sums = is_reduce && rank != at.root ? bough::scratch(0) : output;
         if constexpr (reduces)
             detail::emit_level(detail::level_algorithm<goal::reduce>(inner), in, view.place, out,

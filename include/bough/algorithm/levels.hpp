@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Levels: how p ranks become one group, tuple by tuple. What halving and doubling, recursive doubling and their relatives
-// differ in, as a value.
+// Levels: how p ranks become one group, tuple by tuple. Halving and doubling, recursive doubling
+// and their relatives differ in their levels only, and here these are a value.
 //
 // At the start every rank is a group. A level makes one group of `radix` neighbouring groups; in the first `eliminated`
 // tuples of radix + 1 groups, the last of them leaves: (groups - eliminated) / radix groups remain.
@@ -39,7 +39,7 @@ struct level {
     level_form form = level_form::halving;
     friend constexpr bool operator==(const level&, const level&) = default;
 
-    // Groups after this level, of `groups` before; 0 if they do not divide.
+    // How many groups are left of `groups` after this level; 0 if they do not divide.
     constexpr rank_t left_of(rank_t groups) const noexcept {
         const bool elimination_known = eliminated == 0 || radix <= 2;
         if (radix == 0 || (radix == 1 && eliminated == 0) || !elimination_known) return 0;
@@ -97,7 +97,7 @@ struct level_list {
     }
 };
 
-// As a claim: algorithms over the same levels, in any form, give the same bits.
+// The bracket class to claim: algorithms over the same levels, in any form, give the same bits.
 constexpr bracket_class level_bracket(const level_list& levels) noexcept {
     std::uint64_t hash = 0;
     for (const level& l : levels)
@@ -115,7 +115,7 @@ constexpr level_list fold_levels(rank_t size) {
     return levels;
 }
 
-// Levels that suit any number of ranks without a model: the rule of per_level if nobody says otherwise.
+// Levels that suit any number of ranks without a model: the default of per_level.
 //   even                  pairs
 //   3                     direct exchange of thirds
 //   odd                   as many triples as lead to a power of two, or else to three times one
@@ -140,7 +140,8 @@ constexpr level_list steady_levels(rank_t size) {
 
 namespace detail {
 
-// name{2, 2-1, 5x}: radixes; less how many are eliminated; x: in the form of exchange.
+// The label name{2, 2-1, 5x}: each level's radix, less how many it eliminates; x: in the form of
+// exchange.
 constexpr label levels_label(const char* name, const level_list& levels) {
     label list;
     for (const level& l : levels) {
@@ -152,7 +153,8 @@ constexpr label levels_label(const char* name, const level_list& levels) {
     return levels.empty() ? label(name) : label(name).field(list);
 }
 
-// The levels that an algorithm runs: those said, or steady_levels; all in the form of exchange, or each as it says.
+// The levels that an algorithm runs: those given, or steady_levels; all in the form of exchange, or
+// each in its own form.
 constexpr level_list chosen_levels(const level_list& said, level_form form, rank_t size) {
     const level_list levels = said.empty() ? steady_levels(size) : said;
     return form == level_form::exchange ? levels.in_form(form) : levels;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mirror: run a collective that only moves blocks backwards in time. mirror(scatter) is a gather, and the other way round.
+// Mirror: runs a collective that only moves blocks backwards in time. mirror(scatter) is a gather,
+// and the other way round.
 //
 // A step read backwards: what was sent is received, what was received is sent, a copy goes the other way; input and output
 // change places. Where something was duplicated or combined there is no mirror image: see bough/algorithm/reverse.hpp.
@@ -41,7 +42,8 @@ constexpr void mirror_steps(const schedule& forward, StepSink auto& out) {
     }
 }
 
-// Of what the mirror image of an algorithm is: one that does not say what it serves is taken at its word.
+// The goals of the mirror image. An algorithm that does not say what it serves is assumed to serve
+// any goal.
 template <class Original>
 struct mirrored_goals {
     static constexpr bool scatter = serves_v<Original, goal::gather>;

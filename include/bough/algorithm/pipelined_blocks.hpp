@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Into how many blocks a pipelined collective should cut its vector.
+// Computes into how many blocks a pipelined collective should cut its vector.
 //
 // A pipeline of n blocks takes n + f rounds: f = q - 1 for circulant_broadcast and circulant_reduce, p - 2 for a
 // chain. In Rabenseifner's terms that is T(n) = (n + f) (alpha + beta m / n) for m bytes. T falls from n to n + 1 as

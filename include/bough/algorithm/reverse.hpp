@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reverse: run a broadcast backwards and get a reduce, run an allgather backwards and get a reduce_scatter. One generator,
-// two collectives; verify proves both.
+// Reverse: runs a collective backwards. A broadcast becomes a reduce, and an allgather becomes a
+// reduce_scatter: one generator, two collectives. verify proves both.
 //
 // A step read backwards: what was sent comes back and is combined; what was received is sent.
 //   plan_reduce(reverse(tree_broadcast{fnomial{.degree = 3}}), {.size = 9})
@@ -9,10 +9,13 @@
 // Ranks       those of the original
 // Op          the operand of the lower rank stands left; whether rank order results depends on the original (verify tells)
 // Rounds      those of the original; Traffic: the same; Combines: one block for each block that the original sends
-// Scratch     to accumulate in, but for the blocks whose result a rank gets; and to land in: a plane per message that the
-//             original sends of a block, or `landing` planes by turns
-// Pre         a rank receives each block exactly once, but none that it has at the start (true for any correct original
-//             without waste); no copies but from input to output of a block that is there at the start
+// Scratch     to accumulate in, except for the blocks whose result a rank gets; and to land in: for
+//             each
+//             message that the original sends of a block a plane, or `landing` planes by turns
+// Pre         in the original a rank receives each block exactly once, but none that it has at the
+//             start (true
+//             for any correct original without waste); the only copies are from input to output, of
+//             a block that is there at the start
 // Errors      those of the original's check()
 // Source      duality of broadcast and reduction: Banikazemi et al. 1998, Rabenseifner 2004, Traeff 2022
 #ifndef BOUGH_ALGORITHM_REVERSE_HPP
@@ -34,7 +37,8 @@ namespace bough::inline BOUGH_ABI {
 
 template <Algorithm Original>
 struct reversed {
-    // Is the original an allgather? One that serves both, or does not say, is taken for a broadcast.
+    // Is the original an allgather? If it serves both, or does not say, it is taken for a
+    // broadcast.
     static constexpr bool scatters = serves_v<Original, goal::allgather> && !serves_v<Original, goal::broadcast>;
     static_assert(scatters || serves_v<Original, goal::broadcast>,
                   "bough: reverse takes a broadcast or an allgather; for gather and scatter see mirror");
@@ -51,8 +55,8 @@ struct reversed {
         const auto acc = [&](block_t b) { return gets(b) ? output : bough::scratch(0); };
         const std::uint32_t first_plane = !scatters && rank == at.root ? 0 : 1;
         std::vector<std::uint32_t> landed(at.blocks, 0); // how many messages of a block have come
-        // Calls f(run, fresh) for the maximal runs of blocks with one buffer to accumulate in, of which nothing (fresh) or
-        // something has come.
+        // Calls f(run, fresh) for the maximal runs of blocks that accumulate in one buffer and into
+        // which nothing (fresh) or something has come.
         const auto for_each_run = [&](const slice& s, auto&& f) {
             for (block_t first = s.first; first != s.last();) {
                 block_t last = first + 1;

@@ -66,7 +66,8 @@ constexpr bool tree_keeps_rank_order(const ordered<S>&, const dimensions&) {
 }
 constexpr bool tree_keeps_rank_order(const table&, const dimensions&) { return false; } // not known without a proof
 
-// Whether a source keeps the rank order that it claims: walks the tree. Pre: check_tree is ok.
+// Checks, by a walk of the tree, that a source keeps the rank order that it claims. Pre: check_tree
+// is ok.
 template <class S>
 constexpr status check_tree_claims(const S& source, const dimensions& at) {
     if (!tree_keeps_rank_order(source, at) || bough::first_out_of_order(bind_tree(source, at), true) == no_rank)
@@ -74,8 +75,8 @@ constexpr status check_tree_claims(const S& source, const dimensions& at) {
     return invalid_argument("shape: claims rank_ordered(), but the children of a rank do not follow it in rank order");
 }
 
-// Who is combined with whom in a reduction over the tree: a class of its own for each source and root, named by its label.
-// A table, and a shape whose label does not tell it from others, claim none.
+// The bracket class of a reduction over the tree: each source and root has a class of its own,
+// named by its label. A table, and a shape whose label does not tell it from others, claim none.
 template <class S>
 constexpr bracket_class tree_bracket(const S& source, const dimensions& at) {
     if constexpr (requires { source.text(); } || std::is_empty_v<S>)

@@ -28,7 +28,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// bruck_allgather{.ports = 2}; one port, if nothing else is said.
+// Such as bruck_allgather{.ports = 2}. The default is one port.
 using bruck_allgather = detail::allgather_by_skips<detail::bruck_skips>;
 
 } // namespace bough

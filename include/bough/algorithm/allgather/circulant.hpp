@@ -28,7 +28,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// circulant_allgather{.ports = 2}; one port, if nothing else is said.
+// Such as circulant_allgather{.ports = 2}. The default is one port.
 using circulant_allgather = detail::allgather_by_skips<detail::circulant_skips>;
 
 } // namespace bough

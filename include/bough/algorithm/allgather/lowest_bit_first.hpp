@@ -36,7 +36,7 @@ namespace bough::inline BOUGH_ABI {
 
 struct lowest_bit_first_allgather {
     using serves = goals<goal::allgather>;
-    block_t aggregation_limit = 0; // a message has at most as many blocks, rounded down to a power of two; 0: no limit
+    block_t aggregation_limit = 0; // the most blocks in a message, rounded down to a power of two; 0: no limit
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const detail::circle around{at.size};

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // Allreduce by binary blocks: the ranks are a sum of powers of two, and each power halves and doubles by itself.
 //
-// The paper gives no formula and its text leaves three things open. Read here: blocks stand in rank order, the largest
-// first; a block that is done with its halving, and has added what the next smaller one sent, sends each rank of the next
-// larger block that rank's last segment; on the way back the next larger block sends when its segments are half as long
-// as those of the smaller one, which so gets pairs of messages.
+// The paper gives no formula, and its text leaves three things open. They are done like this here:
+//   - Blocks stand in rank order, the largest first.
+//   - A block that has ended its halving, and has added what the next smaller block sent, sends
+//     each rank of the next larger block that rank's last segment.
+//   - On the way back the next larger block sends when its segments are half as long as those of
+//     the smaller block, which therefore gets pairs of messages.
 //
 // Ranks       any
 // Op          any associative op: brackets keep rank order
-// Rounds      2 log2 p if p is a power of two; else what verify says: at most 2 q + 2^d + b, with q = ceil(log2 p), b blocks
-//             and 2^d the largest ratio of two successive blocks
+// Rounds      2 log2 p if p is a power of two; else what verify finds: at most 2 q + 2^d + b, with
+//             q = ceil(log2 p), b blocks and 2^d the largest ratio of two successive blocks
 // Traffic     a rank of the largest block sends less than 2 m and, to smaller blocks, its share; one of the smallest
 //             block of 2^e ranks sends (2 - 1/2^e) m or less
 // Combines    less than m a rank and m/2^e for what the block of 2^e gets from the next smaller one

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Census allreduce: whole vectors, ceil(log2 p) rounds for any number of ranks; for exact ops, since brackets differ by rank.
+// Census allreduce: whole vectors, ceil(log2 p) rounds for any number of ranks. It is for exact
+// ops, since brackets differ by rank.
 //
-// A rank keeps F, op over the k ranks behind it on the ring. With x its own vector, and reading p - 1 in binary from the
-// top: a 0 brings F of the rank k further on, so k doubles; a 1 brings x + F of the rank k + 1 further on, so k doubles
-// and grows by one. At k = p - 1 the result is x + F.
+// A rank keeps F, op over the k ranks behind it on the ring; x is its own vector. The digits of p -
+// 1 in binary say what comes, from the highest on. A 0 brings F of the rank k further on, so k
+// doubles. A 1 brings x + F of the rank k + 1 further on, so k doubles and grows by one. At k = p -
+// 1 the result is x + F.
 //
 // Ranks       any
 // Op          commutative and exact on the element type (integers, min, max, ...): with another, ranks get different bits.
@@ -31,7 +33,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Under this name it takes inexact ops too: ranks then get results that differ by rounding.
+// Census for any commutative op. With an inexact op the ranks get results that differ by rounding.
 struct inexact_census {
     using serves = goals<goal::allreduce>;
     static constexpr bool symmetric = true;
@@ -42,7 +44,7 @@ struct inexact_census {
         const slice with_mine = mine.in(bough::scratch(2));
         const slice result = mine.in(output);
         if (at.blocks == 0) return;
-        rank_t count = 0; // of the ranks in F
+        rank_t count = 0; // how many ranks are in F
         for (rank_t bit = std::bit_floor(at.size - 1); bit != 0; bit /= 2) {
             const bool grows = ((at.size - 1) & bit) != 0;
             const rank_t apart = count + (grows ? 1 : 0);

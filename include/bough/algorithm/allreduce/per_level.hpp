@@ -7,10 +7,13 @@
 // Ranks       any
 // Op          any associative op: every element has the same bracket, in rank order
 // Rounds      a level of radix f: f - 1, and one more with triples; in the form of halving twice that; a fold: 3.
-//             Without levels said: 2 ceil(log2 p), or 2 ceil(log2 p) + 2 at most. That is in step; where groups of
-//             unlike size meet, who runs ahead may cost others up to two more
-// Traffic     a rank sends at most 3 m in all without levels said, 2 (1 - 1/p) m where p is 2^n or 3 * 2^n
-// Combines    at most 1.5 m a rank without levels said
+//             With the default levels: 2 ceil(log2 p), or 2 ceil(log2 p) + 2 at most. That is in
+//             step. Where groups of unlike size meet, ranks that run ahead may cost others up to
+//             two more
+// Traffic     with the default levels a rank sends at most 3 m in all, and 2 (1 - 1/p) m if p is
+//             2^n or
+//             3 * 2^n
+// Combines    at most 1.5 m a rank with the default levels
 // Scratch     one plane, of radix - 1 parts where the largest radix meets
 // Time        alpha_beta_gamma: a level in the form of halving, on a vector of v bytes, takes
 //             2 (f - 1) (alpha + v beta / f) + (f - 1) v gamma / f;  with triples also 2 alpha + v beta + v gamma / 2;
@@ -38,8 +41,8 @@ namespace bough::inline BOUGH_ABI {
 
 struct per_level_allreduce {
     using serves = goals<goal::allreduce>;
-    level_list levels{};                   // none: steady_levels
-    level_form form = level_form::halving; // exchange: whole vectors at every level, whatever it says
+    level_list levels{};                   // empty: steady_levels, the default
+    level_form form = level_form::halving; // exchange: whole vectors at every level, whatever form the level names
 
     constexpr level_list levels_for(rank_t size) const { return detail::chosen_levels(levels, form, size); }
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

@@ -69,7 +69,7 @@ struct recursive_doubling {
     constexpr status check(const dimensions&) const noexcept { return {}; }
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
     constexpr bracket_class bracket(const dimensions& at) const { return level_bracket(fold_levels(at.size)); }
-    // Those of the same name.
+    // The algorithms of the same name for other goals.
     constexpr recursive_doubling_allgather algorithm_for(goal::allgather) const noexcept { return {}; }
     constexpr recursive_doubling_scan algorithm_for(goal::scan) const noexcept { return {}; }
     constexpr recursive_doubling_exscan algorithm_for(goal::exscan) const noexcept { return {}; }

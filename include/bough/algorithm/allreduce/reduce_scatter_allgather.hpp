@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Allreduce of two halves: any reduce_scatter, then any allgather of the blocks that it left.
 //
-// The result of the first half lies where the second expects a rank's own block, so nothing is copied between them. The
-// output is there from the start: where the reduce_scatter says that its plane 0 only holds partial results
-// (accumulates_in_plane_0), they are accumulated in the output, and the plane is not needed.
+// The result of the first half lies where the second expects a rank's own block, so nothing is
+// copied between them. The output is there from the start. So if the reduce_scatter says that its
+// plane 0 only holds partial results (accumulates_in_plane_0), they are accumulated in the output,
+// and the plane is not needed.
 //   plan_allreduce(reduce_scatter_allgather{pairwise_reduce_scatter{}, circulant_allgather{}}, {.size = 7})
 //   plan_allreduce(reduce_scatter_allgather{ring{}, circulant{}}, {.size = 7})       families will do
 //
@@ -30,8 +31,9 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Does a reduce_scatter use plane 0 for partial results only, each block of which it writes after it has read that block
-// of the input for the last time? Then the output can take its place where all of it is there.
+// Does a reduce_scatter use plane 0 for partial results only, and write each block of it only after
+// it has read that block of the input for the last time? Then the whole output, if there is one,
+// can take the place of the plane.
 template <Algorithm A>
 inline constexpr bool accumulates_in_plane_0_v = requires {
     requires A::accumulates_in_plane_0;
@@ -90,7 +92,7 @@ struct reduce_scatter_allgather {
     }
     constexpr bool keeps_rank_order(const dimensions& at) const { return bough::keeps_rank_order(first_half(), at); }
 
-    // Bits of the result are those of the reduce_scatter.
+    // The bits of the result are those of the reduce_scatter.
     constexpr bracket_class bracket(const dimensions& at) const { return claims_of(first_half(), at).bracket; }
 
 private:
@@ -115,7 +117,7 @@ private:
     static constexpr bool accumulates = accumulates_in_plane_0_v<first_algorithm>;
 
 public:
-    // Nothing of the first half waits for the second, and the second combines nothing.
+    // No step of the first half waits for the second half, and the second half combines nothing.
     static constexpr bool may_hold = may_hold_v<first_algorithm>;
     static constexpr bool symmetric = claims_symmetric<first_algorithm> && claims_symmetric<second_algorithm>;
     static constexpr bool any_size = claims_any_size<first_algorithm> && claims_any_size<second_algorithm>;
@@ -123,7 +125,7 @@ public:
     constexpr bool level_needs_exact() const {
         return bough::needs_exact(first_half()) || bough::needs_exact(second_half());
     }
-    // Of two halves of one family, that family: ring, circulant{.ports = 2}.
+    // If both halves are of one family, the label of that family: ring, circulant{.ports = 2}.
     constexpr label text() const {
         if constexpr (requires(const first_algorithm& a, const second_algorithm& b) {
                           a.family_text() == b.family_text();

@@ -21,7 +21,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// All blocks down the tree, out of the root's output and into everybody else's.
+// Sends all blocks down the tree, from the root's output into the output of all other ranks.
 constexpr void broadcast_downwards(const auto& tree, const dimensions& at, rank_t rank, StepSink auto& out) {
     const bool is_root = rank == tree.root();
     const rank_t parent = tree.parent(rank);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Allreduce as reduce over one tree, then broadcast over another, from the same root.
 //
-// Where ranks differ in speed, the best tree up is not the best tree down: taking in and combining costs other ranks other
-// times than sending. Each tree is built from its own costs: bough/tree/reduction.hpp for the way up.
+// If ranks differ in speed, the best tree up is not the best tree down: what a rank needs to take
+// in and combine a message differs from what it needs to send one. So each tree is built from its
+// own costs; for the way up see bough/tree/reduction.hpp.
 //   up_down_allreduce{fnf_tree(backwards.costs(), root), fnf_tree(costs, root)}
 //
 // Ranks       any
-// Op          as tree_reduce over `up`: any associative op if that keeps rank order (interval_table), else commutative
+// Op          as tree_reduce over `up`: any associative op if that tree keeps rank order
+//             (interval_table),
+//             otherwise a commutative one
 // Rounds      those of tree_reduce over `up`, and of tree_broadcast over `down`
 // Traffic     2 (p - 1) messages a block
 // Combines    p - 1 blocks in all

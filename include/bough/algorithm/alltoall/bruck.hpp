@@ -37,7 +37,7 @@ namespace bough::inline BOUGH_ABI {
 
 struct bruck_alltoall {
     using serves = goals<goal::alltoall>;
-    rank_t ports = 1; // no form for more is here
+    rank_t ports = 1; // there is no form for more
     static constexpr bool symmetric = true;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

@@ -11,8 +11,8 @@
 // Errors      check(): blocks; too many ranks
 // Source      Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005
 //
-// In round k of a power of two, the partner is rank xor k: both exchange. Else a rank sends to the rank k ahead and
-// receives from the rank k behind.
+// In round k, if p is a power of two, a rank exchanges with rank xor k. Otherwise it sends to the
+// rank k ahead and receives from the rank k behind.
 //
 // Picture, p = 7:  round k  0->k  1->k+1  2->k+2  ...  6->k+6 (mod 7)
 #ifndef BOUGH_ALGORITHM_ALLTOALL_PAIRWISE_HPP

@@ -13,11 +13,11 @@
 // Errors      more than one port: no form for them is known
 // Source      Traeff, "Round-optimal n-Block Broadcast Schedules in Logarithmic Time", arXiv 2312.11236, 2023
 //
-// natural_blocks is q (1 for up to two ranks): with it a long vector takes at most twice its best time. How many are
-// best depends on the network: ask pipelined_blocks.
+// natural_blocks is q (1 for up to two ranks): with it a long vector takes at most twice its best
+// time. The best number of blocks depends on the network: see pipelined_blocks.
 //
-// Every rank sends the block that the round asks for, one round after another. A port that serves another message first
-// makes others late: the steps stand in the order of the rounds.
+// Every rank sends the block that belongs to the round, one round after another. The steps stand in
+// the order of the rounds: a port that serves another message first delays other ranks.
 //
 // Picture, p = 7, q = 3, skips 1 2 4, blocks 0 and 1, root 0; n - 1 + q = 4 rounds:
 //   round 1 (4)  0->4 0
@@ -42,7 +42,7 @@ constexpr block_t circulant_natural_blocks(rank_t size) noexcept {
     return size <= 2 ? 1 : static_cast<block_t>(std::bit_width(size - 1));
 }
 
-// As a family gives them to it: circulant{.ports = 2}.
+// Refuses more ports than one, which a family may ask for: circulant{.ports = 2}.
 constexpr status check_one_port(rank_t ports) noexcept {
     if (ports == 1) return {};
     return invalid_argument("ports: circulant broadcast and reduce have one port only");

@@ -26,7 +26,8 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// The steps by which `rank` takes what it lacks and passes it on. `data`: where the blocks are, or land.
+// The steps by which `rank` receives what it lacks and passes it on. `data` is where the blocks are
+// or land.
 constexpr void broadcast_over_two(const two_trees& trees, buffer data, StepSink auto& out) {
     trees.for_each_down([&](const two_trees::family& mine, block_t b) {
         const slice block{data, b, 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Broadcast by scatter, then allgather: any algorithm for the one, any for the other.
+// Broadcast by scatter, then allgather, with any algorithm for each.
 //
 //   plan_broadcast(scatter_allgather{tree_scatter{binomial{}}, ring{}}, {.size = 13})
 // Either may also be a family or a tree source that has an algorithm for its goal.
@@ -36,14 +36,15 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// What a rank of a broadcast does of a scatter or an allgather. The root has every block, in its input: it only sends.
-// On other ranks what would be input is in the output already.
+// The steps that a rank of the broadcast does in the scatter or the allgather. The root has every
+// block in its input, so it only sends. Other ranks have in the output what would otherwise be
+// their input.
 template <class Sink>
 struct part_of_broadcast {
     Sink& out;
     rank_t root;
     bool is_root;
-    bool keeps_scratch; // else what would land in scratch lands in its place in the output
+    bool keeps_scratch; // false: what would land in scratch lands in its place in the output
 
     constexpr slice place(const slice& s) const noexcept {
         if (is_root) return s.in(input);

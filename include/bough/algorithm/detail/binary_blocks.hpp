@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The steps of one rank of the binary blocks algorithms: halving inside each block, the sums up to the largest block.
+// The steps of one rank of the binary blocks algorithms: halving inside each block, and the sums on
+// their way up to the largest block.
 #ifndef BOUGH_ALGORITHM_DETAIL_BINARY_BLOCKS_HPP
 #define BOUGH_ALGORITHM_DETAIL_BINARY_BLOCKS_HPP
 
@@ -68,7 +69,8 @@ public:
         }
     }
 
-    // To a root; one outside of the largest block plays the role of rank 0, which sends it its segment.
+    // Gathers to a root. A root outside of the largest block plays the role of rank 0, which sends
+    // it its segment.
     constexpr void gather(rank_t root, rank_t size) {
         const rank_t largest = std::bit_floor(size);
         const bool outside = root >= largest;
@@ -93,7 +95,8 @@ private:
     static constexpr binary_block behind(const binary_block& b, rank_t size) noexcept {
         return {b.base + b.ranks, std::bit_floor(size - b.base - b.ranks)};
     }
-    // What member i has of a vector that was halved until there are `cut` segments: its lowest bit chose the first half.
+    // What member i has of a vector that was halved until there are `cut` segments. The lowest bit
+    // of i chose its half in the first halving.
     constexpr slice segment(rank_t i, rank_t cut, buffer where) const noexcept {
         block_t first = 0;
         block_t last = blocks_;

@@ -45,7 +45,8 @@ struct circle {
     constexpr void copy(buffer from, buffer to, rank_t first, rank_t count, StepSink auto& out) const {
         for_arc(first, count, [&](const slice& part, bool) { out.copy(part.in(from), part.in(to)); });
     }
-    // What came from `peer` and what `rank` has: the operand of the lower rank stands left.
+    // Combines what came from `peer` with what `rank` has. The operand of the lower rank stands
+    // left.
     constexpr void combine(rank_t peer, buffer come, rank_t rank, buffer have, buffer result, rank_t first,
                            rank_t count, StepSink auto& out) const {
         for_arc(first, count, [&](const slice& part, bool) {

@@ -4,7 +4,7 @@
 // In round i, with k = i mod q, every rank sends to the rank s_k ahead and receives from the rank s_k behind; all
 // numbers count from the root. The q entries of a receive schedule say which blocks come in q rounds, relative to the
 // blocks of those rounds: -1 is the block before, b(r) >= 0 the *baseblock* of the rank, the one that comes earliest.
-// Four conditions make a broadcast of any number of blocks of it:
+// With four conditions this is a broadcast of any number of blocks:
 //   1. what r receives in round k is what the rank s_k behind sends in round k
 //   2. in q rounds r receives b(r) and all of -1 ... -q but b(r) - q; the root would receive -1 ... -q
 //   3. what r sends in round k is b(r) - q, or what it has received in an earlier one of the q rounds
@@ -119,7 +119,7 @@ class circulant_rounds {
 public:
     struct round {
         rank_t to, from;         // true ranks
-        block_t sends, receives; // if any:
+        block_t sends, receives; // valid if
         bool does_send, does_receive;
     };
 
@@ -162,7 +162,7 @@ private:
     block_t blocks_;
     circulant_blocks sends_;
     circulant_blocks receives_;
-    std::uint32_t skipped_; // rounds of the first q that would carry no block
+    std::uint32_t skipped_; // how many of the first q rounds would carry no block
 };
 
 } // namespace bough::detail

@@ -48,7 +48,9 @@ inline constexpr bool claims_exact_v = requires {
 template <Grouping G>
 struct level_view {
     const G& groups;
-    rank_t size, group, place, members, count; // of ranks; of this rank; of its group; of groups
+    // The number of ranks; this rank's group, its place there, and how many members the group has;
+    // the number of groups.
+    rank_t size, group, place, members, count;
 
     constexpr level_view(const G& g, rank_t n, rank_t rank)
         : groups(g), size(n), group(g.group_of(n, rank)), place(g.place_of(n, rank)), members(g.members(n, group)),

@@ -43,7 +43,7 @@ public:
         if (group < in_large) return group / (levels_[l].radix + 1);
         return levels_[l].eliminated + (group - in_large) / levels_[l].radix;
     }
-    // Of a group in its tuple; the role `radix` is that of the one who leaves.
+    // The role of a group in its tuple. The group that leaves has the role `radix`.
     constexpr rank_t role_of(std::uint32_t l, rank_t group) const noexcept {
         const rank_t tuple = tuple_of(l, group);
         return in_role(l, tuple, group - first_of(l, tuple));
@@ -105,11 +105,11 @@ public:
 
     // Downwards: the mirror image. Every rank gets the whole vector in output.
     constexpr void allgather() {
-        if (reached_ != map_.levels().count) give_back(reached_); // where it left, it comes in again
+        if (reached_ != map_.levels().count) give_back(reached_); // a rank that left comes in again at that level
         while (reached_ != 0) give_back(--reached_);
     }
 
-    // Downwards, to the root only: those who differ from it in their role send, and are done.
+    // Downwards, to the root only: a rank whose role differs from the root's sends, and has ended.
     constexpr void gather(rank_t root) {
         if (reached_ != map_.levels().count) return;
         std::array<rank_t, level_list::capacity> root_roles{};
@@ -140,9 +140,10 @@ private:
         return map_.rank_of(reached_, tuples_[reached_], role, members_[reached_]);
     }
 
-    // Among equals: each sends the others their parts, gets its own from each, and combines in rank order.
+    // The direct exchange: each rank sends the others their parts, gets its own part from each, and
+    // combines in rank order.
     constexpr void meet(const level& l, rank_t role) {
-        if (l.radix == 1) return; // not one of those who fold
+        if (l.radix == 1) return; // a fold, in which this rank takes no part
         const slice mine = kept(l, role, piece());
         for (rank_t k = 1; k < l.radix; ++k) {
             const rank_t to = (role + k) % l.radix;
@@ -164,7 +165,7 @@ private:
         return result;
     }
 
-    // Two become one: role 0 stays.
+    // The fold: two ranks become one, and role 0 stays.
     constexpr void fold(const level& l, rank_t role) {
         const rank_t other = peer(1 - role);
         const slice lower = part_of(piece(), 0, 2);
@@ -174,7 +175,7 @@ private:
             receive(other, landing(0, piece()));
             combine_with(other, piece());
         } else {
-            // Both combine one half; who leaves sends its half.
+            // Each of the two combines one half; the one that leaves then sends its half.
             const slice mine = rank_ < other ? lower : upper;
             const slice theirs = rank_ < other ? upper : lower;
             send(other, theirs.in(have_));
@@ -189,7 +190,7 @@ private:
         have_ = acc_;
     }
 
-    // Three become two: role 2 leaves.
+    // The elimination: three ranks become two, and role 2 leaves.
     constexpr void eliminate(const level& l, rank_t role) {
         const bool whole = l.form == level_form::exchange;
         const slice lower = kept(l, 0, piece());
@@ -255,7 +256,7 @@ private:
     }
 
     static constexpr slice landing(rank_t plane, const slice& s) noexcept { return s.in(bough::scratch(plane)); }
-    // acc = what I have with what has landed, in rank order.
+    // Combines what this rank has with what has landed into acc, in rank order.
     constexpr void combine_with(rank_t other, const slice& s) {
         if (other < rank_)
             combine(landing(0, s), s.in(have_), s.in(acc_));
@@ -268,7 +269,7 @@ private:
         else
             combine(s.in(have_), landing(0, s), landing(0, s));
     }
-    // Nothing is sent, received, combined or copied where there are no blocks.
+    // These emit a step only if it has blocks.
     constexpr void send(rank_t to, const slice& s) {
         if (s.count != 0) out_.send(to, s);
     }

@@ -27,7 +27,8 @@ public:
         }
     };
 
-    // `limit`: how many edges a step may use, rounded down to a power of two; 0: any number. Pre: size >= 1.
+    // `limit` is how many edges a step may use, rounded down to a power of two; 0: any number. Pre:
+    // size >= 1.
     constexpr lowest_bit_tree(rank_t size, block_t limit) noexcept : size_(size) {
         const auto levels = static_cast<unsigned>(std::bit_width(size - 1));
         if (levels == 0) return;
@@ -51,7 +52,7 @@ public:
     // Offsets below it are walked one by one.
     constexpr std::uint64_t walked() const noexcept { return walked_; }
     constexpr bool has_children(rank_t o) const noexcept { return o % 2 == 0 && o + 1 < size_; }
-    // Upwards: is the child at o + distance the first that comes to o?
+    // Upwards: is the child at o + distance the first whose message comes to o?
     constexpr bool comes_first(rank_t o, rank_t distance) const noexcept {
         if (distance >= walked_) return false; // a nearer child came while the near offsets were walked
         const std::uint64_t below = o % walked_ == 0 ? walked_ : std::uint64_t{o & (~o + 1)};

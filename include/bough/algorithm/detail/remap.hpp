@@ -14,7 +14,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// What the small collective calls input, output and scratch(0).
+// The buffers that the small collective calls input, output and scratch(0).
 struct renamed_buffers {
     buffer in = input;
     buffer out = output;
@@ -27,7 +27,7 @@ struct renamed_buffers {
     }
 };
 
-// A slice as the pieces that it is in the larger vector; neighbours are one piece.
+// The pieces of the larger vector that a slice becomes; neighbouring pieces are joined.
 class pieces {
 public:
     constexpr void clear() { list_.clear(); }

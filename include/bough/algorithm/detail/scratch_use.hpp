@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Counts the blocks of scratch memory that steps write: for algorithms that are made of others.
+// Counts the blocks of scratch memory that steps write, for algorithms that are made of others.
 #ifndef BOUGH_ALGORITHM_DETAIL_SCRATCH_USE_HPP
 #define BOUGH_ALGORITHM_DETAIL_SCRATCH_USE_HPP
 

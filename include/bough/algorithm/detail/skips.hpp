@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The skips of a circulant graph: how far the ranks reach in each round of the circulant algorithms.
 //
-// s_q = p, s_k = ceil(s_{k+1} / (ports + 1)), s_0 = 1: the q = ceil(log_{ports+1} p) rounds in which a set of ranks that
-// grows by at most ports times its size covers all p. For one rank q is 0 and the only skip is 1.
+// s_q = p, s_k = ceil(s_{k+1} / (ports + 1)), s_0 = 1. In q = ceil(log_{ports+1} p) rounds a set of
+// ranks that grows in each round by at most ports times its size covers all p. For one rank q is 0
+// and the only skip is 1.
 //   circulant_skips(13)       1 2 4 7 | 13
 //   circulant_skips(13, 2)    1 2 5 | 13
 // Source: Traeff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv 2410.14234
@@ -34,7 +35,8 @@ struct circulant_skips {
     constexpr rank_t operator[](std::uint32_t k) const noexcept { return skip[k]; }
 };
 
-// The skips of Bruck's algorithm: powers of ports + 1. As many rounds; only the last one is shorter.
+// The skips of Bruck's algorithm: powers of ports + 1. It takes as many rounds, and only the last
+// is shorter.
 struct bruck_skips {
     static constexpr const char* family = "bruck";
     std::array<rank_t, 33> skip{};

@@ -43,7 +43,7 @@ struct one_two_three_doubling {
         }
         slice have{bough::scratch(0), 0, at.blocks};
         const slice landed{bough::scratch(1), 0, at.blocks};
-        if (at.size == 2) have = result; // nothing is sent that this could delay
+        if (at.size == 2) have = result; // no further message waits for this
         out.receive(rank - 1, have);
         if (sends_second) {
             out.combine(have, own, result);

@@ -33,8 +33,9 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// The doubling rounds of an exscan: rank r > 0 has op over the ranks [r - length, r), as far as there are so many, in
-// `have`. What comes lands in `landed` and is combined into the output.
+// The doubling rounds of an exscan. Rank r > 0 has in `have` op over the ranks [r - length, r), or
+// over all ranks below r if these are fewer. What comes lands in `landed` and is combined into the
+// output.
 constexpr void double_exscan(const dimensions& at, rank_t rank, std::uint64_t length, slice have, slice landed,
                              StepSink auto& out) {
     const slice result{output, 0, at.blocks};
@@ -63,8 +64,8 @@ struct recursive_doubling_exscan {
         const slice own{input, 0, at.blocks};
         if (rank + 1 != at.size) out.send(rank + 1, own);
         if (rank == 0) return;
-        // In place the output is still the input, which the next rank may not have yet: land elsewhere, or ranks would
-        // wait for each other in turn.
+        // In place the output is still the input, which may not have been sent to the next rank
+        // yet. Land elsewhere: otherwise ranks would wait for each other in turn.
         const slice first = at.size == 2 ? slice{output, 0, at.blocks} : slice{bough::scratch(0), 0, at.blocks};
         out.receive(rank - 1, first);
         detail::double_exscan(at, rank, 1, first, {bough::scratch(1), 0, at.blocks}, out);

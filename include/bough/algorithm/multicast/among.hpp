@@ -51,7 +51,7 @@ struct multicast_among {
         return broadcast.check(detail::participants(members, at.root).among(at));
     }
     constexpr goal::multicast goal() const { return detail::sorted_members(members); }
-    // All of the list: the schedules of two ranks do not show it.
+    // A hash of the whole list, which the schedules of two ranks do not show.
     constexpr std::uint64_t hash() const noexcept { return detail::hash_members(members); }
     constexpr label text() const { return label("multicast_among{").append(label_of(broadcast).c_str()).append("}"); }
     friend bool operator==(const multicast_among&, const multicast_among&) = default; // constexpr if the broadcast's is

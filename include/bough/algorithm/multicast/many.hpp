@@ -12,7 +12,9 @@
 // Traffic     one message for each member of each multicast
 // Scratch     none
 // Determinism nothing is combined
-// Pre         a rank passes on only what it has by then, and every member is served once: else verify names the fault
+// Pre         a rank passes on only what it has by then, and every member is served once (otherwise
+//             verify
+//             names the fault)
 // Errors      check(): a root, a member or a message names no rank, or a message no multicast (status::peer says which
 //             rank); a member is listed twice; not as many blocks as multicasts
 // Source      bough; multiple multicast: Banikazemi, Moorthy, Panda, ICPP 1998, section 6.2
@@ -80,7 +82,7 @@ struct ordered_multicasts {
         for (multicast_request& w : made.wanted) std::sort(w.members.begin(), w.members.end());
         return made;
     }
-    // All of it: the schedules of two ranks do not show it.
+    // A hash of the whole order, which the schedules of two ranks do not show.
     constexpr std::uint64_t hash() const noexcept {
         std::uint64_t h = order.size();
         const auto mix = [&](std::uint64_t x) { h = (h ^ x) * 0x9e37'79b9'7f4a'7c15u, h ^= h >> 29; };

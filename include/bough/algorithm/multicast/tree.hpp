@@ -48,7 +48,7 @@ public:
         if (place == 0) return root_;
         return members_[place - 1 < root_at_ ? place - 1 : place];
     }
-    // no_rank: not a participant.
+    // The place of a rank; no_rank if it is no participant.
     constexpr rank_t place(rank_t rank) const noexcept {
         if (rank == root_) return 0;
         const auto at = static_cast<std::size_t>(std::find(members_.begin(), members_.end(), rank) - members_.begin());
@@ -61,7 +61,7 @@ public:
 private:
     std::span<const rank_t> members_;
     rank_t root_;
-    std::size_t root_at_; // in members_; their number: not listed
+    std::size_t root_at_; // the root's index in members_; the number of members if it is not listed
 };
 
 constexpr goal::multicast sorted_members(const std::vector<rank_t>& members) {
@@ -117,7 +117,7 @@ struct tree_multicast {
         return check_tree(shape, detail::participants(members, at.root).among(at));
     }
     constexpr goal::multicast goal() const { return detail::sorted_members(members); }
-    // All of the list: the schedules of two ranks do not show it.
+    // A hash of the whole list, which the schedules of two ranks do not show.
     constexpr std::uint64_t hash() const noexcept { return detail::hash_members(members); }
     friend constexpr bool operator==(const tree_multicast&, const tree_multicast&) = default;
 };

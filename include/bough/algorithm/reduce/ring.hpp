@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reduce by a ring with increasing strides: every rank combines its own part of the vector, then sends it to the root.
 //
-// In step i a rank sends rank + i that one's part and receives its own from rank - i. What comes from below is put in front
-// of what it has; what comes from above the ring's end is put in front of an accumulator of its own, which comes last. So
-// the order of ranks is kept, at no cost.
+// In step i a rank sends rank + i the part of that rank, and receives its own part from rank - i.
+// What comes from a lower rank is put in front of what the rank has. What comes from a higher rank,
+// around the ring's end, is put in front of an accumulator of its own, which comes last. So the
+// order of ranks is kept, at no cost.
 //
 // Ranks       any, any root
 // Op          any associative op: brackets keep rank order
@@ -34,7 +35,7 @@ struct ring_reduce {
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const auto part = [&](rank_t r, buffer where) { return detail::part_of({where, 0, at.blocks}, r, at.size); };
         const buffer landing = bough::scratch(0);
-        const buffer above = bough::scratch(1); // of the ranks above this one
+        const buffer above = bough::scratch(1); // accumulates the ranks above this one
         const buffer acc = rank == at.root ? output : bough::scratch(2);
         const slice mine = part(rank, acc);
         buffer have = input;

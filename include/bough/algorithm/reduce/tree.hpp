@@ -2,8 +2,10 @@
 // Reduce over any tree: a rank combines what its children send with its own, then sends to its parent.
 //
 // Ranks       any
-// Op          any associative op if the tree keeps rank order: a rank_ordered() shape with root 0, or ordered{shape} with
-//             any root; else it must be commutative (verify tells: needs_commutative)
+// Op          any associative op if the tree keeps rank order: a rank_ordered() shape with root 0,
+//             or
+//             ordered{shape} with any root. Otherwise a commutative op (verify tells:
+//             needs_commutative)
 // Rounds      one block over a binomial tree: ceil(log2 p); over an f-nomial tree at most (f - 1) ceil(log_f p)
 // Traffic     p - 1 messages a block
 // Combines    p - 1 blocks in all; a rank combines a block as often as it has children
@@ -54,7 +56,8 @@ constexpr void gather_children(const auto& tree, rank_t rank, block_t b, buffer 
     }
 }
 
-// All blocks up the tree: a rank's result is in `acc`, or is its input if it has no children; all but the root send it on.
+// Sends all blocks up the tree. A rank's result is in `acc`, or is its input if it has no children;
+// all ranks but the root send it on.
 constexpr void reduce_upwards(const auto& tree, const dimensions& at, rank_t rank, buffer acc,
                               std::uint32_t first_plane, std::uint32_t landing, StepSink auto& out) {
     const bool is_root = rank == tree.root();
@@ -77,7 +80,8 @@ template <TreeSource S>
 struct tree_reduce {
     using serves = goals<goal::reduce>;
     S shape{};
-    // Planes that children land in; 0: one per child, so that every child may send at once.
+    // How many planes the children land in; 0: one per child, so that all children may send at
+    // once.
     std::uint32_t landing = 0;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce by splitting the vector: neighbours halve it between them a few times, each part goes up a tree of its own, and the
-// roots of the trees send their parts to the root. For slow processors: combining is what is divided.
+// Reduce by splitting the vector: neighbours halve it between them a few times, each part goes up a
+// tree of its own, and the roots of the trees send their parts to the root. It is for slow
+// processors, since it divides the combining.
 //
 //   plan_reduce(vector_split{.splits = 2, .degree = 3}, {.size = 36})
 //
@@ -13,8 +14,10 @@
 // Traffic     a rank sends (1 - 2^-s) m in the splits; every group's tree moves (p / 2^s - 1) m / 2^s
 // Combines    (1 - 2^-s) m a rank in the splits, then m / 2^s a child
 // Scratch     half a vector to land in, half a vector to accumulate in, one part a child
-// Time        C + s (L + r) + (c(m/2) + ... + c(m/2^s)) + the tree over p / 2^s with c(m/2^s) + L + (2^s - 1) r; the last two
-//             not if s = 0. The number of splits is to be chosen with the model: nic::choose_target does
+// Time        C + s (L + r) + (c(m/2) + ... + c(m/2^s)) + the tree over p / 2^s with c(m/2^s) + L +
+//             (2^s - 1) r,
+//             without the last two terms if s = 0. nic::choose_target chooses the number of splits
+//             by the model
 // Determinism the bracket depends on p, s and f alone
 // Errors      check() names what is out of range
 // Source      Moody et al. 2003, section 5.3, after van de Geijn 1991

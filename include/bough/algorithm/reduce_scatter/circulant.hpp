@@ -49,8 +49,9 @@ struct circulant_reduce_scatter {
             detail::for_each_port(skips[k], skips[k + 1], [&](rank_t reach, rank_t arc) {
                 const rank_t to = around.ahead(rank, reach);
                 const rank_t fresh = reach + arc - std::clamp(begun, reach, reach + arc);
-                // A part comes from one buffer, and one copy is less than a message in parts. (Where the part wraps around just
-                // there, the copy could be spared; but all ranks do alike.)
+                // A part comes from one buffer, since one copy costs less than a message in parts.
+                // (If the part wraps around just there, the copy could be saved; but then ranks
+                // would not all do alike.)
                 if (fresh != 0 && fresh != arc) around.copy(input, partial, around.ahead(to, arc - fresh), fresh, out);
                 around.send(to, fresh == arc ? input : partial, to, arc, out);
             });

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reduce_scatter up binomial trees, near distances first: optimal for any number of ranks, and most data stays near.
 //
-// lowest_bit_first_allgather backwards: in round k a rank sends the partial results of all blocks whose ranks are an odd
-// multiple of 2^k before it to rank r - 2^k. Half of all data goes over distance 1, a quarter over distance 2: over the
-// borders of groups of neighbours goes a fifth of what the circulant reduce_scatter sends (see schedule/traffic.hpp).
+// This is lowest_bit_first_allgather backwards. In round k rank r sends rank r - 2^k the partial
+// results of all blocks whose ranks are an odd multiple of 2^k before it. Half of all data goes
+// over distance 1, a quarter over distance 2. A fifth of what the circulant reduce_scatter sends
+// crosses the borders of groups of neighbours (see schedule/traffic.hpp).
 //
 // Ranks       any
 // Op          commutative: a block's partial results are of neighbours on the circle, which may pass rank 0
@@ -36,7 +37,7 @@ namespace bough::inline BOUGH_ABI {
 
 struct lowest_bit_first_reduce_scatter {
     using serves = goals<goal::reduce_scatter>;
-    block_t aggregation_limit = 0; // a message has at most as many blocks, rounded down to a power of two; 0: no limit
+    block_t aggregation_limit = 0; // the most blocks in a message, rounded down to a power of two; 0: no limit
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const detail::circle around{at.size};

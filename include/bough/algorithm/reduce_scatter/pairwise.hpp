@@ -36,8 +36,8 @@ struct pairwise_reduce_scatter {
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const detail::circle around{at.size};
         const slice result{output, rank, 1};
-        slice lower = result.in(input); // op over the ranks from some one to this one
-        slice upper{};                  // op over the ranks from some one to the last one
+        slice lower = result.in(input); // op over the ranks from some lower rank to this one
+        slice upper{};                  // op over the ranks from some higher rank to the last one
         for (rank_t stride = 1; stride < at.size; ++stride) {
             const rank_t to = around.ahead(rank, stride);
             const rank_t from = around.behind(rank, stride);

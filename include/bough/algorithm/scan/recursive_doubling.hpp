@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Scan (inclusive) by recursive doubling: in round k a rank sends what it has to the rank 2^k ahead.
 //
-// Before round k a rank has op over itself and the 2^k - 1 ranks below, as far as there are so many.
+// Before round k a rank has op over itself and the 2^k - 1 ranks below it, or all of them if they
+// are fewer.
 //
 // Ranks       any; the root does not matter
 // Op          any associative op: brackets keep rank order
