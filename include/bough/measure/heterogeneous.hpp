@@ -23,8 +23,9 @@
 //
 // broadcast_latency_ns runs N - 1 kinds of broadcasts, each acknowledged by another rank. It
 // subtracts what the acknowledgement costs, and the largest result is the latency. (The paper
-// subtracts half a round trip, which is the same if ranks are alike.) Source: bough; Banikazemi,
-// Moorthy, Panda, ICPP 1998, section 7.1.2 (acknowledged broadcasts).
+// subtracts half a round trip, which is the same if ranks are alike.)
+//
+// Source: bough; Banikazemi, Moorthy, Panda, ICPP 1998, section 7.1.2 (acknowledged broadcasts).
 #ifndef BOUGH_MEASURE_HETEROGENEOUS_HPP
 #define BOUGH_MEASURE_HETEROGENEOUS_HPP
 

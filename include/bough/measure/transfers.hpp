@@ -15,7 +15,7 @@
 //   fan_in             up to eight others send to rank 0 at once
 //   fan_out            rank 0 sends to all of them
 //
-// Of the first three kinds, each round of a chain sends what the round before has brought, so no
+// In the first three kinds each round of a chain sends what the round before has brought, so no
 // round begins early. The time of one round is the difference between a long chain and a short one.
 // So it does not include what an operation costs before its first message. The messages of bursts
 // and fans are parts of one vector; beyond the two shortest sizes they have at most 64 KiB. No

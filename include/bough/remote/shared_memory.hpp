@@ -7,9 +7,10 @@
 // A region is a part of the rank's segment, an anonymous sealed file that vanishes with the last
 // rank. The ranks join as those of shared_memory do. Only reserved parts of a region have memory;
 // one_sided reserves it for pairs of ranks that exchange messages. A put is a copy whose last word
-// is stored with release order. It is complete at once, and never refused. Sockets and process
-// handles tell when a peer dies. A faulty peer can write anything into the regions, but nowhere
-// else.
+// is stored with release order. It is complete at once, and never refused.
+//
+// Sockets and process handles tell when a peer dies. A faulty peer can write anything into the
+// regions, but into no other memory.
 #ifndef BOUGH_REMOTE_SHARED_MEMORY_HPP
 #define BOUGH_REMOTE_SHARED_MEMORY_HPP
 

@@ -9,8 +9,10 @@
 // All chance comes from the seed. A put lands in pieces, cut anywhere, each at a time of its own.
 // Its completion comes at yet another time; until then the put reads the sender's memory.
 // simulated_regions keeps the order of bytes and puts, and a last word stays whole. In
-// scattered_regions any piece may overtake any other piece of any put. Each poll moves the clock by
-// poll_ns, so things happen while ranks poll; advance() jumps to the next event.
+// scattered_regions any piece may overtake any other piece of any put.
+//
+// Each poll moves the clock by poll_ns, so things happen while ranks poll; advance() jumps to the
+// next event.
 #ifndef BOUGH_REMOTE_SIMULATED_HPP
 #define BOUGH_REMOTE_SIMULATED_HPP
 

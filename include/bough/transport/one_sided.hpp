@@ -20,7 +20,9 @@
 // one of them first sends to the other.
 //
 // All that a peer writes is checked: if a length, counter or place is wrong, the peer counts as
-// lost (errc::protocol_error). Source: Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, but
+// lost (errc::protocol_error).
+//
+// Source: Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, but
 // with credits in place of its notifications, and with counters that never take the value of an
 // empty block. (doc/transports/one_sided.md)
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_HPP

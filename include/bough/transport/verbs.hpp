@@ -11,7 +11,7 @@
 // announced; then the sender's card writes its payload straight to where take() wants it. The
 // protocol is that of bough::fabric (rdma/endpoint.hpp), over another device. There are no threads:
 // a rank receives nothing unless it polls. doc/transports/verbs.md says what bough::verbs promises
-// and on which cards it was run.
+// and over which devices it was run.
 //
 // Needs libibverbs of rdma-core 33 or newer: CMake target bough::verbs.
 #ifndef BOUGH_TRANSPORT_VERBS_HPP

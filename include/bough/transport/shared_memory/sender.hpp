@@ -4,7 +4,7 @@
 // read or written outside of the ring.
 //
 // A payload of up to 24 bytes travels in its slot. A payload of up to eager_bytes is copied to the
-// ring's area, which is used in circles. A longer one stays where it is, and the slot says where.
+// ring's area, a ring buffer. A longer one stays where it is, and the slot says where.
 // If it lies in the sender's segment, it is read in place. If it lies in private memory, the
 // receiver reads it through the kernel. If the kernel does not allow that, it is staged: copied out
 // piece by piece on request.
@@ -210,7 +210,7 @@ private:
         notes_[tail_ & ring_.mask].area_end = used_;
         s.sequence.store(++tail_, std::memory_order_release);
     }
-    // The area is used in circles, but each payload lies in one piece. Positions are never reset.
+    // The area is a ring buffer in which each payload lies in one piece. Positions only grow.
     bool put_in_area(slot& s, std::span<const std::byte> bytes) noexcept {
         const std::uint64_t length = (bytes.size() + 63) / 64 * 64;
         std::uint64_t begin = used_;

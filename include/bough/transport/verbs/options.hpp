@@ -14,7 +14,7 @@ struct verbs_options {
     std::string device{};  // a name that ibv_devices lists: "mlx5_0", "rxe0"; empty: the first with a port that is up
     std::uint8_t port = 0; // 0: the first that is up
     // Which of the port's addresses to use, as ibv_devinfo -v numbers them. -1: one of RoCE v2 with
-    // IPv4, or the first if there is none.
+    // IPv4; if there is none, another one of RoCE v2; if there is none either, the first.
     int gid_index = -1;
     std::uint8_t level = 0; // the service level, by which switches may tell traffic apart; at most 15
 
