@@ -80,8 +80,7 @@ public:
     endpoint& operator=(endpoint&&) = delete;
     ~endpoint() {
         if (!world_ || forked()) return;
-        mine().gone.store(true,
-                          std::memory_order_release); // first, so that a peer whose put fails finds this rank gone
+        mine().gone.store(true, std::memory_order_release); // first: a peer whose put fails then finds it
         world_->departures.fetch_add(1, std::memory_order_release);
         for (std::uint32_t i = 0; i != mine().exposed.entries(); ++i) conceal(mine().exposed.at(i));
     }

@@ -103,10 +103,11 @@ public:
     rank_t size() const noexcept { return static_cast<rank_t>(peers_.size()); }
     std::uint32_t cores() const noexcept { return cores_; }
     bool oversubscribed() const noexcept { return size() > cores_; }
-    // Of messages by such writes: those of shared_memory, for the same bytes go the same way.
+    // What messages by such writes cost: the same as over shared_memory, because the bytes take the
+    // same way.
     static constexpr model::loggops default_costs() noexcept { return detail::shared_memory_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::shared_memory_costs.switch_ns; }
-    // This process is a child of the one that joined: the group is its parent's.
+    // Whether this process is a child of the one that joined. The group belongs to the parent.
     bool forked() const noexcept { return detail::fork_count != forks_; }
     std::span<std::byte> region() const noexcept { return {peers_[rank_].region, region_bytes_}; }
 
@@ -118,8 +119,7 @@ public:
             second.size() > region_bytes_ - offset - first.size())
             return posted::failed;
         remote_words::land(p.region + offset, first, second);
-        std::atomic_signal_fence(
-            std::memory_order_seq_cst); // the sleeper runs the barrier for both (segment/sleep.hpp)
+        std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper runs the barrier (segment/sleep.hpp)
         if (p.head->sleeping.load(std::memory_order_relaxed) != 0) detail::wake(p.head->sleeping);
         return posted::complete;
     }

@@ -36,7 +36,7 @@ struct simulated_regions_options {
     std::uint64_t seed = 1;
     std::uint64_t region_bytes = 1u << 20;
     std::uint64_t latency_min_ns = 100, latency_max_ns = 2'000; // of each piece, drawn evenly
-    std::uint64_t poll_ns = 20;                                 // by which a poll moves the clock
+    std::uint64_t poll_ns = 20;                                 // how far each poll moves the clock
     std::uint32_t depth = 16;                                   // most puts under way from one rank to another
     std::uint32_t most_pieces = 4;                              // most pieces in which a put lands
     // Chances in 1000.

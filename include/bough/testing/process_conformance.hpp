@@ -263,8 +263,7 @@ private:
                 return fail(transport_rule::one_event, "a send to a rank that is there ends with an error");
             std::fill(sent_[i].bytes->begin(), sent_[i].bytes->end(), std::byte{0xdd});
             outcome_ = e.code;
-            graveyard_.push_back(
-                std::move(sent_[i].bytes)); // stays readable: a transport that reads it late finds 0xdd
+            graveyard_.push_back(std::move(sent_[i].bytes)); // stays readable: a late read finds 0xdd
             if (graveyard_.size() > 8) graveyard_.erase(graveyard_.begin());
             sent_.erase(sent_.begin() + static_cast<std::ptrdiff_t>(i));
             return true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // The Transport with the least rights: code that compiles with it asks for nothing but the concept.
 //
-// It works: the ranks of a loop_group live in one thread, and its clock is a number. Payloads never
-// lie in the event. A send longer than `eager_bytes` is pending until its message is taken, and
-// every take is pending until the next poll. An end cannot be default-constructed, copied, assigned
-// or compared; it can only be moved.
+// It can really send: the ranks of a loop_group live in one thread, and its clock is a number.
+// Payloads never lie in the event. A send longer than `eager_bytes` is pending until its message is
+// taken, and every take is pending until the next poll. An end cannot be default-constructed,
+// copied, assigned or compared; it can only be moved.
 #ifndef BOUGH_TESTING_TRANSPORT_ARCHETYPE_HPP
 #define BOUGH_TESTING_TRANSPORT_ARCHETYPE_HPP
 

@@ -233,8 +233,8 @@ protected:
     std::uint64_t expose_bytes_;
     std::vector<lent_memory> lent_;
     std::vector<std::span<std::byte>> kept_pieces_; // given back, but a silent peer may still write there
-    std::vector<std::array<std::uint32_t, one_sided_layout::pieces>>
-        piece_of_; // the message in a piece that is under way
+    // By peer and piece: the message of which a piece is under way.
+    std::vector<std::array<std::uint32_t, one_sided_layout::pieces>> piece_of_;
     shared_heap heap_;
 };
 

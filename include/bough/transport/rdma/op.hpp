@@ -60,7 +60,7 @@ struct fabric_buffer {
     std::byte* memory = nullptr; // aligned to a cache line
     void* descriptor = nullptr;
     std::size_t length = 0;   // of the frame in it
-    std::uint64_t number = 0; // of the frame while it is being sent; 0: none is
+    std::uint64_t number = 0; // of the frame while it is being sent; otherwise 0
 };
 
 // The result of a post. full: the device takes no more now; broken: that peer cannot be reached.

@@ -26,8 +26,7 @@ struct verbs_options {
     // repetitions the peer is lost. The default is 67 ms, half a second in all; cards may take
     // longer. 1 to 31.
     std::uint8_t ack_timeout = 14;
-    std::uint64_t probe_ns =
-        100'000'000; // the interval at which a waiting rank asks the cards of its peers for a sign of life
+    std::uint64_t probe_ns = 100'000'000; // how often a rank that waits asks the cards of its peers for a sign of life
 
     std::uint64_t timeout_ns = 30'000'000'000; // for joining
     std::uint64_t linger_ns = 1'000'000'000;   // how long a rank that leaves waits until its last words are heard
