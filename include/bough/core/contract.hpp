@@ -17,8 +17,8 @@
 #endif
 
 #if BOUGH_HAS_CONTRACT_HANDLER
-namespace bough::
-    inline BOUGH_ABI { // not in the inline namespace: the program defines it once, whatever the settings of its units
+namespace bough // not in the inline namespace: the program defines it once, whatever the settings of its units
+{
 
 [[noreturn]] void contract_handler(const char* sentence, const char* file, int line) noexcept;
 
