@@ -164,10 +164,11 @@ private:
 } // namespace detail
 
 // Collective: every rank calls it while no message is under way. `wire` is the wire-up with which
-// the regions were made; it is used so that no rank goes on before all are done. Ranks 2i and 2i +
-// 1 measure together; with an odd number of ranks the last one keeps its value. The values of ranks
-// may differ. If this rank has an error, or another one has (peer_aborted), static_bytes stays as
-// it was. Then the link can only be destroyed, because messages may be under way.
+// the regions were made; it is used so that no rank goes on before all are done. Ranks 0 and 1
+// measure together, 2 and 3 at the same time, and so on; with an odd number of ranks the last one
+// keeps its value. The values of ranks may differ. If this rank has an error, or another one has
+// (peer_aborted), static_bytes stays as it was. Then the link can only be destroyed, because
+// messages may be under way.
 template <class X, class Protocol, WireUp W>
 requires(!Protocol::one_call) one_sided_tuning
     tune_one_sided(one_sided<X, Protocol>& link, W& wire, const one_sided_tune_options& options = {}) {

@@ -136,7 +136,7 @@ protected:
     void credit(lane& l) {
         if (!l.gone && !put_credit(l)) this->make_busy(l);
     }
-    // False: not yet.
+    // Writes a credit to the peer. False: it could not do so yet, or the put is not complete.
     bool put_credit(lane& l) {
         l.credit_due = true;
         if constexpr (!ordered) l.ask(l.credit_fence);

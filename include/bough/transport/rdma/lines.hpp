@@ -74,7 +74,7 @@ public:
     rank_t missing() const noexcept {
         return first([](const line& l) { return !l.met; });
     }
-    // Whether all peers that are alive have heard this rank's `bye`.
+    // Whether all peers to which this rank has said `bye` have answered it or are gone.
     bool all_waved() const noexcept {
         return first([](const line& l) { return l.parting && !l.waved; }) == group_.size;
     }
@@ -198,7 +198,7 @@ public:
         while (posted_ < receives_ && !closed_) {
             fabric_buffer* b = in_.get();
             if (b == nullptr) return false;
-            if (!device_->receive(*b, longest_)) return in_.put(*b), true; // later
+            if (!device_->receive(*b, longest_)) return in_.put(*b), true; // the device takes no more now
             ++posted_;
         }
         return true;
@@ -257,7 +257,7 @@ public:
         put_back(b);
         ++lines_[from].used;
     }
-    // Tells a rank that it may send more, once at least half a window of credits has not been told.
+    // Tells a rank that it may send more, once it does not know of half a window of credits.
     void give_room(rank_t from) {
         const line& l = lines_[from];
         if (!l.gone && l.used - l.told >= (options_.window + 1) / 2) say(from, fabric_frame::room);
