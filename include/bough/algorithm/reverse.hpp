@@ -10,12 +10,10 @@
 // Op          the operand of the lower rank stands left; whether rank order results depends on the original (verify tells)
 // Rounds      those of the original; Traffic: the same; Combines: one block for each block that the original sends
 // Scratch     to accumulate in, except for the blocks whose result a rank gets; and to land in: for
-//             each
-//             message that the original sends of a block a plane, or `landing` planes by turns
+//             each message that the original sends of a block a plane, or `landing` planes by turns
 // Pre         in the original a rank receives each block exactly once, but none that it has at the
-//             start (true
-//             for any correct original without waste); the only copies are from input to output, of
-//             a block that is there at the start
+//             start (true for any correct original without waste); the only copies are from input
+//             to output, of a block that is there at the start
 // Errors      those of the original's check()
 // Source      duality of broadcast and reduction: Banikazemi et al. 1998, Rabenseifner 2004, Traeff 2022
 #ifndef BOUGH_ALGORITHM_REVERSE_HPP

@@ -12,8 +12,8 @@
 //   - `requires` and `irequires` have no cycle
 //   - nothing waits for ever, even if a send waits for its receive (buffers only remove waiting)
 // A file that export_goal annotated is proved like any plan: its comments name the slices. Every
-// line
-// must agree with its comment, and every dependence that the slices imply must follow from `requires`.
+// line must agree with its comment, and every dependence that the slices imply must follow from
+// `requires`.
 #ifndef BOUGH_INTERCHANGE_IMPORT_GOAL_CHECK_HPP
 #define BOUGH_INTERCHANGE_IMPORT_GOAL_CHECK_HPP
 

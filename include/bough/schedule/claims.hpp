@@ -14,8 +14,7 @@
 //                             or, if their number is a power of two, exclusive-ored with it
 //                             (so that the price of one rank is that of all)
 //   a.family_text()           for a half: the label of its family, which an allreduce of two such
-//                             halves takes
-//                             absent: none
+//                             halves takes; absent: none
 //   A::may_hold, A::serves, a.hash()     see bough/concepts/plan.hpp
 // verify_claims(plan) proves them (bough/verify/verify_claims.hpp), for your own algorithms too.
 #ifndef BOUGH_SCHEDULE_CLAIMS_HPP

@@ -14,8 +14,7 @@
 // left, eight bytes each, as far as options.memory_bytes allows.
 //
 // Time     one visit per step; in addition, per wait, the steps skipped: patience_ at most, or one
-//          in
-//          `window_`
+//          in `window_`
 // Memory   28 bytes per rank, 12 per message under way beyond the first of its sender, 8 per copied step (memory_bytes)
 #ifndef BOUGH_SIMULATE_STATIC_HPP
 #define BOUGH_SIMULATE_STATIC_HPP

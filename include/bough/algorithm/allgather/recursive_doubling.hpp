@@ -4,17 +4,15 @@
 // Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', of the first 2r ranks every second one gives its block to
 //             its neighbour first, and gets all the others at last
 // Rounds      log2 p for powers of two, else log2 p' + 2 in step (a few more, since ranks that do
-//             not fold
-//             run ahead)
+//             not fold run ahead)
 // Traffic     a rank sends (1 - 1/p) m for powers of two. A rank with a neighbour to serve sends at
-//             most
-//             12/5 m: m to the neighbour, and blocks of pairs in the rounds (nearly that at p = 5/4
-//             p')
+//             most 12/5 m: m to the neighbour, and blocks of pairs in the rounds (nearly that at p
+//             = 5/4 p')
 // Scratch     none
 // Time        alpha_beta_gamma, p = p': log2 p alpha + (1 - 1/p) m beta; else 2 alpha_uni + m
-// beta_uni more Pre         as many blocks as ranks; they may differ in length. Messages have one
-//                           part, or two if they go
-//             to a rank that left in the fold
+//             beta_uni more
+// Pre         as many blocks as ranks; they may differ in length. Messages have one part, or two if
+//             they go to a rank that left in the fold
 // Errors      another number of blocks
 // Source      Rabenseifner 2004, section 2.2; Thakur, Gropp 2003, EuroPVM/MPI
 //

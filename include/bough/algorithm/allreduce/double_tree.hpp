@@ -11,8 +11,7 @@
 // Scratch     on an inner rank of one tree, one block to land in for each child and block of it; at the root one for
 //             each block; on other ranks none
 // Time        alpha_beta_gamma: twice double_tree_broadcast, and m gamma. Other algorithms need as
-//             much or
-//             less; this one has few peers
+//             much or less; this one has few peers
 // Determinism as double_tree_reduce; every rank gets the root's bits
 // Errors      none of its own
 // Source      as double_tree_broadcast

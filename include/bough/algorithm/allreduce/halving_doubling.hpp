@@ -5,8 +5,7 @@
 // Op          any associative op: the distance doubles, so neighbours combine first and brackets keep rank order
 // Rounds      2 log2 p' (p = p'), else 2 log2 p' + 3
 // Traffic     a rank sends 2 (1 - 1/p') m; of two ranks that fold, the one that stays sends m/2 + m
-//             more, and
-//             the one that leaves sends m in all
+//             more, and the one that leaves sends m in all
 // Combines    (1 - 1/p') m a rank; a rank that folds m/2 more
 // Scratch     half a vector; a rank that stays in a fold up to a whole one
 // Time        alpha_beta_gamma, p = p': 2 log2 p alpha + (1 - 1/p) (2 m beta + m gamma); else

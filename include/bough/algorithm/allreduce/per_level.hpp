@@ -11,8 +11,7 @@
 //             step. Where groups of unlike size meet, ranks that run ahead may cost others up to
 //             two more
 // Traffic     with the default levels a rank sends at most 3 m in all, and 2 (1 - 1/p) m if p is
-//             2^n or
-//             3 * 2^n
+//             2^n or 3 * 2^n
 // Combines    at most 1.5 m a rank with the default levels
 // Scratch     one plane, of radix - 1 parts where the largest radix meets
 // Time        alpha_beta_gamma: a level in the form of halving, on a vector of v bytes, takes

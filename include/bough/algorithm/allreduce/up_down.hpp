@@ -8,8 +8,7 @@
 //
 // Ranks       any
 // Op          as tree_reduce over `up`: any associative op if that tree keeps rank order
-//             (interval_table),
-//             otherwise a commutative one
+//             (interval_table), otherwise a commutative one
 // Rounds      those of tree_reduce over `up`, and of tree_broadcast over `down`
 // Traffic     2 (p - 1) messages a block
 // Combines    p - 1 blocks in all

@@ -13,8 +13,7 @@
 // Scratch     none
 // Determinism nothing is combined
 // Pre         a rank passes on only what it has by then, and every member is served once (otherwise
-//             verify
-//             names the fault)
+//             verify names the fault)
 // Errors      check(): a root, a member or a message names no rank, or a message no multicast (status::peer says which
 //             rank); a member is listed twice; not as many blocks as multicasts
 // Source      bough; multiple multicast: Banikazemi, Moorthy, Panda, ICPP 1998, section 6.2

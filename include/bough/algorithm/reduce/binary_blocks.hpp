@@ -7,8 +7,7 @@
 // Traffic     a rank sends less than m in the halving and the way up, at most m/2 in the gather
 // Combines    as the allreduce's
 // Scratch     half a vector to land in; on ranks other than the root as much again to accumulate
-//             in, and more
-//             in the gather
+//             in, and more in the gather
 // Time        alpha_beta_gamma: no closed formula; for powers of two that of halving_gather
 // Determinism the bracket of the allreduce by binary blocks, whatever the root
 // Errors      none of its own

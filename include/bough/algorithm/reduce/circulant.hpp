@@ -8,8 +8,7 @@
 // Traffic     (p - 1) n blocks in all; a rank sends each block once and receives at most n - 1 + q blocks
 // Combines    (p - 1) n blocks in all; a rank combines as many as it receives
 // Scratch     on ranks other than the root, a block to land in and one to accumulate in for each
-//             block that any
-//             rank sends; at the root n to land in
+//             block that any rank sends; at the root n to land in
 // Time        alpha_beta_gamma: (n - 1 + q) (alpha + (m / n) (beta + gamma)) for m bytes; see circulant_broadcast
 // Determinism the bracket depends on p, root and n alone: same bits every time. Blocks have different brackets
 // Errors      more than one port: no form for them is known

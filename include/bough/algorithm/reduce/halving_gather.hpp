@@ -5,12 +5,10 @@
 // Op          any associative op: brackets keep rank order
 // Rounds      2 log2 p' for p = p' = 2^k, else 2 log2 p' + 2
 // Traffic     a rank sends (1 - 1/p') m in the halving and at most m/2 in the gather; in the fold
-//             it sends m/2,
-//             or m if it leaves
+//             it sends m/2, or m if it leaves
 // Combines    (1 - 1/p') m a rank; a rank that folds m/2 more
 // Scratch     half a vector, or up to a whole one on a rank that stays in a fold; on ranks other
-//             than the root
-//             up to a whole one more to accumulate in
+//             than the root up to a whole one more to accumulate in
 // Time        alpha_beta_gamma, p = p': log2 p (1 + f_alpha) alpha + (1 - 1/p) ((1 + f_beta) m beta + m gamma); else
 //             (log2 p' + 1) (1 + f_alpha) alpha + (1 + (1 + f_beta) / 2 + f_beta) m beta + 3/2 m gamma
 //             - ((1 + f_beta) m beta + m gamma) / p'

@@ -4,13 +4,11 @@
 // Ranks       any, any root: where the root would be eliminated, it changes roles with its neighbour, at no cost
 // Op          any associative op: every element has the same bracket, in rank order
 // Rounds      a level of radix f: 2 (f - 1), one more with triples, two more with a fold; with the
-//             default
-//             levels at most 2 ceil(log2 p) + 1
+//             default levels at most 2 ceil(log2 p) + 1
 // Traffic     the root sends less than 1.5 m, and receives m in the gather
 // Combines    at most 1.5 m a rank with the default levels
 // Scratch     one plane, of radix - 1 parts where the largest radix meets; on ranks other than the
-//             root one
-//             more to accumulate in
+//             root one more to accumulate in
 // Time        alpha_beta_gamma: as the allreduce's, with one-directional messages in the gather and none given back
 // Determinism the bracket is that of the allreduce over the same levels, whatever the root
 // Errors      levels that do not make one group of all ranks; levels in the form of exchange

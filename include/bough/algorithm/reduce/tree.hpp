@@ -3,8 +3,7 @@
 //
 // Ranks       any
 // Op          any associative op if the tree keeps rank order: a rank_ordered() shape with root 0,
-//             or
-//             ordered{shape} with any root. Otherwise a commutative op (verify tells:
+//             or ordered{shape} with any root. Otherwise a commutative op (verify tells:
 //             needs_commutative)
 // Rounds      one block over a binomial tree: ceil(log2 p); over an f-nomial tree at most (f - 1) ceil(log_f p)
 // Traffic     p - 1 messages a block

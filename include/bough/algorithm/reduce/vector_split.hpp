@@ -15,9 +15,8 @@
 // Combines    (1 - 2^-s) m a rank in the splits, then m / 2^s a child
 // Scratch     half a vector to land in, half a vector to accumulate in, one part a child
 // Time        C + s (L + r) + (c(m/2) + ... + c(m/2^s)) + the tree over p / 2^s with c(m/2^s) + L +
-//             (2^s - 1) r,
-//             without the last two terms if s = 0. nic::choose_target chooses the number of splits
-//             by the model
+//             (2^s - 1) r, without the last two terms if s = 0. nic::choose_target chooses the
+//             number of splits by the model
 // Determinism the bracket depends on p, s and f alone
 // Errors      check() names what is out of range
 // Source      Moody et al. 2003, section 5.3, after van de Geijn 1991

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The mailbox of the walk: the messages that are on their way and when they arrive, first in first
-// out per
-// channel.
+// out per channel.
 //
 // In a tree reduce every rank sends once. So the first message of each sender has its place in an
 // array, where the receiver finds it at once. All others wait in one list per receiver, whose nodes

@@ -14,8 +14,7 @@
 // combine_ns or copy_ns for each such step that it sets free. A send keeps the NIC busy for send_ns
 // when its step runs, and arrives latency_ns after that. The bell costs nothing; start_ns passes
 // once, before the first. A credit costs what any message does. On full f-nomial trees the root's
-// time is that of
-// Moody's formula (bough/model/lrc_formula.hpp).
+// time is that of Moody's formula (bough/model/lrc_formula.hpp).
 //
 // {.enter_ns = times} says when each host enters its first instance; its NIC serves others before
 // that. {.cores = n} lets the NICs share n processors: rank r runs on processor r mod n. A small
