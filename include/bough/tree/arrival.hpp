@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// arrival_tree: a reduction tree for ranks that come at different times. Whoever is late is near the root.
+// arrival_tree: a reduction tree for ranks that come at different times. Late ranks are near the
+// root.
 //
-// The model is that of bough/tree/postal.hpp: a value is there L after it was sent, its receiver is busy for g. Rank i can do
-// nothing before arrival_ns[i]. To end by a time T: the root has the deadline T; a rank with deadline d takes in its last
-// value from d - g on, the one before from d - 2g on, and so on as long as it has come by then; these were sent by d - g - L,
-// d - 2g - L ..., the deadlines of its children. The latest deadline that is open goes to the latest rank that is left; T
-// is too early if it comes after it. The least T is found by halving.
+// The model is that of bough/tree/postal.hpp: a value is there L after it was sent, and its
+// receiver is busy with it for g. Rank i can do nothing before arrival_ns[i]. To end by a time T,
+// the root has the deadline T. A rank with deadline d takes in its last value from d - g on, the
+// one before from d - 2g on, and so on as long as the rank has come by then. These values were sent
+// by d - g - L, d - 2g - L ..., which are the deadlines of its children. The latest open deadline
+// goes to the latest rank that is left; if that rank comes after the deadline, T is too early. The
+// least T is found by halving.
 //
 //   arrival_tree(arrivals, L, g)              the root is the rank that comes last
-//   arrival_tree(arrivals, L, g, root)        or this one
-// The tree is optimal if L is a multiple of g (equal to exhaustive search over up to 6 ranks, see the tests); otherwise
-// close to it. The reduction ends by arrival_tree_time(...). Ranks are not in rank order: the op must be commutative.
-// Cost of coming late: the last of p > 1 ranks cannot end before it has come and taken in one more value, so never below
-// its arrival + g; of a late leaf, L + g.
+//   arrival_tree(arrivals, L, g, root)        the root is this rank
+// The tree is optimal if L is a multiple of g (equal to exhaustive search over up to 6 ranks, see
+// the tests), and otherwise close to optimal. The reduction ends by arrival_tree_time(...). Ranks
+// are not in rank order, so the op must be commutative. A late rank has a cost: if the last of p >
+// 1 ranks is the root, it must still take in one more value, so the reduction cannot end before its
+// arrival + g; if it is a leaf, not before its arrival + L + g.
 //
 // Times are whole, so that halving ends: take ns, or finer. Time O(p log p) per halving, memory O(p).
 // Source: bough. Related: Faraj, Patarasuk, Yuan, IJPP 2008 (arrival patterns); Marendic et al. 2012, 2016.
@@ -48,7 +52,7 @@ public:
         }
         std::sort(latest_first_.begin(), latest_first_.end(),
                   [&](rank_t a, rank_t b) { return at_[a] != at_[b] ? at_[a] > at_[b] : a < b; });
-        if (root != no_rank) { // the root goes first, whenever it comes
+        if (root != no_rank) { // a given root goes first, whenever it comes
             latest_first_.erase(std::find(latest_first_.begin(), latest_first_.end(), root));
             latest_first_.insert(latest_first_.begin(), root);
         }
@@ -56,7 +60,8 @@ public:
 
     constexpr rank_t root() const noexcept { return latest_first_.front(); }
 
-    // Can all end by `time`? The edges of the tree that shows it, each parent's in send order.
+    // Can all ranks end by `time`? Then edges_ has the edges of a tree that does, each parent's in
+    // send order.
     constexpr bool fits(std::int64_t time) {
         edges_.clear();
         open_.clear();
@@ -122,7 +127,7 @@ constexpr table arrival_tree(std::span<const std::uint64_t> arrivals, std::uint6
     return builder.tree();
 }
 
-// By when the reduction over that tree is sure to end.
+// The time by which the reduction over that tree is sure to end.
 constexpr std::uint64_t arrival_tree_time(std::span<const std::uint64_t> arrivals, std::uint64_t latency,
                                           std::uint64_t gap, rank_t root = no_rank) {
     return static_cast<std::uint64_t>(detail::arrival_builder(arrivals, latency, gap, root).least_time());

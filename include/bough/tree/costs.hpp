@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// tree_costs: what sending and receiving costs each rank; and broadcast_time, what a broadcast over a tree then takes.
+// tree_costs: what sending and receiving costs each rank; and broadcast_time: how long a broadcast
+// over a tree then takes.
 //
-// A rank that has the message sends it to its children one after the other, each send taking `send` of it. The message is
-// there `latency` later, the child is busy for `receive` of it, and can send at once then. A broadcast is done when the
-// last rank has the message. With send costs alone this is the model of Banikazemi et al. 1998 (t_ini), with all three
-// that of Banikazemi et al. 1999. Sums of integers are exact (64 bits); of floating numbers, doubles in the order of time.
+// A rank that has the message sends it to its children one after the other; each send takes the
+// rank's `send`. The message is there `latency` later. The child is busy for its `receive`, and can
+// then send at once. A broadcast has ended when the last rank has the message. With send costs
+// alone this is the model of Banikazemi et al. 1998 (t_ini), with all three costs that of
+// Banikazemi et al. 1999. Sums of integers are exact (64 bits); floating-point numbers are added as
+// doubles, in the order of time.
 //
 // Costs are plain numbers, not negative, in any one unit. A multicast is a broadcast to fewer: give the costs of the
 // participants, and number them as they stand. A reduction takes the same time backwards: `send` is then what a rank
@@ -30,8 +33,8 @@ concept CostNumber = (std::integral<C> || std::floating_point<C>)&&!std::same_as
 
 template <CostNumber C>
 struct tree_costs {
-    std::span<const C> send{};    // of each rank
-    std::span<const C> receive{}; // of each rank; empty: nothing
+    std::span<const C> send{};    // by rank
+    std::span<const C> receive{}; // by rank; empty: receiving costs nothing
     C latency{};
 };
 
@@ -45,8 +48,8 @@ namespace detail {
 template <class Time>
 struct node_times {
     std::vector<Time> send;
-    std::vector<Time> arrive; // latency and receive cost: from the end of a send to the child's being ready
-    bool sends_only = true;   // all of `arrive` is zero
+    std::vector<Time> arrive; // latency and receive cost: from the end of a send until the child is ready
+    bool sends_only = true;   // is all of `arrive` zero?
 
     template <CostNumber C>
     constexpr explicit node_times(const tree_costs<C>& given) {

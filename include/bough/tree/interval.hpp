@@ -84,7 +84,7 @@ public:
 private:
     struct choice {
         rank_t low = 0, high = 0; // the part that is served first
-        Time after{};             // when all is done, from the end of that send
+        Time after{};             // the time from the end of that send until all is done
     };
 
     // time(i..j, r), twice, so that each of the two loops below reads memory in order: [.. j .. r][i], [.. i .. r][j].
@@ -92,7 +92,7 @@ private:
     constexpr const Time* by_low(std::size_t j, std::size_t r) const {
         return by_low_.data() + first_[r] + (j - r) * (r + 1);
     }
-    // Element j - r of what is returned.
+    // The time is element j - r of what is returned.
     constexpr const Time* by_high(std::size_t i, std::size_t r) const {
         return by_high_.data() + first_[r] + i * (n_ - r);
     }
@@ -141,7 +141,8 @@ private:
 
 } // namespace detail
 
-// Without a root, or with no_rank: the one that is best, the lowest of equals.
+// The best tree. Without a root, or with no_rank, the best root is taken, the lowest if several are
+// equal.
 template <CostNumber C>
 constexpr table interval_tree(const tree_costs<C>& costs, rank_t root = no_rank) {
     const detail::node_times<time_of<C>> times(costs);

@@ -13,7 +13,7 @@ namespace bough::inline BOUGH_ABI {
 
 struct multicast_request {
     rank_t root = 0;
-    std::vector<rank_t> members{}; // each once; the root may be listed or not
+    std::vector<rank_t> members{}; // each listed once; the root may be listed or not
     friend constexpr bool operator==(const multicast_request&, const multicast_request&) = default;
 };
 

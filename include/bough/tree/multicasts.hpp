@@ -7,14 +7,20 @@
 //   made.order         all messages in an order in which every rank does its sends and receives
 //   made.makespan      when the last rank has its last message
 //
-// independent_multicasts  fnf_tree for each by itself, as the paper does it: all lean on the same fast ranks
-// balanced_multicasts     one list for all: next goes the message that is done first, counting what its sender does for the
-//                         other multicasts; to the member that can pass it on first, counting the same. The independent
-//                         trees instead, where those end earlier.
-// The model is that of tree_costs with one processor a rank: sends and receives of all multicasts, in turn.
-// Ties. Of messages done at the same time, balanced_multicasts takes that of the multicast with more members left, then of
-// the lower one, then of the sender listed first, the root before all; of members alike, the one listed first.
-// schedule_multicasts takes the sender that was put on the list first.
+// independent_multicasts  makes an fnf_tree for each by itself, as the paper does; all trees use
+// the same fast
+//                         ranks
+// balanced_multicasts     makes one list for all. The next message is the one that ends first, with
+//                         what its
+//                         sender does for the other multicasts counted in. It goes to the member
+//                         that can pass it on first, counted in the same way. If the independent
+//                         trees end earlier, it takes those.
+// The model is that of tree_costs with one processor per rank, which does the sends and receives of
+// all multicasts in turn.
+// Ties: if messages end at the same time, balanced_multicasts takes that of the multicast with more
+// members left, then of the lower multicast, then of the sender listed first, the root before all;
+// among equal members, the one listed first. schedule_multicasts takes the sender that was put on
+// the list first.
 // Time: messages * members (balanced), messages * log (independent, multicasts_time).
 // Source: bough; multiple multicast with a tree each: Banikazemi, Moorthy, Panda, ICPP 1998, section 6.2.
 #ifndef BOUGH_TREE_MULTICASTS_HPP
@@ -78,7 +84,7 @@ public:
     constexpr time run(rank_t parent, rank_t child, const time& ready) {
         free_[parent] = sent(parent, ready);
         const time there = free_[parent] + static_cast<time>(costs_.latency);
-        if (!(receive(child) > time{})) return there; // takes nothing of the child
+        if (!(receive(child) > time{})) return there; // the receive takes no time of the child
         return free_[child] = got(child, free_[parent]);
     }
     // When a member could have sent the message on.
@@ -103,7 +109,8 @@ constexpr void check_requests(rank_t ranks, std::span<const multicast_request> w
 
 } // namespace detail
 
-// When all is done, if every rank does its part of `order` in this order. Pre: a rank passes on only what it has.
+// When all is done, if every rank does its part of `order` in that order. Pre: a rank passes on
+// only what it has.
 template <CostNumber C>
 constexpr time_of<C> multicasts_time(const tree_costs<C>& costs, std::span<const multicast_request> wanted,
                                      std::span<const multicast_message> order) {
@@ -120,7 +127,7 @@ constexpr time_of<C> multicasts_time(const tree_costs<C>& costs, std::span<const
     return last;
 }
 
-// The messages of the given trees, each rank serving first what it got first.
+// Schedules the messages of the given trees. Each rank serves first what it got first.
 template <CostNumber C>
 constexpr many_multicasts<time_of<C>>
 schedule_multicasts(const tree_costs<C>& costs, std::span<const multicast_request> wanted, std::vector<table> trees) {
@@ -198,7 +205,7 @@ constexpr many_multicasts<time_of<C>> balanced_multicasts(const tree_costs<C>& c
     detail::check_requests(clock.ranks(), wanted);
     struct sender {
         time next;
-        std::size_t left; // members without the message, when it was put here
+        std::size_t left; // how many members had no message when it was put here
         std::uint32_t multicast;
         rank_t place;
         time ready;

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// optimal_tree: a broadcast tree that nobody can beat, or the best that was found, with how far off it can be.
+// optimal_tree: finds an optimal broadcast tree, or the best that it can, and says how far from
+// optimal that can be.
 //
 //   auto best = optimal_tree(std::span(send_cost_ns), root);
 //   best.tree                           a table
-//   best.certificate.proven()           it is optimal
-//   best.certificate.gap()              else: at most this much above the optimum, as a fraction
+//   best.certificate.proven()           true: it is optimal
+//   best.certificate.gap()              otherwise: at most this much above the optimum, as a
+//                                       fraction
 //
-// Three ways, as the effort allows, all exact:
+// There are three ways, as the effort allows; what they prove is exact:
 //   few classes of equal ranks, or few ranks    dynamic programming, with send costs alone or with receive costs
 //   more, with send costs alone                 fnf_search_tree, then branch and bound from there
-//   else                                        fnf_search_tree, and lower bounds: from the times that deliveries have at the
-//                                               earliest (bough/tree/detail/delivery_times.hpp), from ranks made faster
-// Steps of the dynamic programming: the product of (m+1)(m+2)/2 over classes of m ranks, twice: 2 * 3^(n-1) for n
-// distinct ranks. Receive costs: times the number of classes plus one.
-// `certify` tells the same of any other tree. The problem is NP-hard (Khuller, Kim 2007).
+//   all others                                  fnf_search_tree and lower bounds: from the earliest
+//                                               times of deliveries
+//                                               (bough/tree/detail/delivery_times.hpp), and from
+//                                               ranks made faster
+// The dynamic programming takes twice the product of (m+1)(m+2)/2 over classes of m ranks: 2 *
+// 3^(n-1) steps for n distinct ranks. With receive costs it takes that times the number of classes
+// plus one. `certify` gives the certificate of any other tree. The problem is NP-hard (Khuller, Kim
+// 2007).
 // Ties are broken by rank, so the tree is the same on all ranks and machines, as long as the costs are. Floating costs
 // are added as doubles in the order of time: optimal up to rounding.
 // Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks of Workstations",
@@ -39,7 +44,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// What is known of a tree's broadcast time: `found`, and that no tree has less than `lower_bound`.
+// What is known of a tree's broadcast time: the tree takes `found`, and no tree takes less than
+// `lower_bound`.
 template <class Time>
 struct certificate {
     Time lower_bound{};
@@ -60,7 +66,7 @@ struct certified_tree {
     bough::certificate<Time> certificate{};
 };
 
-// About how many comparisons to spend: a second's worth.
+// About how many comparisons to spend. The default takes about a second.
 struct optimal_effort {
     std::uint64_t steps = 1'000'000'000;
     friend constexpr bool operator==(const optimal_effort&, const optimal_effort&) = default;
@@ -68,7 +74,8 @@ struct optimal_effort {
 
 namespace detail {
 
-// Ranks beyond which branch and bound is not tried: it nests as deep.
+// Branch and bound is not tried with more ranks than this, since its recursion is as deep as there
+// are ranks.
 inline constexpr std::size_t most_ranks_searched = 1024;
 
 template <class Time>

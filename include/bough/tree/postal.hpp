@@ -3,15 +3,16 @@
 //
 //   broadcast   a rank that has the value sends it to one child after the other, g apart; it is there L after a send
 //   reduce      the reverse: a value is there L after it was sent; the parent takes in one at a time, for g = r + c
-// Whoever can be reached first is reached first: a rank reached at t reaches its children at t + g + L, t + 2g + L ...; the
-// next rank always becomes the child that is reached earliest. The time T of the last grows so that N(T) ranks are reached
-// with N(t) = N(t - g) + N(t - g - L): by doubling for L = 0, as the Fibonacci numbers for L = g. No tree is faster; no
-// f-nomial tree is, in particular, and most are slower.
+// A rank reached at time t reaches its children at t + g + L, t + 2g + L ... The next rank always
+// becomes the child that can be reached earliest. By time t, N(t) = N(t - g) + N(t - g - L) ranks
+// are reached: they double for L = 0, and grow as the Fibonacci numbers for L = g. No tree is
+// faster; in particular no f-nomial tree is, and most are slower.
 //
 //   postal_tree(8, 2.0, 1.0)       L = 2, g = 1; in receive order    0(1 2 3 4 5(6 7))
 //   postal_ns(8, 2.0, 1.0)         the time of its last rank         7
-// Ranks are numbered so that own value, then children in receive order, is rank order with root 0; every subtree is an
-// interval that begins at its root. Another root relabels cyclically.
+// With root 0, ranks are numbered so that a rank's own value and then its children in receive order
+// are in rank order; every subtree is an interval that begins at its root. Another root relabels
+// the ranks cyclically.
 //
 // Time O(p log p), memory O(p). Pre: size >= 1, L and g not negative and not both 0.
 // Sources: Bar-Noy and Kipnis, Designing Broadcasting Algorithms in the Postal Model for Message-Passing Systems, SPAA 1992;
@@ -75,7 +76,8 @@ constexpr table postal_tree(rank_t size, double latency_ns, double gap_ns, rank_
     std::vector<rank_t> parent{no_rank};
     detail::grow_postal(size, latency_ns, gap_ns, [&](rank_t to, double) { parent.push_back(to); });
 
-    // Children have higher numbers than their parents, and of siblings the later is received first.
+    // Children have higher numbers than their parents, and among siblings the later one is received
+    // first.
     std::vector<rank_t> ranks_below, given, rank;
     ranks_below.resize(size, 1);
     for (rank_t v = size; --v != 0;) ranks_below[parent[v]] += ranks_below[v];

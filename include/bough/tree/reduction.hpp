@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// reduction_costs: what a reduction costs each rank; reduction_time, what it takes over a tree; and the best tree's costs.
+// reduction_costs: what a reduction costs each rank; reduction_time: how long it takes over a tree;
+// and mirrored_costs, with which the builders of broadcast trees build reduction trees.
 //
 //   const reduction_costs<int> costs{.send = s, .receive = r, .combine = c, .latency = 30};
 //   const mirrored_costs backwards(costs);
@@ -25,7 +26,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Of each rank; a list that is empty stands for zeros, but not all of them may be empty.
+// The costs of each rank. An empty list stands for zeros, but not all of them may be empty.
 template <CostNumber C>
 struct reduction_costs {
     std::span<const C> send{};
@@ -51,7 +52,7 @@ public:
             send_.push_back(of(given.send, i));
         }
     }
-    // Points into this object.
+    // The result points into this object.
     constexpr tree_costs<C> costs() const noexcept { return {.send = take_in_, .receive = send_, .latency = latency_}; }
 
 private:

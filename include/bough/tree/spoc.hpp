@@ -65,7 +65,7 @@ constexpr table spoc_tree(std::span<C, Extent> send, rank_t root = 0,
     return spoc_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root, orientation);
 }
 
-// Of send costs alone.
+// The tree for send costs alone.
 template <class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
 constexpr auto spoc_bound(std::span<C, Extent> send, rank_t root = 0) {

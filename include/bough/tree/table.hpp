@@ -157,7 +157,7 @@ private:
         if (open.size() == size()) return;
         rank_t top = 0;
         while (reached[top] != 0) ++top;
-        // As many steps up as there are ranks lead to the top, or onto the cycle.
+        // After as many steps up as there are ranks one is at the top, or on the cycle.
         for (rank_t steps = 0; steps != size() && parent_[top] != no_rank; ++steps) top = parent_[top];
         blame(parent_[top] == no_rank ? fault::unreachable : fault::cycle, top);
     }

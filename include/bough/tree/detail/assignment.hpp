@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How many sends ranks can end before a time, if each may begin at one of some places in time: an assignment problem.
+// Finds how many sends ranks can end before a time, if each rank may begin at one of several places
+// in time: an assignment problem.
 //
 // Time O(places^2 * ranks), memory O(places * ranks).
 // Source: the Hungarian method (Kuhn 1955, Munkres 1957) by shortest augmenting paths (Jonker and Volgenant 1987).
@@ -16,8 +17,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// How many sends of a rank end before `end`, if it begins at `ready`? At most `most`; of floating numbers perhaps one too
-// many, as rounding must not lose one.
+// How many sends of a rank end before `end`, if it begins at `ready`? At most `most`. With
+// floating-point costs it may be one too many, as rounding must not lose one.
 template <class Time>
 constexpr std::uint32_t sends_before(Time end, Time ready, Time send, std::uint32_t most) {
     if (!(ready + send < end)) return 0;
@@ -31,7 +32,8 @@ constexpr std::uint32_t sends_before(Time end, Time ready, Time send, std::uint3
     }
 }
 
-// The most that places get in all, if each is given another rank: weight[place * ranks + rank]. Pre: places <= ranks.
+// The largest sum of weight[place * ranks + rank] if each place is given a rank of its own.
+// Pre: places <= ranks.
 constexpr std::int64_t most_assigned(const std::vector<std::int64_t>& weight, std::size_t places, std::size_t ranks) {
     constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / 2;
     std::vector<std::int64_t> of_place(places + 1, 0), of_rank(ranks + 1, 0), least(ranks + 1, 0);

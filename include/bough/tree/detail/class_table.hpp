@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // class_table: the exact broadcast tree, by dynamic programming over how many ranks of each class are left to serve.
 //
-// Ranks of equal costs are one class; all ranks distinct are n classes of one. A sender s that has to serve the ranks i
-// (how many of each class) sends first to the head of some part c of them, and both go on by themselves:
+// Ranks of equal costs are one class; n distinct ranks are n classes of one rank. A sender s that
+// has to serve the ranks i (so many of each class) sends first to the head of some part c of them.
+// Then the head serves the rest of c, and the sender the ranks that are left:
 //   time(s, i) = send(s) + min over parts c of max(time(s, i - c), lead(c))
 //   lead(c)    = the time in which the best head of c gets the message itself and serves the rest of c
 // With send costs alone the head of c is its fastest rank (lemma 2), so lead(c) = send(head) + min over parts d of
-// max(lead(c - d), lead(d)) needs no other senders: 3^(n-1) steps for n distinct ranks, for the root as much again.
-// With receive costs the best head is found for each c once, for all senders.
+// max(lead(c - d), lead(d)) needs no other senders: 3^(n-1) steps for n distinct ranks, and as many
+// again for the root. With receive costs the best head of each c is found once, for all senders.
 // Source: the recurrence is that of Banikazemi, Moorthy, Panda, ICPP 1998, section 5; counting by classes that of
 // Libeskind-Hadas, Hartline, Boothe, Rae, Swisher, "On Multicast Algorithms for Heterogeneous Networks of Workstations",
 // JPDC 61(11), 2001. Splitting off lead(c) is bough's.
@@ -67,7 +68,7 @@ public:
         return product(classes, sends_only ? 2 : classes.size() + 2, [](std::uint64_t m) { return m + 1; });
     }
 
-    // The shortest time in which the root serves all.
+    // Fills the table. Returns the shortest time in which the root serves all ranks.
     constexpr Time fill() {
         const std::size_t k = classes_.size();
         lead_.assign(states_, Time{});
@@ -99,7 +100,7 @@ public:
         struct task {
             rank_t sender;
             std::size_t sender_class; // classes_.size(): the root
-            std::size_t left;         // to serve
+            std::size_t left;         // the ranks to serve
         };
         std::vector<std::size_t> used(classes_.size(), 0);
         std::vector<tree_edge> made;
@@ -145,7 +146,8 @@ private:
         for (std::size_t c = 0; c != classes_.size(); ++c)
             digits_[c] = i / strides_[c] % (classes_[c].ranks.size() + 1);
     }
-    // Of the ranks `i`, whose digits are set: when they all have it, and which class heads them.
+    // For the ranks `i`, whose digits are set: when they all have the message, and the class of
+    // their head.
     constexpr std::pair<Time, std::size_t> best_head(std::size_t i) const noexcept {
         std::pair<Time, std::size_t> best{Time{}, classes_.size()};
         for (std::size_t l = 0; l != classes_.size(); ++l) {
@@ -156,8 +158,8 @@ private:
         return best;
     }
 
-    // The least max(rest[i - c], lead[c]) over the parts c of i but the empty one, and the first c that has it. The
-    // digits of i are set.
+    // The least max(rest[i - c], lead[c]) over all parts c of i that are not empty, and the first c
+    // that has it. The digits of i are set.
     constexpr std::pair<Time, std::size_t> shortest(const Time* rest, std::size_t i) {
         std::pair<Time, std::size_t> best{rest[0] < lead_[i] ? lead_[i] : rest[0], i};
         const auto offer = [&](std::size_t c) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// A lower bound of a broadcast's time from the number of sends that there can be: when at the earliest is the k-th send done,
-// in any tree? By induction over k.
+// A lower bound of a broadcast's time, from the number of sends that there can be: the earliest
+// time S(k) at which the k-th send can end, in any tree. It is found by induction over k.
 //
-// Before T, the root ends so many sends; a rank that got the message with the i-th send, at time S(i) at the earliest, ends at
-// most (T - S(i) - what its receive takes) / (its cost) of them, rounded down. Only the first k - 1 receivers can have ended
-// one of the first k sends. So if no assignment of ranks to the places 1 to k - 1 yields k sends before T, then S(k) >= T. Each
-// place counts as if it were as early as it can be, though no tree has all of them so early: hence a bound.
-// The best assignment is found exactly where cheaper bounds of it do not decide, as far as `steps` go.
-// Times of integers are exact; of floating numbers S(k) is found to 2^-24 of the interval in question.
+// Before a time T the root ends a certain number of sends. A rank that got the message with the
+// i-th send, at time S(i) at the earliest, ends at most (T - S(i) - what its receive takes) / (its
+// cost) sends, rounded down. Only the first k - 1 receivers can have ended one of the first k
+// sends. So if no assignment of ranks to the places 1 to k - 1 yields k sends before T, then S(k)
+// >= T. Every place counts as if it were as early as possible. No tree has all of them so early, so
+// this is a bound. If cheaper bounds do not decide, the best assignment is found exactly, as far as
+// `steps` allows. Times of integers are exact; with floating-point costs S(k) is found to 2^-24 of
+// the interval in question.
 //
 // Time: k assignments of at most k places each, O(k^3) an assignment; memory O(k^2).
 // Source: bough.
@@ -63,7 +65,7 @@ public:
 
 private:
     constexpr void find() {
-        // What a tree achieves is an end of the search.
+        // The search need not go beyond what a tree achieves.
         std::vector<Time> upper;
         sender_queue<Time> queue;
         deliver(times_, root_, order_, queue, static_cast<const Time*>(nullptr),
@@ -101,7 +103,7 @@ private:
         const std::uint32_t of_root = sends_before(end, Time{}, root_send_, wanted);
         if (of_root >= wanted) return true;
         std::uint32_t needed = wanted - of_root;
-        // The places from which anybody could end a send, and how many at most.
+        // The places from which some rank could end a send, and how many sends at most.
         std::size_t places = 0;
         std::uint64_t at_most = 0;
         while (places + 1 < k) {
@@ -118,7 +120,7 @@ private:
         // With send costs alone, a faster rank in the place of a slower one never ends less.
         const std::size_t ranks = times_.sends_only ? places : order_.size();
         const std::uint64_t work = std::uint64_t{places} * places * ranks;
-        if (work > steps_) return true; // not known
+        if (work > steps_) return true; // not known, so assume that they can
         steps_ -= work;
         weight_.assign(places * ranks, 0);
         for (std::size_t i = 0; i != places; ++i)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // deliver: gives the message to ranks in a given order, each from the sender that is done first.
 //
-// Lemma 1 of Banikazemi et al. 1998: some optimal tree is made so, of the right order. A builder is then a choice of order.
+// By lemma 1 of Banikazemi et al. 1998, this makes an optimal tree if the order is right. So a
+// builder only has to choose an order.
 #ifndef BOUGH_TREE_DETAIL_EARLIEST_SENDER_HPP
 #define BOUGH_TREE_DETAIL_EARLIEST_SENDER_HPP
 
@@ -17,7 +18,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Senders by when their next send is done; of equal ones, who got the message first.
+// A queue of senders, by the end of their next send; among equals, the one that got the message
+// first is first.
 template <class Time>
 class sender_queue {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Lower bounds of a broadcast's time: of the same ranks, made faster until the optimum is easy to find.
+// Lower bounds of a broadcast's time: the ranks are made faster until the optimum is easy to find.
 #ifndef BOUGH_TREE_DETAIL_LOWER_BOUND_HPP
 #define BOUGH_TREE_DETAIL_LOWER_BOUND_HPP
 
@@ -17,7 +17,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Numbers that a class_table may store.
+// How many numbers a class_table may store.
 inline constexpr std::uint64_t most_table_entries = std::uint64_t{1} << 25;
 
 // All receivers as fast as the fastest sender and the fastest receiver among them: any order is optimal then.
@@ -68,9 +68,10 @@ constexpr std::vector<rank_class<Time>> coarse_classes(const node_times<Time>& t
     return classes;
 }
 
-// The best of some such cuts whose tables take up to `steps` each, and of the times of deliveries. With send costs alone, also
-// what follows from fnf_tree taking at most 1.5 times the optimum (Khuller, Kim 2007). `order`: fastest first. `earliest`: gets
-// those of delivery_times, if given.
+// The best bound: of several such cuts, whose tables take up to `steps` each, and of the times of
+// deliveries. With send costs alone there is one bound more: fnf_tree takes at most 1.5 times the
+// optimum (Khuller, Kim 2007). `order` has the fastest first. `earliest`, if given, receives the
+// times of delivery_times.
 template <class Time>
 constexpr Time lower_bound(const node_times<Time>& times, rank_t root, std::span<const rank_t> order,
                            std::uint64_t steps, std::vector<Time>* earliest = nullptr) {

@@ -3,11 +3,12 @@
 //
 // A slot is the end of a send that some rank could make before that time. Slots are filled earliest first (lemma 1: no
 // order loses by it). What is chosen for a slot is a class of ranks; a rank opens slots of its own, at its arrival plus
-// one, two, ... times its cost. As soon as there are as many open slots as ranks left, the rest are leaves, and the search
-// has found one. Leaves come last: one that comes before a rank that opens slots could change places with it, and those
-// slots would open earlier. A branch is cut if even ranks that are all as fast as the fastest one left would not open
-// enough slots; or if the ranks left, at the times that such ranks would be served but not before delivery_times allow, would
-// not, however they are assigned to these times.
+// one, two, ... times its cost. As soon as there are as many open slots as ranks left, the rest are
+// leaves, and the search has found a broadcast. Leaves come last: a leaf that comes before a rank
+// that opens slots could change places with it, and those slots would open earlier. A branch is cut
+// in two cases. Either even ranks that are all as fast as the fastest one left would not open
+// enough slots; or the ranks left would not, however they are assigned to the times at which such
+// fast ranks would be served (but not before delivery_times allows).
 #ifndef BOUGH_TREE_DETAIL_ORDER_SEARCH_HPP
 #define BOUGH_TREE_DETAIL_ORDER_SEARCH_HPP
 
@@ -28,7 +29,8 @@ class order_search {
 public:
     enum class outcome : std::uint8_t { found, none, gave_up };
 
-    // `earliest`: of each delivery, in any tree (delivery_times); empty: not known.
+    // `earliest` has the earliest time of each delivery in any tree (delivery_times); empty: not
+    // known.
     constexpr order_search(const std::vector<rank_class<Time>>& classes, Time root_send, std::vector<Time> earliest,
                            std::uint64_t budget)
         : classes_(classes), root_send_(root_send), earliest_(std::move(earliest)), budget_(budget) {
@@ -57,7 +59,8 @@ public:
     constexpr std::uint64_t budget() const noexcept { return budget_; }
 
 private:
-    // Adds the slots of a rank that is ready at `ready`; more than there are ranks left are of no use. `slots` stays
+    // Adds the slots of a rank that is ready at `ready`, but no more than there are ranks left.
+    // `slots` stays
     // sorted from `from` on.
     constexpr void open(std::vector<Time>& slots, std::size_t from, Time ready, Time send) const {
         const std::size_t old = slots.size();
@@ -93,7 +96,8 @@ private:
         return open_slots >= ranks_left_;
     }
 
-    // Could they at the times that the deliveries left have at the earliest, each rank as fast as it is?
+    // Could the ranks left, each as fast as it is, be served at the earliest times of the
+    // deliveries left?
     constexpr bool assignable(const std::vector<Time>& slots) {
         std::size_t fastest = 0;
         while (left_[fastest] == 0) ++fastest;
@@ -166,10 +170,10 @@ private:
     std::vector<Time> earliest_;
     Time end_{};
     std::uint64_t budget_;
-    std::vector<std::size_t> left_; // of each class
+    std::vector<std::size_t> left_; // by class: how many ranks are left
     std::size_t ranks_left_ = 0;
     std::vector<std::size_t> chosen_;
-    std::vector<Time> at_, opened_, merged_, ranks_; // of assignable()
+    std::vector<Time> at_, opened_, merged_, ranks_; // memory of assignable()
     std::vector<std::int64_t> weight_;
 };
 
