@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Copyable: what std::copyable asks of a type, for the compiler less work.
+// Copyable: asks of a type what std::copyable does, with less work for the compiler.
 //
 //   static_assert(bough::detail::Copyable<bough::binomial>);
 //

@@ -19,7 +19,7 @@ template <class>
 inline constexpr bool no_plan = false; // dependent, so that only the branch that is taken fails
 } // namespace detail
 
-// An optional member with another signature would be ignored without a word.
+// Checks optional members: one with another signature would otherwise be ignored without a word.
 template <class A>
 consteval bool explain_claims() {
     constexpr bool orders = requires(const A& a, const dimensions& at) {

@@ -167,8 +167,8 @@ consteval bool explain_gathering_transport() {
     return GatheringTransport<T>;
 }
 
-// A member that has the name of an optional one, but cannot be used as that, would be ignored without a word. (A constrained
-// member whose constraint does not hold is none.)
+// Checks optional members: one that has the name but cannot be used as such would otherwise be
+// ignored without a word. (A constrained member whose constraint does not hold does not count.)
 template <class T>
 consteval bool explain_optional_members() {
     if constexpr (!WaitableTransport<T> && requires { &T::wait; })

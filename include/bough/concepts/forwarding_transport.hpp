@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// forwarding_transport: a transport over another one that does nothing of its own. A base for those that do something: each
-// defines what it does differently, and all else that the inner one can do it can.
+// forwarding_transport: a transport over another one, which only forwards. It is a base for
+// transports that change something: each defines what it does differently, and can do everything
+// else that the inner transport can.
 //
 //   template <Transport T>
 //   class counting : public forwarding_transport<T> {
@@ -11,8 +12,9 @@
 //       }
 //       std::uint64_t sends = 0;
 //   };
-// Forwarded besides what every transport has: claim, wait, flush and its counters, cores, forked, and the costs by which plans are chosen,
-// where the inner transport has them. Not its descriptor: what is derived may have news that the descriptor does not know of.
+// Beside what every transport has, it forwards claim, wait, flush and its counters, cores, forked,
+// and the costs by which plans are chosen, if the inner transport has them. It does not forward the
+// descriptor: a derived transport may have news that the descriptor does not know of.
 #ifndef BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 

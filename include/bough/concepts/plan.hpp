@@ -3,7 +3,7 @@
 //
 // An *algorithm* is a small structural value with
 //   a.emit(at, rank, sink)     pushes the steps of `rank` in program order; `at` holds size, root and blocks
-//   a.natural_blocks(size)     into how many blocks it cuts the vector if nobody says otherwise
+//   a.natural_blocks(size)     into how many blocks it cuts the vector by default
 //   a.scratch(at, rank)        the most blocks of scratch memory the steps of `rank` touch (a declaration: verify checks)
 //   a.check(at)                ok, or invalid_argument naming what is out of range
 //   a == b                     the same steps at all dimensions: plans of equal algorithms are bound once and used again

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// RemoteWriteTransport: ranks that write into each other's memory. Nothing is received: who waits looks at its own region.
+// RemoteWriteTransport: ranks that write into each other's memory. Nothing is received: a waiting
+// rank looks at its own region.
 //
 // Valid expressions on a `t` of type X:
 //   X::keeps_byte_order                        a constant bool: see W5
@@ -16,9 +17,10 @@
 //   W3  the bytes of a put belong to the transport from post to its completion, which is local: they are the caller's
 //       again, and may or may not have landed
 //   W4  a put never waits for the peer: would_block instead of waiting or of unbounded queueing; poll makes room
-//   W5  keeps_byte_order: the last 8 bytes of a put, if they are an aligned word of the region, land at once, and who reads
-//       that word with acquire finds the rest of the put, and all earlier puts of that rank to this one. Otherwise bytes and
-//       puts land in any order, each byte by itself
+//   W5  keeps_byte_order: the last 8 bytes of a put, if they are an aligned word of the region,
+//       land at once. A reader that reads that word with acquire finds the rest of the put, and all
+//       earlier puts of that rank to this one. If it is false, bytes and puts land in any order,
+//       each byte by itself
 //   W6  keeps_byte_order makes flush() needless, and it may be missing; otherwise it is there
 //   W7  poll never blocks
 //   W8  regions have one size on all ranks, begin on a cache line, are zero when the group is made, and stay at their
@@ -63,9 +65,10 @@ concept RemoteWriteTransport = requires(X& t, const X& c, rank_t to, std::uint64
     { c.now_ns() } -> std::same_as<std::uint64_t>;
 };
 
-// Memory of a rank, beside its region, that its peers may put into. For those who are told; a key is no secret.
+// Memory of a rank, beside its region, into which its peers may put once they are told of it. A key
+// is no secret.
 struct exposure {
-    std::uint64_t place = 0; // of its first byte; the one behind it is at place + 1
+    std::uint64_t place = 0; // the place of its first byte; the next byte is at place + 1
     std::uint64_t key = 0;   // 0: none
 
     constexpr explicit operator bool() const noexcept { return key != 0; }
@@ -87,9 +90,10 @@ concept CountedRemoteWrites = RemoteWriteTransport<X> && requires(const X& c, ra
     { c.landed(from) } -> std::same_as<std::uint64_t>;
 };
 
-// A put that is complete may stay in this process for a while, as where a network sends only when its process calls it.
-// poll() hands over what the network takes now. unsent(): something is still here, so somebody has to go on polling. The
-// two counters say how far it has got, in a unit of the transport's own: what had been put to a peer when accepted() was n
+// A put that is complete may stay in this process for a while, as when a network sends only while
+// its process calls it. poll() hands over what the network takes now. unsent() is true while
+// something is still here; then keep polling. The two counters say how far the transport has got,
+// in a unit of its own: what had been put to a peer when accepted() was n
 // lands without this rank once handed_over() is n or more. What was put to a lost peer counts as handed over.
 template <class X>
 concept GatheringRemoteWrites = RemoteWriteTransport<X> && requires(X& t, const X& c, rank_t to) {

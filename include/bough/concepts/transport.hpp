@@ -12,7 +12,7 @@
 //   t.now_ns()                                 a monotonic clock; virtual for a simulated transport
 // Semantics:
 //   T1  nothing is called back inside a post; a post that is already done says `complete` and has no event
-//   T2  every `pending` post has exactly one event; a refused or failed one none
+//   T2  every `pending` post has exactly one event; refused and failed posts have none
 //   T3  messages from one peer arrive in the order in which they were posted
 //   T4  the bytes of a send belong to the transport from post to completion; those of an arrival to the caller from
 //       its event to release or take
@@ -30,8 +30,9 @@
 //   T11 a post that has said `complete`, or whose event has come, needs its sender no more: its message arrives though
 //       the sender makes no further call, or its process ends. A transport that keeps such messages back, to send
 //       several at once or for want of room, says how far it has got (GatheringTransport)
-// Receives are not posted: a message arrives with its envelope first, and whoever knows the operations decides where the
-// payload goes. That is how messages are matched by operation and never land in the wrong buffer.
+// Receives are not posted: a message arrives with its envelope first, and the layer that knows the
+// operations decides where the payload goes. So messages are matched by operation, and never land
+// in the wrong buffer.
 #ifndef BOUGH_CONCEPTS_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_TRANSPORT_HPP
 
@@ -47,7 +48,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// What the ranks must agree on in one call. What may rightly differ per rank is left out (0).
+// What the ranks must agree on in one call. What may differ from rank to rank is left out (0).
 struct call_signature {
     std::uint64_t count = 0; // elements
     std::uint64_t op = 0;    // op_identity
@@ -150,8 +151,9 @@ concept InPlaceTransport = Transport<T> && requires(T& t, std::uint64_t handle) 
 };
 
 // Gathers: the message of a post that has said `complete` may stay in this process for a while. flush() hands over what
-// the system takes now, and does not wait; poll() does the same. unsent(): something is still here, so somebody has to go
-// on polling. The two counters say how far it has got, in a unit of the transport's own: what had been posted to a peer
+// the system takes now, and does not wait; poll() does the same. unsent() is true while something
+// is still here; then keep polling. The two counters say how far the transport has got, in a unit
+// of its own: what had been posted to a peer
 // when accepted() was n has left this process once handed_over() is n or more. What was posted to a peer that is lost
 // counts as handed over. So an operation is complete when what it posted last to each of its peers has left.
 template <class T>
@@ -196,7 +198,7 @@ template <class T>
 concept KnowsCosts = requires(const T& t) {
     t.default_costs();
 };
-// What it costs that a rank gives its core to another one.
+// What it costs to give a core from one rank to another.
 template <class T>
 concept KnowsSwitchTime = requires(const T& t) {
     { t.switch_ns() } -> std::convertible_to<double>;
@@ -206,7 +208,7 @@ template <class T>
 concept KnowsForks = requires(const T& t) {
     { t.forked() } -> std::same_as<bool>;
 };
-// Is told that an operation has been started, which nobody may poll for.
+// Wants to be told when an operation has been started, since perhaps no thread polls for it.
 template <class T>
 concept HearsOfStarts = requires(T& t) {
     t.operation_started();

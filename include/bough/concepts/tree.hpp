@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// TreeShape and Tree: who is whose parent, and in which order a parent serves its children.
+// TreeShape and Tree: which rank is whose parent, and in which order a parent serves its children.
 //
 // A *shape* is a rule on virtual ranks 0 .. n-1 with root 0, for any n >= 1:
 //   s.parent(v, n)       -> rank_t   the parent of v; no_rank for v = 0

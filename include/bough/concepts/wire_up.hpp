@@ -27,7 +27,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-inline constexpr std::size_t most_wire_up_bytes = 1024; // that one rank gives to one exchange
+inline constexpr std::size_t most_wire_up_bytes = 1024; // the most that one rank gives to one exchange
 
 template <class W>
 concept WireUp = requires(W& w, const W& c, std::span<const std::byte> mine, std::span<std::byte> all,
@@ -37,7 +37,7 @@ concept WireUp = requires(W& w, const W& c, std::span<const std::byte> mine, std
     { w.exchange(mine, all, timeout_ns) } -> std::same_as<status>;
 };
 
-// What W2 asks for; for those who write one.
+// Checks what W2 asks for. Use it when you write a WireUp.
 constexpr status check_exchange(std::span<const std::byte> mine, std::span<const std::byte> all, rank_t size) noexcept {
     if (mine.size() > most_wire_up_bytes) return invalid_argument("mine: longer than most_wire_up_bytes");
     if (all.size() != mine.size() * size) return invalid_argument("all: must have size() times mine.size() bytes");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Absence: what a status of a deadline says of the ranks that an operation waited for in vain.
+// Absence: what the status of a missed deadline says of the ranks for which an operation waited in
+// vain.
 //
-//   if (bough::names_missing(s))                           // a deadline, and somebody knows who did not come
+//   if (bough::names_missing(s))                           // a deadline, and it is known who did
+//                                                          not come
 //       for (bough::rank_t r = 0; r != comm.size(); ++r)
 //           if (bough::is_missing(s, comm.world_rank(r))) ...
 //   const bough::last_call last = bough::last_call_of(s);  // the latest call of s.peer, if it was known
@@ -16,7 +18,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// What is known of the first of the missing ranks. Of two that know different things, the later value knows more.
+// What is known of the first of the missing ranks. Of two different values, the later one knows
+// more.
 enum class absence : std::uint8_t {
     unknown,
     silent,    // it does not answer: it was stopped, or computes and makes no progress
@@ -57,7 +60,7 @@ constexpr bool is_missing(const status& s, rank_t r) noexcept {
     if (!names_missing(s)) return false;
     return r == s.peer || (r / 64 == s.peer / 64 && (s.mine >> r % 64 & 1) != 0);
 }
-// What a rank reports that the others have given up, and gone on without.
+// What a rank reports if the others have given it up and gone on without it.
 constexpr status came_too_late(rank_t me) noexcept {
     status s;
     s.code = errc::peer_aborted;

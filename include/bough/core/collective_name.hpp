@@ -11,7 +11,7 @@ namespace bough::inline BOUGH_ABI {
 
 inline constexpr std::uint8_t collective_kinds = 14; // kinds are less than this; 0 is none
 
-// "allreduce" of goal::allreduce::kind; empty if there is no such kind.
+// The name of a kind: "allreduce" for goal::allreduce::kind. Empty if there is no such kind.
 constexpr const char* collective_name(std::uint8_t kind) noexcept {
     constexpr const char* names[collective_kinds] = {
         "",          "reduce", "allreduce", "broadcast",      "barrier",   "gather",   "scatter",
@@ -19,7 +19,8 @@ constexpr const char* collective_name(std::uint8_t kind) noexcept {
     return kind < collective_kinds ? names[kind] : "";
 }
 
-// In the place of a collective: an instance of a NIC program. The number of the operation names both.
+// Where others have a collective, an instance of a NIC program has this kind. The number of the
+// operation names the program and the instance.
 inline constexpr std::uint8_t program_kind = 255;
 struct program_instance {
     std::uint32_t stream = 0, instance = 0; // their low 11 and 20 bits

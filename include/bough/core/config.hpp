@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the compiler can do: the only place that asks. Every macro of bough begins with BOUGH_.
+// Finds out what the compiler can do; no other header asks. Every macro of bough begins with
+// BOUGH_.
 #ifndef BOUGH_CORE_CONFIG_HPP
 #define BOUGH_CORE_CONFIG_HPP
 
@@ -46,8 +47,8 @@
 #define BOUGH_ABI                                                                                                      \
     BOUGH_ABI_(0_1, BOUGH_HAS_EXCEPTIONS, BOUGH_CHECK_CLAIMS, BOUGH_VERIFY_PLANS, BOUGH_HAS_CONTRACT_HANDLER)
 
-// The same as a string, for what reads the names of types. Ranks whose programs have other settings, or another compiler that
-// does not print inline namespaces, must read the same name.
+// The same as a string, for code that reads the names of types. Such code must find the same name
+// on ranks whose programs have other settings, or a compiler that does not print inline namespaces.
 #define BOUGH_TEXT_OF_(...) #__VA_ARGS__
 #define BOUGH_TEXT_(...) BOUGH_TEXT_OF_(__VA_ARGS__)
 #define BOUGH_ABI_TEXT BOUGH_TEXT_(BOUGH_ABI)

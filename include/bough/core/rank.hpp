@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ranks: who is who in a group of `size` processes, numbered 0 .. size-1.
+// Ranks: the numbers 0 .. size-1 of the processes of a group.
 #ifndef BOUGH_CORE_RANK_HPP
 #define BOUGH_CORE_RANK_HPP
 

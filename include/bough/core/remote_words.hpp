@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Words of memory that others write: how they are read and written, by who maps the memory of both sides.
+// Reads and writes words of memory that other processes write, where a process maps the memory of
+// both sides.
 //
 //   while (bough::remote_words::read(flag) != expected) wait();     // then what was put before the flag is there
 #ifndef BOUGH_CORE_REMOTE_WORDS_HPP
@@ -33,7 +34,7 @@ BOUGH_ALWAYS_INLINE void land(std::byte* at, std::span<const std::byte> first,
         first = first.first(first.size() - word);
     }
     if (first.size() == word)
-        std::memcpy(at, first.data(), word); // as most: one element
+        std::memcpy(at, first.data(), word); // the most frequent size: one element
     else if (!first.empty())
         std::memcpy(at, first.data(), first.size());
     at += first.size();
@@ -45,7 +46,7 @@ BOUGH_ALWAYS_INLINE void land(std::byte* at, std::span<const std::byte> first,
     std::uint64_t last = 0;
     std::memcpy(&last, second.data() + before, word);
     if (before == 4 * word)
-        std::memcpy(at, second.data(), 4 * word); // as most: an envelope
+        std::memcpy(at, second.data(), 4 * word); // the most frequent size: an envelope
     else if (before != 0)
         std::memcpy(at, second.data(), before);
     write(at + before, last);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Any_op: an op and its element type, chosen at run time: what an MPI hands over as (MPI_Op, MPI_Datatype).
+// Any_op: an op and its element type, chosen at run time, such as an MPI hands over as (MPI_Op,
+// MPI_Datatype).
 //
-// An any_op never owns. make_any_op<T>(op) points at `op`, which must outlive it and every operation started with it;
-// an op without state is not pointed at, and needs no lifetime. A runtime may also fill the members itself, around a
-// function of its own; the default traits then claim nothing.
+// An any_op never owns its op. make_any_op<T>(op) points at `op`, which must outlive the any_op and
+// every operation started with it; an op without state is not pointed at, and may end before. A
+// runtime may also fill the members itself, around a function of its own; the default traits then
+// claim nothing.
 #ifndef BOUGH_OP_ANY_OP_HPP
 #define BOUGH_OP_ANY_OP_HPP
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Builtin_op: the shipped ops by number, for runtimes that learn op and element type at run time.
 //
-// Includes every kernel of the table (12 ops on 10 types): whoever needs one op uses make_any_op instead.
+// This header includes every kernel of the table (12 ops on 10 types). If you need one op, use
+// make_any_op.
 #ifndef BOUGH_OP_BUILTIN_OP_HPP
 #define BOUGH_OP_BUILTIN_OP_HPP
 
@@ -63,8 +64,8 @@ struct any_op_on {
 
 } // namespace detail
 
-// The op, or an empty one (false) where the pair makes no sense, as bitwise ops on floating numbers, or is no number
-// of the tables.
+// The op. It is empty (false) if the pair makes no sense, like bitwise ops on floating-point
+// numbers, or if a number is not in the tables.
 constexpr any_op builtin_op(op_kind kind, element_type type) noexcept {
     switch (kind) {
     case op_kind::plus: return detail::any_op_on<plus>::of(type);

@@ -69,7 +69,8 @@ constexpr bool is_negative(T x) noexcept {
     }
 }
 
-// Of two equal numbers the negative zero, or the positive one; numbers of which none is a zero are left alone.
+// If two equal numbers are zeros, picks the negative one, or the positive one. Other numbers are
+// left alone.
 template <bool Negative, std::floating_point T>
 constexpr T pick_zero(T a, T b) noexcept {
     if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {

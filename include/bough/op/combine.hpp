@@ -93,7 +93,7 @@ constexpr void combine(const O& op, const T* lower, const T* upper, T* out,
 
 namespace detail {
 
-// An op without state is made where it is needed, and whoever holds its kernel need not keep it alive.
+// An op without state is made where it is needed, so a holder of its kernel need not keep it alive.
 template <class O>
 inline constexpr bool is_stateless_v = std::is_empty_v<O>&& std::is_nothrow_default_constructible_v<O>;
 

@@ -3,11 +3,13 @@
 //
 //   op_identity<O>()      type_identity<T>()
 // They are op_id<O> and type_id<T> where these are given: by bough, for its ops and the arithmetic types, or by a
-// specialisation. Otherwise they are a hash of the name that the linker knows, so that whatever it tells apart differs: two
-// lambdas of one function, local classes of one name, the instances of a template. All ranks run the same program, or programs
-// that one compiler has made of the same source: then equal types have equal identities.
+// specialisation. Otherwise they are a hash of the name that the linker knows. So types that the
+// linker tells apart have different identities: two lambdas of one function, local classes of one
+// name, the instances of a template. Equal types have equal identities if all ranks run the same
+// program, or programs that one compiler has made of the same source.
 //
-// The language does not tell these apart, so ranks that differ only in them get wrong results with success:
+// The language does not tell the following apart. If ranks differ only in them, the results are
+// wrong, but the status is success:
 //   - classes of one name in unnamed namespaces of two source files;
 //   - with g++, lambdas without a variable of their own in unnamed namespaces of two source files;
 //   - the values of ops: the state of a function object, what a function pointer or std::function points to. Two

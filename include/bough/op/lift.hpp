@@ -4,8 +4,8 @@
 //   typename O::template state_type<T>    what travels; O is an Op on it
 //   op.lift(x)      -> state_type<T>      one value
 //   op.lower(state) -> T                  the result
-// A front door given such an op and a span of T lifts, combines and lowers. Whoever keeps states of his own calls it
-// with a span of them: the op is an ordinary one there.
+// A front door given such an op and a span of T lifts, combines and lowers. If you keep states of
+// your own, call it with a span of them: there the op is an ordinary one.
 #ifndef BOUGH_OP_LIFT_HPP
 #define BOUGH_OP_LIFT_HPP
 

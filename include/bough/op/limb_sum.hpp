@@ -6,9 +6,10 @@
 //   allreduce(comm, std::span(&mine, 1), limb_sum{})           a sum over all elements of all ranks
 //   double sum = limb_sum{}.lower(mine);
 //
-// The same result as exact_sum, bit for bit, by what the simplest NIC can do: 68 (float: 11) integer additions, which
-// may come in any order. States are twice as large, and 2^31 of them can be added (bough/op/limb_state.hpp). States of
-// formats without a C++ type, as f16_bits, are made by limb_state<f16_bits>::of.
+// It gives the same result as exact_sum, bit for bit, but uses only what the simplest NIC can do:
+// 68 (float: 11) integer additions, which may come in any order. States are twice as large, and
+// 2^31 of them can be added (bough/op/limb_state.hpp). limb_state<f16_bits>::of makes states of a
+// format without a C++ type.
 #ifndef BOUGH_OP_LIMB_SUM_HPP
 #define BOUGH_OP_LIMB_SUM_HPP
 
@@ -64,7 +65,7 @@ struct limb_sum {
     constexpr auto lift(std::span<U, Extent> many) const noexcept {
         return detail::limbs_of(std::span<const std::remove_const_t<U>>(many));
     }
-    // float or double, whichever the state is of.
+    // Gives a float or a double, as the state's format says.
     template <class F>
     requires(std::same_as<F, f64_bits> ||
              std::same_as<F, f32_bits>) constexpr auto lower(const limb_state<F>& state) const noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// mix_hash: one more value into a hash. Equal on every machine: ranks compare what it makes.
+// mix_hash: mixes one more value into a hash. The result is the same on every machine, since ranks
+// compare it.
 //
 //   h = mix_hash(mix_hash(h, op_id<O>), count);
 #ifndef BOUGH_OP_MIX_HASH_HPP

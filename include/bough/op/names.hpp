@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names, for messages, of what signatures name by numbers: the arithmetic types and the ops of bough.
+// The names, for error messages, of the arithmetic types and of bough's ops, which signatures name
+// by numbers.
 #ifndef BOUGH_OP_NAMES_HPP
 #define BOUGH_OP_NAMES_HPP
 
@@ -10,7 +11,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Null: it is that of no arithmetic type.
+// The name of an arithmetic type; null if no such type has this identity.
 constexpr const char* name_of_type(std::uint64_t identity) noexcept {
     struct named {
         type_signature type;
@@ -34,7 +35,7 @@ constexpr const char* name_of_type(std::uint64_t identity) noexcept {
     return nullptr;
 }
 
-// Null: it is that of no op without parameters that bough ships.
+// The name of an op; null if no op without parameters that bough ships has this identity.
 constexpr const char* name_of_op(std::uint64_t identity) noexcept {
     struct named {
         std::uint64_t identity;

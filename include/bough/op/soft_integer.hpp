@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Integer_bits: what float_bits is for floating numbers, for integers: add, minimum, maximum on unsigned words.
+// Integer_bits: the counterpart of float_bits for integers: add, minimum and maximum on unsigned
+// words.
 //
 //   std::uint64_t least = i64_bits::minimum(a, b);       // words hold two's complement
 //

@@ -2,8 +2,9 @@
 // Wire: the form in which an element travels, a fixed number of bytes.
 //
 // A trivially copyable T travels as its own bytes, in the byte order of the machine: all ranks must share it. Padding
-// travels as it happens to be, so equal values may leave as different bytes; nothing in bough looks at padding, but who
-// hashes or compares messages gives such a type a form of its own. Any other type, or a tighter form, is a
+// travels as it happens to be, so equal values may leave as different bytes. Nothing in bough looks
+// at padding, but if you hash or compare messages, give such a type a form of its own. Any other
+// type, or a tighter form, is a
 // specialisation:
 //
 //   template <> struct bough::wire<my::price> {
@@ -71,7 +72,7 @@ concept WireType = requires(const T& value, std::span<std::byte, wire<T>::size> 
 template <WireType T>
 inline constexpr std::size_t wire_size_v = wire<T>::size;
 
-// Memory can be sent as it lies.
+// Can the memory of T be sent as it lies?
 template <class T>
 inline constexpr bool travels_as_bytes_v = requires {
     requires wire<T>::as_bytes;

@@ -69,7 +69,8 @@ constexpr void add_at(std::array<std::uint64_t, Extent>& w, const amount& x) noe
     add_at(w, x.position / 64, x.magnitude << shift, shift == 0 ? 0 : x.magnitude >> (64 - shift), x.negative);
 }
 
-// The number nearest to w (two's complement) times the smallest subnormal; of two equally near ones the even one.
+// The number nearest to w (two's complement) times the smallest subnormal; the even one if two are
+// equally near.
 template <binary_float T, std::size_t Extent>
 constexpr T round_to_nearest(std::array<std::uint64_t, Extent> w, std::uint64_t marks) noexcept {
     using format = bits_format<T>;

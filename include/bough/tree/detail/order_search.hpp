@@ -60,8 +60,7 @@ public:
 
 private:
     // Adds the slots of a rank that is ready at `ready`, but no more than there are ranks left.
-    // `slots` stays
-    // sorted from `from` on.
+    // `slots` stays sorted from `from` on.
     constexpr void open(std::vector<Time>& slots, std::size_t from, Time ready, Time send) const {
         const std::size_t old = slots.size();
         for (Time done = ready + send; done < end_ && slots.size() - old < ranks_left_; done += send)
