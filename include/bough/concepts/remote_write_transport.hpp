@@ -93,8 +93,8 @@ concept CountedRemoteWrites = RemoteWriteTransport<X> && requires(const X& c, ra
 // A put that is complete may stay in this process for a while, as when a network sends only while
 // its process calls it. poll() hands over what the network takes now. unsent() is true while
 // something is still here; then keep polling. The two counters say how far the transport has got,
-// in a unit of its own: what had been put to a peer when accepted() was n
-// lands without this rank once handed_over() is n or more. What was put to a lost peer counts as handed over.
+// in a unit of its own: what had been put to a peer when accepted() was n lands without this rank
+// once handed_over() is n or more. What was put to a lost peer counts as handed over.
 template <class X>
 concept GatheringRemoteWrites = RemoteWriteTransport<X> && requires(X& t, const X& c, rank_t to) {
     { c.unsent() } -> std::same_as<bool>;

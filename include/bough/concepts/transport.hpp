@@ -150,12 +150,13 @@ concept InPlaceTransport = Transport<T> && requires(T& t, std::uint64_t handle) 
     { t.claim(handle) } -> std::same_as<bool>;
 };
 
-// Gathers: the message of a post that has said `complete` may stay in this process for a while. flush() hands over what
-// the system takes now, and does not wait; poll() does the same. unsent() is true while something
-// is still here; then keep polling. The two counters say how far the transport has got, in a unit
-// of its own: what had been posted to a peer
-// when accepted() was n has left this process once handed_over() is n or more. What was posted to a peer that is lost
-// counts as handed over. So an operation is complete when what it posted last to each of its peers has left.
+// Gathers: the message of a post that has said `complete` may stay in this process for a while.
+// flush() hands over what the system takes now, and does not wait; poll() does the same. unsent()
+// is true while something is still here; then keep polling. The two counters say how far the
+// transport has got, in a unit of its own: what had been posted to a peer when accepted() was n has
+// left this process once handed_over() is n or more. What was posted to a peer that is lost counts
+// as handed over. So an operation is complete when what it posted last to each of its peers has
+// left.
 template <class T>
 concept GatheringTransport = Transport<T> && requires(T& t, const T& c, rank_t to) {
     { t.flush() } -> std::same_as<void>;

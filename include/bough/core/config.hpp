@@ -18,9 +18,10 @@
 #define BOUGH_HOSTED 0
 #endif
 
-// What a caller's tree claims is checked when a front door first relies on it: in builds without NDEBUG, as assert() is. With
-// BOUGH_VERIFY_PLANS every plan of a caller is proved then, with all claims of its algorithm; that takes compile time, so it
-// is off unless asked for. (bough/call/first_use.hpp) Define either as 0 or 1 before any header.
+// In builds without NDEBUG, where assert() checks, the claims of a caller's tree are checked when a
+// front door first relies on them. With BOUGH_VERIFY_PLANS every plan of a caller is proved then,
+// with all claims of its algorithm; that takes compile time, so it is off by default
+// (bough/call/first_use.hpp). Define either as 0 or 1 before any header.
 #if !defined(BOUGH_CHECK_CLAIMS)
 #if defined(NDEBUG)
 #define BOUGH_CHECK_CLAIMS 0

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Wire: the form in which an element travels, a fixed number of bytes.
 //
-// A trivially copyable T travels as its own bytes, in the byte order of the machine: all ranks must share it. Padding
-// travels as it happens to be, so equal values may leave as different bytes. Nothing in bough looks
-// at padding, but if you hash or compare messages, give such a type a form of its own. Any other
-// type, or a tighter form, is a
-// specialisation:
+// A trivially copyable T travels as its own bytes, in the byte order of the machine: all ranks must
+// share it. Padding travels as it happens to be, so equal values may leave as different bytes.
+// Nothing in bough looks at padding, but if you hash or compare messages, give such a type a form
+// of its own. Any other type, or a tighter form, is a specialisation:
 //
 //   template <> struct bough::wire<my::price> {
 //       static constexpr std::size_t size = 8;

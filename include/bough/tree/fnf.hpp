@@ -8,12 +8,11 @@
 //   costs 1 3 3 3 3 1 3 3, root 0     0(6 3 1 5(7 4 2))     400 for 100 and 300, which is optimal
 //
 // Ranks of equal cost get the message in rank order. If senders end at the same time, the one that
-// had the message
-// first serves first. So the tree is the same on all ranks and machines, as long as the costs are.
-// With send costs alone the tree is optimal for the sum of all completion times. For the last one
-// it is at most 1.5 times the optimum: often equal to it, and 1 to 5 per cent above it in the mean,
-// more with more ranks and more different costs (doc/algorithms/heterogeneous_trees.md). Equal
-// costs give an optimal tree.
+// had the message first serves first. So the tree is the same on all ranks and machines, as long as
+// the costs are. With send costs alone the tree is optimal for the sum of all completion times. For
+// the last one it is at most 1.5 times the optimum: often equal to it, and 1 to 5 per cent above it
+// in the mean, more with more ranks and more different costs
+// (doc/algorithms/heterogeneous_trees.md). Equal costs give an optimal tree.
 // Time O(n log n).
 // Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks of Workstations",
 // ICPP 1998, section 6; Banikazemi, Sampathkumar, Prabhu, Panda, Sadayappan, "Communication Modeling of Heterogeneous

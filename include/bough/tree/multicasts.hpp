@@ -8,13 +8,12 @@
 //   made.makespan      when the last rank has its last message
 //
 // independent_multicasts  makes an fnf_tree for each by itself, as the paper does; all trees use
-// the same fast
-//                         ranks
+// the
+//                         same fast ranks
 // balanced_multicasts     makes one list for all. The next message is the one that ends first, with
-//                         what its
-//                         sender does for the other multicasts counted in. It goes to the member
-//                         that can pass it on first, counted in the same way. If the independent
-//                         trees end earlier, it takes those.
+//                         what its sender does for the other multicasts counted in. It goes to the
+//                         member that can pass it on first, counted in the same way. If the
+//                         independent trees end earlier, it takes those.
 // The model is that of tree_costs with one processor per rank, which does the sends and receives of
 // all multicasts in turn.
 // Ties: if messages end at the same time, balanced_multicasts takes that of the multicast with more
