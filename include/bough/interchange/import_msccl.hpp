@@ -3,8 +3,7 @@
 //
 //   imported_schedules made;
 //   import_fault fault = schedules_of(algorithm, made, {.slots = 2});     the first bad step, if any
-//   verdict proof = prove(algorithm, made);                               made.fault_of(proof) has
-//                                                                         the line
+//   verdict proof = prove(algorithm, made);     the data; made.fault_of(proof) has the line
 //
 // The file's order is not ours: a thread block runs its steps one after the other, and beyond that
 // only depid/deps and messages order steps. So there are three questions, and each must be answered

@@ -22,8 +22,8 @@
 // the static pass.
 //
 // Time    per event the logarithm of the ranks; per change of flows: bough/simulate/detail/flows.hpp
-// Memory  program order: as many steps of a rank as options.memory_bytes allows; dependence: all
-// steps
+// Memory  program order: as many steps of a rank as options.memory_bytes allows; dependence:
+//         all steps
 #ifndef BOUGH_SIMULATE_ENGINE_HPP
 #define BOUGH_SIMULATE_ENGINE_HPP
 
