@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// expect: remote writes with unsent() need
+// expect: remote writes with unsent\(\) need
 #include <bough/transport/one_sided.hpp>
 
 struct my_nic {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// expect: holds<.*child_knows_parent, 2|Law = bough::testing::tree_law::child_knows_parent; .*Rank = 2
+// expect: holds<.*child_knows_parent, 2|Law = bough::.*testing::tree_law::child_knows_parent; .*Rank = 2
 // lines: 15
 #include <bough/testing/tree_laws.hpp>
 
