@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstdint>
 #include <functional>
+#include <latch>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -291,6 +292,7 @@ TEST_CASE("combining_tree: another call, a throwing op, a call too long and a mi
 }
 TEST_CASE("combining_tree: a blocking call leaves its error where it is told to, or throws it") {
     std::atomic<int> right{0};
+    std::latch both_ended(2); // a refused call ends the group, and what the other rank still waits for
     threads(2, {}, [&](tree_type& tree) {
         std::vector<std::uint64_t> x(2, tree.rank() + 1u);
         status s{.code = errc::deadline};
@@ -298,6 +300,7 @@ TEST_CASE("combining_tree: a blocking call leaves its error where it is told to,
         std::error_code ec = make_error_code(errc::deadline);
         reduce(tree, x, plus{}, root{0}, ec);
         right += !s && !ec && x[1] == (tree.rank() == 0 ? 6u : 3u);
+        both_ended.arrive_and_wait();
         reduce(tree, x, plus{}, root{2}, s);
         right += s.code == errc::invalid_argument || s.cause == errc::invalid_argument;
         try {
