@@ -201,9 +201,11 @@ void check_silence_after_start(const char* name, bough::rank_t ranks, const Join
     }
 }
 
-// Aborts, refusals and agreements leave, too.
+// Aborts, refusals and agreements leave, too. `given_up`: elements of the operation that is given up. A long one gets the words
+// of shrink() stuck behind it; but over remote writes its sender waits until its receivers have polled.
 template <class Join>
-void check_silence_after_words(const char* name, bough::rank_t ranks, const Join& join) {
+void check_silence_after_words(const char* name, bough::rank_t ranks, const Join& join,
+                               std::size_t given_up = std::size_t{1} << 21) {
     using namespace bough;
     meeting all;
     processes group(ranks, [&](auto& wire, report& told) {
@@ -222,7 +224,7 @@ void check_silence_after_words(const char* name, bough::rank_t ranks, const Join
             silence();
             if (speaks && turn % 2 == 0) { // gives an operation up
                 for (int before = 0; before != 2; ++before) broadcast(comm, std::span(x), root{ranks - 1}, s);
-                std::vector<int> long_one(std::size_t{1} << 21, 1); // in which the words of shrink() get stuck
+                std::vector<int> long_one(given_up, 1);
                 operation op = start_broadcast(comm, std::span(long_one), root{ranks - 1});
                 op.cancel();
             } else if (speaks) { // makes a call that breaks a rule
