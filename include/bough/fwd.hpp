@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Names without definitions, for headers of yours that only mention bough.
+// Names without definitions, for headers of yours that only mention bough. Do not declare these names
+// yourself: they lie in an inline namespace, and yours would be other names.
 #ifndef BOUGH_FWD_HPP
 #define BOUGH_FWD_HPP
 
