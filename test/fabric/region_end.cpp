@@ -49,6 +49,7 @@ struct scripted_device {
     std::size_t most_sends() const { return 64; }
     std::size_t most_bytes() const { return longest; }
     static bool sends_alone() { return false; }
+    static bool opens_files() { return false; }
     bool register_memory(std::span<const std::byte>, std::uint64_t, memory&) { return true; }
     static void* descriptor(const memory&) { return nullptr; }
     static std::uint64_t remote_address(const std::byte*) { return 0; }

@@ -67,15 +67,19 @@ private:
     blow_report* at_;
 };
 
-// No descriptor above those that are open, and none but the lowest that is free.
+// No descriptor that is free: the limit is just above the open ones, and the gaps between these are filled. (A parent
+// may have left open files with high numbers.)
 inline void leave_no_descriptors() {
     int highest = 2;
     if (DIR* folder = ::opendir("/proc/self/fd")) {
-        while (const dirent* entry = ::readdir(folder)) highest = std::max(highest, std::atoi(entry->d_name));
+        while (const dirent* entry = ::readdir(folder))
+            if (const int fd = std::atoi(entry->d_name); fd != ::dirfd(folder)) highest = std::max(highest, fd);
         ::closedir(folder);
     }
-    const rlimit none{static_cast<rlim_t>(highest), static_cast<rlim_t>(highest)};
+    const rlimit none{static_cast<rlim_t>(highest) + 1, static_cast<rlim_t>(highest) + 1};
     ::setrlimit(RLIMIT_NOFILE, &none);
+    while (::dup(2) >= 0) {
+    }
 }
 // No memory but what there is; malloc may have some left.
 inline void leave_no_memory() {

@@ -8,7 +8,9 @@
 
 #include <bough/core/config.hpp>
 
+#include <cerrno>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
 
@@ -44,6 +46,12 @@ private:
 inline unique_fd above_standard(unique_fd fd) noexcept {
     if (!fd || fd.get() > 2) return fd;
     return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
+}
+
+// Whether this process can open one more file. Asks by opening a socket and closing it.
+inline bool can_open_file() noexcept {
+    const unique_fd one(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return one || (errno != EMFILE && errno != ENFILE);
 }
 
 } // namespace bough::detail

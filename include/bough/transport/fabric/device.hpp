@@ -28,6 +28,7 @@
 #include <rdma/fi_tagged.h>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
@@ -192,6 +193,7 @@ public:
     static constexpr bool all_sent() noexcept { return true; }
     bool sends_alone() const noexcept { return info_->domain_attr->data_progress == FI_PROGRESS_AUTO; }
     static constexpr void disconnect(rank_t) noexcept {} // libfabric takes care of connections
+    bool opens_files() const noexcept { return std::string_view(provider()) != "shm"; }
 
     // From here on the provider touches no memory of this rank, except registered memory.
     void close_endpoint() noexcept { endpoint_.reset(); }

@@ -78,7 +78,7 @@ public:
             for (bool more = true; more;) more = gather(8);
         };
         return await_greetings(
-            group_, until_ns, turn, [this] { return lines_.missing(); }, [this] { return lines_.all_sent(); },
+            group_, *device_, until_ns, turn, [this] { return lines_.missing(); }, [this] { return lines_.all_sent(); },
             [this](rank_t late) { return died_early(late); });
     }
     void begin() noexcept {

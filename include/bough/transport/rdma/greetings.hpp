@@ -3,13 +3,14 @@
 // the first message or write.
 //
 //   const auto turn = [&] { ... say what is due, gather what has come ... };
-//   return await_greetings(group, until_ns, turn, missing, all_sent, died);
+//   return await_greetings(group, device, until_ns, turn, missing, all_sent, died);
 #ifndef BOUGH_TRANSPORT_RDMA_GREETINGS_HPP
 #define BOUGH_TRANSPORT_RDMA_GREETINGS_HPP
 
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/os/fd.hpp>
 #include <bough/transport/rdma/lines.hpp>
 
 #include <chrono>
@@ -22,17 +23,22 @@ namespace bough::inline BOUGH_ABI::detail {
 //   missing()   the first rank that has not greeted or could not be greeted; the group's size: none
 //   died(late)  a rank that is gone and that the group needs while `late` is missing; no_rank: none
 // Errors: peer_dead with the rank that died; would_block at `until_ns`, with the rank that is
-// missing, if there is one.
-template <class Turn, class Missing, class Sent, class Died>
-status await_greetings(const fabric_group& group, std::uint64_t until_ns, const Turn& turn, const Missing& missing,
-                       const Sent& all_sent, const Died& died) {
+// missing, if there is one; no_resources at `until_ns`, if connections take open files and this
+// process can open no more. A library that cannot accept a connection tries again without a word,
+// so its user has to ask the system.
+template <class Device, class Turn, class Missing, class Sent, class Died>
+status await_greetings(const fabric_group& group, const Device& device, std::uint64_t until_ns, const Turn& turn,
+                       const Missing& missing, const Sent& all_sent, const Died& died) {
     for (std::uint32_t turns = 1; missing() != group.size || !all_sent(); ++turns) {
         turn();
         if (turns % 16 == 0) {
             const rank_t late = missing();
             if (const rank_t gone = died(late); gone != no_rank) return {.code = errc::peer_dead, .peer = gone};
-            const bool over = steady_now_ns() >= until_ns;
-            if (over) return {.code = errc::would_block, .peer = late != group.size ? late : no_rank};
+            if (steady_now_ns() >= until_ns) {
+                if (device.opens_files() && !can_open_file())
+                    return {.code = errc::no_resources, .argument = "open files: this process has reached its limit"};
+                return {.code = errc::would_block, .peer = late != group.size ? late : no_rank};
+            }
         }
         if (group.oversubscribed || turns > 1000)
             std::this_thread::sleep_for(std::chrono::microseconds(20));

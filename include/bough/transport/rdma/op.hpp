@@ -24,6 +24,7 @@
 //                                 if it is not
 //   d.all_sent()                  nothing that was injected is still under way
 //   d.sends_alone()               what the device has taken leaves even if this rank calls nothing
+//   d.opens_files()               its connections take open files of this process
 //   d.close_endpoint()            the end
 //   d.abandon()                   the end in the child of a fork
 #ifndef BOUGH_TRANSPORT_RDMA_OP_HPP

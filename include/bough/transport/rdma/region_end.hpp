@@ -102,11 +102,11 @@ public:
         const auto turn = [this] {
             for (rank_t r = 0; r != group_.size; ++r)
                 if (peers_[r].greets) peers_[r].greets = !say(r, ticket::hello, 1);
-            while (gather()) {
-            }
+            for (bool more = true; more;) more = gather();
         };
-        const auto sent = [this] { return staged_.in_use() == 0; };
-        return await_greetings(group_, until_ns, turn, missing, sent, [this](rank_t r) { return died_early(r); });
+        return await_greetings(
+            group_, *device_, until_ns, turn, missing, [this] { return staged_.in_use() == 0; },
+            [this](rank_t r) { return died_early(r); });
     }
     void begin() noexcept { // all ranks have met
         meeting_ = false;

@@ -163,6 +163,7 @@ public:
     // Whether the peers' cards have acknowledged everything.
     bool all_sent() const noexcept { return under_way_ == 0; }
     static constexpr bool sends_alone() noexcept { return true; } // the card needs no help
+    static constexpr bool opens_files() noexcept { return false; }
     // What is under way to the rank fails now, and the rank cannot write here any more.
     void disconnect(rank_t r) noexcept {
         ibv_qp_attr attributes{};
