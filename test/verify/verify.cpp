@@ -242,6 +242,20 @@ static_assert(judge(broadcast, {.size = 4, .root = 2, .blocks = 1},
                      {receive_step(2, out(0)), send_step(1, out(0))}})
                   .traits.rounds == 2);
 
+// A combine of two messages: the one whose receive stands first is held, as the engine does, and
+// not that of the lower rank. Held, the send of rank 2 does not end before rank 0 has the message of
+// rank 1; but rank 1 can send that only after rank 2 has gone on.
+constexpr verdict of_two_messages(verify_options options) {
+    return judge(allreduce, {.size = 3, .blocks = 1},
+                 {{receive_step(2, plane(0)), receive_step(1, plane(1)), combine_step(plane(1), plane(0), plane(2)),
+                   combine_step(in(0), plane(2), out(0)), send_step(1, out(0)), send_step(2, out(0))},
+                  {send_step(2, in(0)), receive_step(2, plane(0)), send_step(0, plane(0)), receive_step(0, out(0))},
+                  {send_step(0, in(0)), receive_step(1, out(0)), send_step(1, out(0)), receive_step(0, out(0))}},
+                 options);
+}
+static_assert(of_two_messages({}));
+static_assert(of_two_messages({.hold = true}).fault == fault::deadlock);
+
 } // namespace
 
 TEST_CASE("what is proved at compile time holds at run time") {

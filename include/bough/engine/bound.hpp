@@ -13,6 +13,7 @@
 
 #include <bough/engine/bound_view.hpp>
 #include <bough/schedule/dependence.hpp>
+#include <bough/schedule/in_place.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <algorithm>
@@ -76,7 +77,7 @@ public:
         bound_.blocks = blocks;
         steps_ = steps;
         order_ = infer_dependences(steps);
-        list_dependents();
+        dependents_ = dependents_of(order_);
         for (const step& s : steps)
             for (const slice& used : {s.a, s.b, s.out})
                 if (is_scratch(used.buffer)) add_plane(scratch_plane(used.buffer));
@@ -101,15 +102,6 @@ public:
     }
 
 private:
-    constexpr void list_dependents() {
-        dependents_first_.assign(steps_.size() + 1, 0);
-        for (const std::uint32_t before : order_.before) ++dependents_first_[before + 1];
-        for (std::size_t i = 0; i != steps_.size(); ++i) dependents_first_[i + 1] += dependents_first_[i];
-        dependents_.assign(order_.before.size(), 0);
-        std::vector<std::uint32_t> fill = dependents_first_;
-        for (std::uint32_t i = 0; i != steps_.size(); ++i)
-            for (const std::uint32_t before : order_.of(i)) dependents_[fill[before]++] = i;
-    }
     constexpr void add_plane(std::uint32_t plane) {
         while (bound_.planes.size() <= plane) bound_.planes.push_back({});
     }
@@ -184,7 +176,7 @@ private:
         messages_.push_back({last, receive});
         for (std::uint32_t i = first; i <= last; ++i) {
             const std::uint32_t part = whole + 1 + (i - first);
-            if (sole_combine(i) != no_step) {
+            if (sole_combine(steps_, dependents_.view(), i) != no_step) {
                 staged_[i] = part;
                 bound_index_[i] = receive;
                 continue;
@@ -193,23 +185,6 @@ private:
             wait(bound_index_[i], receive);
             wait_like(bound_index_[i], i);
         }
-    }
-    // The combine that is the only reader of what step i receives, and reads exactly its blocks,
-    // once. no_step: there is no such combine.
-    constexpr std::uint32_t sole_combine(std::uint32_t i) const {
-        const slice& landed = steps_[i].out;
-        if (!is_scratch(landed.buffer)) return no_step;
-        std::uint32_t reader = no_step;
-        for (std::uint32_t e = dependents_first_[i]; e != dependents_first_[i + 1]; ++e) {
-            const step& s = steps_[dependents_[e]];
-            const bool reads = (s.reads_a() && overlap(s.a, landed)) || (s.reads_b() && overlap(s.b, landed));
-            if (!reads) continue; // only overwrites it
-            if (reader != no_step || s.verb != verb::combine || (s.a == landed) == (s.b == landed) ||
-                overlap(s.out, landed))
-                return no_step;
-            reader = dependents_[e];
-        }
-        return reader;
     }
     constexpr void number_channels() {
         for (std::uint32_t i = 0; i != steps_.size(); ++i)
@@ -255,19 +230,14 @@ private:
             bound_.receives.push_back(static_cast<std::uint32_t>(post));
         }
     }
-    // Fuses each receive with its combine, if only one combine, of exactly its blocks, waits for it
-    // and reads it once.
+    // Fuses each receive that may combine in place with its combine.
     constexpr void fuse() {
-        for (std::uint32_t i = 0; i != steps_.size(); ++i) {
-            if (steps_[i].verb != verb::receive || steps_[i].more || (i != 0 && steps_[i - 1].more)) continue;
-            const std::uint32_t reader = sole_combine(i);
-            if (reader == no_step) continue;
+        for_each_in_place(steps_, dependents_.view(), [this](std::uint32_t receive, std::uint32_t reader) {
             bound_step& combine = bound_.steps[bound_index_[reader]];
-            if (combine.partner != not_a_step) continue;
-            combine.partner = bound_index_[i];
-            combine.partner_is_a = steps_[reader].a == steps_[i].out;
-            bound_.steps[bound_index_[i]].partner = bound_index_[reader];
-        }
+            combine.partner = bound_index_[receive];
+            combine.partner_is_a = steps_[reader].a == steps_[receive].out;
+            bound_.steps[bound_index_[receive]].partner = bound_index_[reader];
+        });
     }
 
     struct edge {
@@ -282,9 +252,9 @@ private:
     bound_schedule bound_;
     std::span<const step> steps_;
     dependences order_;
-    std::vector<std::uint32_t> dependents_first_, dependents_; // by step: the steps that wait for it
-    std::vector<std::uint32_t> bound_index_;                   // by step: the bound step for which later ones wait
-    std::vector<std::uint32_t> staged_;                        // by step: the place of a received part in its message
+    dependents dependents_;
+    std::vector<std::uint32_t> bound_index_; // by step: the bound step for which later ones wait
+    std::vector<std::uint32_t> staged_;      // by step: the place of a received part in its message
     std::vector<edge> edges_;
     std::vector<message> messages_;
     std::vector<std::uint32_t> message_of_; // by step: the bound step of a message with this last part

@@ -10,6 +10,7 @@
 
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/goal.hpp>
+#include <bough/schedule/in_place.hpp>
 #include <bough/schedule/posts.hpp>
 #include <bough/schedule/schedule.hpp>
 #include <bough/schedule/traits.hpp>
@@ -201,24 +202,17 @@ private:
         for (std::size_t e = 0; e != later.size(); ++e) after_[fill[earlier[e]]++] = later[e];
     }
 
-    // Finds the receives that an engine may combine in place: those that only one combine reads,
-    // one of exactly their blocks.
+    // Finds the messages that an engine may hold until their combine has run.
     constexpr void find_held() {
         holds_send_.assign(nodes_.size(), no_step);
-        for (const message& m : messages_) {
-            const rank_t r = rank_of_[m.receive];
-            const slice& landed = step_of(r, m.receive).out;
-            if (!is_scratch(landed.buffer) || m.parts != 1) continue;
-            std::uint32_t reader = no_step;
-            bool alone = true;
-            for (std::uint32_t e = after_first_[m.receive]; e != after_first_[m.receive + 1]; ++e) {
-                const step& s = step_of(r, after_[e]);
-                if (!(s.reads_a() && overlap(s.a, landed)) && !(s.reads_b() && overlap(s.b, landed))) continue;
-                alone = alone && reader == no_step && s.verb == verb::combine && (s.a == landed) != (s.b == landed) &&
-                        !overlap(s.out, landed);
-                reader = after_[e];
-            }
-            if (alone && reader != no_step && holds_send_[reader] == no_step) holds_send_[reader] = m.send;
+        const std::span<const std::uint32_t> first = after_first_;
+        for (rank_t r = 0; r != at_.size; ++r) {
+            const std::uint32_t base = node_first_[r];
+            const std::vector<step>& steps = schedules_[r].steps;
+            for_each_in_place(steps, {first.subspan(base, steps.size() + 1), after_, base},
+                              [&](std::uint32_t receive, std::uint32_t combine) {
+                                  holds_send_[base + combine] = messages_[nodes_[base + receive].message].send;
+                              });
         }
     }
     constexpr bool is_held(const message& m) const {

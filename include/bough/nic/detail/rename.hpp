@@ -17,6 +17,7 @@
 #include <bough/core/step.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/goal.hpp>
+#include <bough/schedule/in_place.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -86,8 +87,6 @@ public:
     constexpr bool is_direct() const noexcept { return direct_; }
     constexpr std::vector<bough::step>&& take() { return std::move(made_); }
     constexpr std::vector<std::uint32_t>&& take_sources() { return std::move(source_); }
-    // The first plane that messages land in.
-    constexpr std::uint32_t landing() const noexcept { return landing_; }
 
 private:
     constexpr std::size_t place(buffer b) const noexcept { return in_place_ ? storage_of(b) : b.index; }
@@ -164,15 +163,19 @@ private:
 // place of the first message. Only for ops that are exact and commute.
 class accumulator {
 public:
-    constexpr accumulator(renamed& r, std::uint32_t landing, bool in_place)
-        : r_(r), landing_(landing), in_place_(in_place) {
+    // `waits` are the dependences of the steps, as for every schedule.
+    constexpr accumulator(renamed& r, const dependences& waits, bool in_place) : r_(r), in_place_(in_place) {
         const std::size_t n = r.steps.size();
         readers_.resize(n, 0);
         reader_.resize(n, std::uint32_t{no_step});
         for (std::uint32_t i = 0; i != n; ++i)
             for (const std::uint32_t b : r.before[i]) ++readers_[b], reader_[b] = i;
-        for (std::uint32_t i = 0; i != n; ++i)
-            if (r.steps[i].verb == verb::receive && i != 0) receive_of_.push_back(i); // in the order of their planes
+        message_.resize(n, std::uint32_t{no_step});
+        const bough::detail::dependents later = bough::detail::dependents_of(waits);
+        bough::detail::for_each_in_place(r.steps, later.view(), [&](std::uint32_t receive, std::uint32_t combine) {
+            const bough::step& s = r.steps[combine];
+            if (same_place(s.a == r.steps[receive].out ? s.b : s.a, s.out)) message_[combine] = receive;
+        });
     }
     // True if something was changed; then `dropped` says which steps are no longer needed.
     constexpr bool run(std::vector<std::uint8_t>& dropped) {
@@ -183,15 +186,15 @@ public:
         seen.resize(n, 0);
         bool changed = false;
         for (std::uint32_t i = 0; i != n; ++i) {
-            if (seen[i] != 0 || message_of(i) == no_step) continue;
+            if (seen[i] != 0 || message_[i] == no_step) continue;
             std::vector<std::uint32_t> chain;
             for (std::uint32_t c = i; c != no_step; c = next(c)) chain.push_back(c), seen[c] = 1;
             if (chain.size() < 2) continue;
             changed = true;
             const std::uint32_t last = chain.back();
-            const std::uint32_t first_message = message_of(i);
+            const std::uint32_t first_message = message_[i];
             for (const std::uint32_t c : chain) {
-                const std::uint32_t message = message_of(c);
+                const std::uint32_t message = message_[c];
                 r_.lands_with[message] = first_message;
                 if (c == last) continue;
                 dropped[c] = 1;
@@ -210,28 +213,16 @@ private:
         const bool buffers = in_place_ ? storage_of(x.buffer) == storage_of(y.buffer) : x.buffer == y.buffer;
         return buffers && x.first == y.first && x.count == y.count;
     }
-    // The message that step c folds into the place that it writes, or no_step if it does no such
-    // thing.
-    constexpr std::uint32_t message_of(std::uint32_t c) const {
-        const bough::step& s = r_.steps[c];
-        if (s.verb != verb::combine) return no_step;
-        const bool upper = same_place(s.a, s.out), lower = same_place(s.b, s.out);
-        if (upper == lower) return no_step;
-        const slice& from = upper ? s.b : s.a;
-        if (!is_scratch(from.buffer) || scratch_plane(from.buffer) < landing_) return no_step;
-        const std::uint32_t message = receive_of_[scratch_plane(from.buffer) - landing_];
-        return readers_[message] == 1 && r_.steps[message].out == from ? message : no_step;
-    }
     constexpr std::uint32_t next(std::uint32_t c) const {
         if (readers_[c] != 1) return no_step;
         const std::uint32_t d = reader_[c];
-        return message_of(d) != no_step && same_place(r_.steps[c].out, r_.steps[d].out) ? d : no_step;
+        return message_[d] != no_step && same_place(r_.steps[c].out, r_.steps[d].out) ? d : no_step;
     }
 
     renamed& r_;
-    std::uint32_t landing_;
     bool in_place_;
-    std::vector<std::uint32_t> readers_{}, reader_{}, receive_of_{};
+    std::vector<std::uint32_t> readers_{}, reader_{};
+    std::vector<std::uint32_t> message_{}; // by combine: the message that it folds into the place that it writes
 };
 
 // Renames the steps of one rank. Pre: `steps` are those of `rank` in a plan that verify accepts.
@@ -251,7 +242,7 @@ constexpr renamed rename(std::span<const bough::step> steps, const dimensions& a
         r.lands_with.push_back(i);
     }
     std::vector<std::uint8_t> dropped;
-    if (!accumulate || !accumulator(r, by.landing(), in_place).run(dropped)) return r;
+    if (!accumulate || !accumulator(r, waits, in_place).run(dropped)) return r;
     renamed kept;
     kept.direct = r.direct;
     std::vector<std::uint32_t> number; // a message may land with one that comes later in the schedule
