@@ -32,7 +32,7 @@ std::size_t count_of(const buffers& all, std::size_t bytes) {
 
 } // namespace
 
-TEST_CASE("spare_bytes: what is unreserved goes, and leaves others what they have reserved", "[execute]") {
+TEST_CASE("spare_bytes: what is unreserved goes, and leaves others what they have reserved") {
     for (const bool long_ones_go : {true, false}) {
         spare_bytes spare;
         spare.reserve(4, 100);
@@ -46,7 +46,7 @@ TEST_CASE("spare_bytes: what is unreserved goes, and leaves others what they hav
         CHECK(count_of(left, 1000) == (long_ones_go ? 0 : 2));
     }
 }
-TEST_CASE("spare_bytes: what is in use when its reservation ends comes back into the room that is left", "[execute]") {
+TEST_CASE("spare_bytes: what is in use when its reservation ends comes back into the room that is left") {
     spare_bytes spare;
     spare.reserve(2, 100);
     spare.reserve(3, 50);
