@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Spare memory of control messages: what is reserved is there, and what is no more reserved is let go.
+// Messages of the session itself: they leave in order for each peer, however little the transport takes; and their spare memory:
+// what is reserved is there, and what is no longer reserved is let go.
 #include "support/catch.hpp"
 #include <bough/session/outbox.hpp>
+#include <bough/testing/transport_archetype.hpp>
 
 #include <array>
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+using bough::outbox;
 using bough::spare_bytes;
 
 namespace {
@@ -30,7 +33,100 @@ std::size_t count_of(const buffers& all, std::size_t bytes) {
     return n;
 }
 
+using transport = bough::testing::transport_archetype;
+
+constexpr std::array<std::byte, 8> short_bytes{};
+constexpr std::array<std::byte, 200> long_bytes{}; // more than the transport sends at once
+
+// A message with this number in its envelope.
+void put(outbox& out, bough::rank_t to, std::uint32_t number, std::span<const std::byte> bytes = short_bytes) {
+    bough::envelope tag;
+    tag.operation = number;
+    out.put(to, tag, bytes);
+}
+// The numbers of the messages that have come, which are released.
+std::vector<std::uint32_t> come(transport& me) {
+    std::vector<std::uint32_t> numbers;
+    std::array<bough::event, 16> events;
+    for (std::size_t i = 0, found = me.poll(events); i != found; ++i) {
+        if (events[i].what != bough::event::kind::arrived) continue;
+        numbers.push_back(events[i].envelope.operation);
+        me.release(events[i].id);
+    }
+    return numbers;
+}
+// Tells the outbox of its posts that have ended.
+void hear(transport& me, outbox& out) {
+    std::array<bough::event, 16> events;
+    for (std::size_t i = 0, found = me.poll(events); i != found; ++i) {
+        CHECK(events[i].id >> 32 == outbox::id_mark);
+        out.completed(events[i].id);
+    }
+}
+using numbers = std::vector<std::uint32_t>;
+
 } // namespace
+
+TEST_CASE(
+    "outbox: what the transport does not take now leaves later, in order for each peer, and holds up no other peer") {
+    const bough::testing::loop_group group(3, {.slots = 2});
+    std::vector<transport> ends = group.connect_all();
+    outbox out;
+    CHECK(out.empty());
+    for (std::uint32_t i = 1; i <= 5; ++i) put(out, 1, i);
+    put(out, 2, 6);
+    CHECK(come(ends[1]).empty()); // not before flush()
+    CHECK(out.holds_for(1));
+    out.flush(ends[0]);
+    CHECK(out.holds_for(1));
+    CHECK_FALSE(out.holds_for(2));
+    CHECK(come(ends[2]) == numbers{6});
+    CHECK(come(ends[1]) == numbers{1, 2});
+    out.flush(ends[0]);
+    CHECK(come(ends[1]) == numbers{3, 4});
+    CHECK_FALSE(out.empty());
+    out.flush(ends[0]);
+    CHECK(come(ends[1]) == numbers{5});
+    CHECK(out.empty());
+}
+
+TEST_CASE("outbox: a message that is under way is kept until its post has ended, and is not sent twice") {
+    const bough::testing::loop_group group(2);
+    std::vector<transport> ends = group.connect_all();
+    outbox out;
+    put(out, 1, 1, long_bytes);
+    put(out, 1, 2, long_bytes);
+    out.flush(ends[0]);
+    CHECK_FALSE(out.holds_for(1)); // the transport has both
+    CHECK_FALSE(out.empty());      // but reads them later
+    out.flush(ends[0]);
+    out.forget(1); // only what the transport has not taken
+    CHECK_FALSE(out.empty());
+    CHECK(come(ends[1]) == numbers{1, 2});
+    hear(ends[0], out);
+    CHECK(out.empty());
+}
+
+TEST_CASE("outbox: what waits for a peer that is lost is forgotten, and what is sent to it goes nowhere") {
+    const bough::testing::loop_group group(3, {.slots = 1});
+    std::vector<transport> ends = group.connect_all();
+    outbox out;
+    put(out, 1, 1);
+    put(out, 1, 2);
+    put(out, 2, 3);
+    put(out, 2, 4);
+    out.flush(ends[0]);
+    out.forget(1);
+    CHECK_FALSE(out.holds_for(1));
+    CHECK(out.holds_for(2));
+    CHECK(come(ends[2]) == numbers{3});
+    { [[maybe_unused]] const transport gone = std::move(ends[1]); }
+    CHECK(come(ends[0]).empty()); // hears of the loss
+    out.send(ends[0], 1, {}, short_bytes);
+    CHECK_FALSE(out.holds_for(1));
+    CHECK(come(ends[2]) == numbers{4});
+    CHECK(out.empty());
+}
 
 TEST_CASE("spare_bytes: what is unreserved goes, and leaves others what they have reserved") {
     for (const bool long_ones_go : {true, false}) {
@@ -71,7 +167,7 @@ TEST_CASE("spare_bytes: what is too short for all that is reserved does not come
     CHECK(spare.room() == 2);
     CHECK(drained(spare).size() == 2);
 }
-TEST_CASE("spare_bytes: long ones serve for short ones where there is room, also when these are no more reserved") {
+TEST_CASE("spare_bytes: long ones serve for short ones where there is room, also when these are no longer reserved") {
     spare_bytes spare;
     spare.reserve(1, 100);
     spare.reserve(1, 50);
