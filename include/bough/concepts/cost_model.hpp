@@ -25,22 +25,48 @@
 
 namespace bough::inline BOUGH_ABI {
 
+namespace detail {
+// What a CostModel and a PortedCostModel need, by name; their explain_ functions use the same names.
 template <class M>
-concept CostModel = requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes) {
+concept PricesStart = requires(const M& model) {
     { model.start_ns() } -> std::convertible_to<double>;
-    { model.send_ns(from, to, bytes) } -> std::convertible_to<double>;
-    { model.latency_ns(from, to, bytes) } -> std::convertible_to<double>;
-    { model.receive_ns(from, to, bytes) } -> std::convertible_to<double>;
-    { model.combine_ns(from, bytes) } -> std::convertible_to<double>;
-    { model.copy_ns(from, bytes) } -> std::convertible_to<double>;
 };
-
 template <class M>
-concept PortedCostModel = CostModel<M> &&
-    requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes, bool duplex) {
+concept PricesSend = requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes) {
+    { model.send_ns(from, to, bytes) } -> std::convertible_to<double>;
+};
+template <class M>
+concept PricesLatency = requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes) {
+    { model.latency_ns(from, to, bytes) } -> std::convertible_to<double>;
+};
+template <class M>
+concept PricesReceive = requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes) {
+    { model.receive_ns(from, to, bytes) } -> std::convertible_to<double>;
+};
+template <class M>
+concept PricesCombine = requires(const M& model, rank_t rank, std::uint64_t bytes) {
+    { model.combine_ns(rank, bytes) } -> std::convertible_to<double>;
+};
+template <class M>
+concept PricesCopy = requires(const M& model, rank_t rank, std::uint64_t bytes) {
+    { model.copy_ns(rank, bytes) } -> std::convertible_to<double>;
+};
+template <class M>
+concept PricesPort = requires(const M& model, rank_t from, rank_t to, std::uint64_t bytes, bool duplex) {
     { model.port_ns(from, to, bytes, duplex) } -> std::convertible_to<double>;
+};
+template <class M>
+concept SaysLandsEarly = requires(const M& model) {
     { model.lands_early() } -> std::convertible_to<bool>;
 };
+} // namespace detail
+
+template <class M>
+concept CostModel = detail::PricesStart<M> && detail::PricesSend<M> && detail::PricesLatency<M> &&
+    detail::PricesReceive<M> && detail::PricesCombine<M> && detail::PricesCopy<M>;
+
+template <class M>
+concept PortedCostModel = CostModel<M> && detail::PricesPort<M> && detail::SaysLandsEarly<M>;
 
 } // namespace bough
 

@@ -5,7 +5,6 @@
 
 #include <bough/concepts/op.hpp>
 
-#include <concepts>
 #include <type_traits>
 
 namespace bough::inline BOUGH_ABI {
@@ -13,7 +12,7 @@ namespace bough::inline BOUGH_ABI {
 template <class O, class T>
 consteval bool explain_op() {
     if constexpr (!Op<O, T>) {
-        constexpr bool callable = std::is_invocable_v<const O&, const T&, const T&>;
+        constexpr bool callable = detail::TakesTwo<O, T>;
         static_assert(
             callable || !std::is_invocable_v<const O&, const T&>,
             "bough: an Op needs two operands: this one takes one; write `T operator()(const T& lower, const T& "
@@ -28,11 +27,9 @@ consteval bool explain_op() {
         static_assert(callable,
                       "bough: an Op needs a call with two elements of this type: write `T operator()(const T& "
                       "lower, const T& upper) const` (the shipped ops take only the types they make sense on)");
-        if constexpr (callable) {
-            using result = std::invoke_result_t<const O&, const T&, const T&>;
-            static_assert(std::convertible_to<result, T>,
+        if constexpr (callable)
+            static_assert(detail::GivesElement<O, T>,
                           "bough: an Op needs a result that converts to the element type: return T from operator()");
-        }
     }
     return Op<O, T>;
 }

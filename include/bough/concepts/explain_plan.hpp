@@ -7,8 +7,6 @@
 
 #include <bough/concepts/plan.hpp>
 #include <bough/core/rank.hpp>
-#include <bough/core/slice.hpp>
-#include <bough/core/status.hpp>
 
 #include <concepts>
 
@@ -61,46 +59,32 @@ consteval bool explain_claims() {
 
 template <class A>
 consteval bool explain_algorithm() {
-    constexpr bool copies = detail::Copyable<A>;
-    constexpr bool compares = detail::Comparable<A>;
-    constexpr bool emits = requires(const A& a, const dimensions& at, rank_t r, detail::null_sink& sink) {
-        a.emit(at, r, sink);
-    };
     constexpr bool emits_if_not_const = requires(A & a, const dimensions& at, rank_t r, detail::null_sink& sink) {
         a.emit(at, r, sink);
     };
-    constexpr bool natural = requires(const A& a, rank_t r) {
-        { a.natural_blocks(r) } -> std::same_as<block_t>;
-    };
-    constexpr bool scratch = requires(const A& a, const dimensions& at, rank_t r) {
-        { a.scratch(at, r) } -> std::same_as<block_t>;
-    };
-    constexpr bool check = requires(const A& a, const dimensions& at) {
-        { a.check(at) } -> std::same_as<status>;
-    };
-    if constexpr (!copies)
+    if constexpr (!detail::Copyable<A>)
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs to be copyable: it is a small value, make its members values");
-    if constexpr (!compares)
+    if constexpr (!detail::Comparable<A>)
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs ==, by which its plans are found again: add `friend constexpr bool "
                       "operator==(const A&, const A&) = default;` with its name for A");
-    if constexpr (!emits && emits_if_not_const)
+    if constexpr (!detail::EmitsAt<A> && emits_if_not_const)
         static_assert(detail::no_plan<A>, "bough: an Algorithm needs an emit that does not change it: mark emit const");
-    else if constexpr (!emits)
+    else if constexpr (!detail::EmitsAt<A>)
         static_assert(
             detail::no_plan<A>,
             "bough: an Algorithm needs `void emit(const dimensions& at, rank_t rank, StepSink auto& out) const`: "
             "it pushes the steps of one rank, in program order, into any sink");
-    if constexpr (!natural)
+    if constexpr (!detail::HasNaturalBlocks<A>)
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs `block_t natural_blocks(rank_t size) const`: into how "
                       "many blocks it cuts the vector if nobody says otherwise");
-    if constexpr (!scratch)
+    if constexpr (!detail::HasScratchAt<A>)
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs `block_t scratch(const dimensions& at, rank_t rank) const`: the most "
                       "scratch blocks that the steps of a rank write");
-    if constexpr (!check)
+    if constexpr (!detail::ChecksDimensions<A>)
         static_assert(detail::no_plan<A>,
                       "bough: an Algorithm needs `status check(const dimensions& at) const`: ok, or "
                       "invalid_argument(\"parameter: what it must be\")");
@@ -109,35 +93,21 @@ consteval bool explain_algorithm() {
 
 template <class P>
 consteval bool explain_plan() {
-    constexpr bool goal = requires(const P& p) { p.goal(); };
-    constexpr bool size = requires(const P& p) {
-        { p.size() } -> std::same_as<rank_t>;
-    };
-    constexpr bool root = requires(const P& p) {
-        { p.root() } -> std::same_as<rank_t>;
-    };
-    constexpr bool blocks = requires(const P& p) {
-        { p.blocks() } -> std::same_as<block_t>;
-    };
-    constexpr bool scratch = requires(const P& p, rank_t r) {
-        { p.scratch(r) } -> std::same_as<block_t>;
-    };
-    constexpr bool emits = requires(const P& p, rank_t r, detail::null_sink& sink) { p.emit(r, sink); };
-    if constexpr (!goal)
+    if constexpr (!detail::HasGoal<P>)
         static_assert(detail::no_plan<P>, "bough: a Plan needs `goal() const`: what the collective promises, one of "
                                           "bough::goal or your own (bough/schedule/goal.hpp)");
-    if constexpr (!size)
+    if constexpr (!detail::HasSize<P>)
         static_assert(detail::no_plan<P>, "bough: a Plan needs `rank_t size() const`: how many ranks take part");
-    if constexpr (!root)
+    if constexpr (!detail::HasRoot<P>)
         static_assert(detail::no_plan<P>, "bough: a Plan needs `rank_t root() const`: 0 where there is none");
-    if constexpr (!blocks)
+    if constexpr (!detail::HasBlocks<P>)
         static_assert(detail::no_plan<P>,
                       "bough: a Plan needs `block_t blocks() const`: into how many blocks the vector is cut");
-    if constexpr (!scratch)
+    if constexpr (!detail::HasScratch<P>)
         static_assert(
             detail::no_plan<P>,
             "bough: a Plan needs `block_t scratch(rank_t rank) const`: the most scratch blocks that rank writes");
-    if constexpr (!emits)
+    if constexpr (!detail::Emits<P>)
         static_assert(detail::no_plan<P>, "bough: a Plan needs `void emit(rank_t rank, StepSink auto&& out) const`: it "
                                           "pushes the steps of one rank, in program order");
     return Plan<P>;

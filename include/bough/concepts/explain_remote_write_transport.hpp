@@ -7,12 +7,6 @@
 
 #include <bough/concepts/remote_write_transport.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <type_traits>
-
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
@@ -22,59 +16,35 @@ inline constexpr bool no_remote_writes = false; // dependent, so that only the b
 
 template <class X>
 consteval bool explain_remote_write_transport() {
-    constexpr bool order = requires {
-        requires std::same_as < std::remove_cvref_t<decltype(X::keeps_byte_order)>,
-        bool > ;
-        typename std::bool_constant<X::keeps_byte_order>;
-    };
-    constexpr bool rank = requires(const X& c) {
-        { c.rank() } -> std::same_as<rank_t>;
-    };
-    constexpr bool size = requires(const X& c) {
-        { c.size() } -> std::same_as<rank_t>;
-    };
-    constexpr bool region = requires(const X& c) {
-        { c.region() } -> std::same_as<std::span<std::byte>>;
-    };
-    constexpr bool put =
-        requires(X & t, rank_t to, std::uint64_t offset, std::span<const std::byte> bytes, std::uint64_t id) {
-        { t.put(to, offset, bytes, bytes, id) } -> std::same_as<posted>;
-    };
-    constexpr bool poll = requires(X & t, std::span<event> events) {
-        { t.poll(events) } -> std::same_as<std::size_t>;
-    };
-    constexpr bool now = requires(const X& c) {
-        { c.now_ns() } -> std::same_as<std::uint64_t>;
-    };
-    if constexpr (!order)
+    if constexpr (!detail::SaysByteOrder<X>)
         static_assert(
             detail::no_remote_writes<X>,
             "bough: a RemoteWriteTransport needs `static constexpr bool keeps_byte_order`: do bytes of a put, "
             "and puts to one peer, become visible in order?");
-    else if constexpr (!X::keeps_byte_order && !FlushableRemoteWrites<X>)
+    else if constexpr (!detail::OrdersOrFlushes<X>)
         static_assert(detail::no_remote_writes<X>,
                       "bough: a RemoteWriteTransport that does not keep the order of bytes needs `posted flush(rank_t "
                       "to, std::uint64_t id)`: done when all that was put there before has landed");
-    if constexpr (!rank)
+    if constexpr (!detail::HasRank<X>)
         static_assert(detail::no_remote_writes<X>,
                       "bough: a RemoteWriteTransport needs `rank_t rank() const`: which rank of its group this end is");
-    if constexpr (!size)
+    if constexpr (!detail::HasSize<X>)
         static_assert(detail::no_remote_writes<X>,
                       "bough: a RemoteWriteTransport needs `rank_t size() const`: how many ranks its group has");
-    if constexpr (!region)
+    if constexpr (!detail::HasRegion<X>)
         static_assert(detail::no_remote_writes<X>,
                       "bough: a RemoteWriteTransport needs `std::span<std::byte> region() const`: the memory of this "
                       "rank that its peers write");
-    if constexpr (!put)
+    if constexpr (!detail::Puts<X>)
         static_assert(detail::no_remote_writes<X>,
                       "bough: a RemoteWriteTransport needs `posted put(rank_t to, std::uint64_t offset, "
                       "std::span<const std::byte> first, std::span<const std::byte> second, std::uint64_t id)`: writes "
                       "both, one behind the other, into the region of `to`, or refuses with would_block; never waits");
-    if constexpr (!poll)
+    if constexpr (!detail::Polls<X>)
         static_assert(detail::no_remote_writes<X>,
                       "bough: a RemoteWriteTransport needs `std::size_t poll(std::span<event> events)`: fills in which "
                       "posts have ended and which peers are lost, says how many; never waits");
-    if constexpr (!now)
+    if constexpr (!detail::HasClock<X>)
         static_assert(
             detail::no_remote_writes<X>,
             "bough: a RemoteWriteTransport needs `std::uint64_t now_ns() const`: a clock that never goes back");

@@ -12,11 +12,6 @@
 
 #include <bough/concepts/transport.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
@@ -26,57 +21,32 @@ inline constexpr bool no_transport = false; // dependent, so that only the branc
 
 template <class T>
 consteval bool explain_transport() {
-    constexpr bool rank = requires(const T& c) {
-        { c.rank() } -> std::same_as<rank_t>;
-    };
-    constexpr bool size = requires(const T& c) {
-        { c.size() } -> std::same_as<rank_t>;
-    };
-    constexpr bool post_send =
-        requires(T & t, rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        { t.post_send(to, tag, bytes, id) } -> std::same_as<posted>;
-    };
-    constexpr bool take = requires(T & t, std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        { t.take(handle, into, id) } -> std::same_as<posted>;
-    };
-    constexpr bool release = requires(T & t, std::uint64_t handle) {
-        { t.release(handle) } -> std::same_as<void>;
-    };
-    constexpr bool poll = requires(T & t, std::span<event> events) {
-        { t.poll(events) } -> std::same_as<std::size_t>;
-    };
-    constexpr bool cancel = requires(T & t, std::uint64_t id) {
-        { t.cancel(id) } -> std::same_as<errc>;
-    };
-    constexpr bool now = requires(const T& c) {
-        { c.now_ns() } -> std::same_as<std::uint64_t>;
-    };
-    if constexpr (!rank)
+    if constexpr (!detail::HasRank<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a Transport needs `rank_t rank() const`: which rank of its group this end is");
-    if constexpr (!size)
+    if constexpr (!detail::HasSize<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a Transport needs `rank_t size() const`: how many ranks its group has");
-    if constexpr (!post_send)
+    if constexpr (!detail::PostsSends<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a Transport needs `posted post_send(rank_t to, const envelope& tag, std::span<const "
                       "std::byte> bytes, std::uint64_t id)`: sends, or refuses with would_block; never waits");
-    if constexpr (!take)
+    if constexpr (!detail::Takes<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a Transport needs `posted take(std::uint64_t handle, std::span<std::byte> into, "
                       "std::uint64_t id)`: puts the payload of an arrival where the caller wants it");
-    if constexpr (!release)
+    if constexpr (!detail::Releases<T>)
         static_assert(detail::no_transport<T>, "bough: a Transport needs `void release(std::uint64_t handle)`: the "
                                                "payload of an arrival is not needed any more");
-    if constexpr (!poll)
+    if constexpr (!detail::Polls<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a Transport needs `std::size_t poll(std::span<event> events)`: fills in what has "
                       "happened, says how many; never waits");
-    if constexpr (!cancel)
+    if constexpr (!detail::Cancels<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a Transport needs `errc cancel(std::uint64_t id)`: gives a pending post up, whose event "
                       "then says so");
-    if constexpr (!now)
+    if constexpr (!detail::HasClock<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a Transport needs `std::uint64_t now_ns() const`: a clock that never goes back");
     return Transport<T>;
@@ -85,10 +55,7 @@ consteval bool explain_transport() {
 template <class T>
 consteval bool explain_in_place_transport() {
     constexpr bool transport = explain_transport<T>();
-    constexpr bool claim = requires(T & t, std::uint64_t handle) {
-        { t.claim(handle) } -> std::same_as<bool>;
-    };
-    if constexpr (transport && !claim)
+    if constexpr (transport && !detail::Claims<T>)
         static_assert(detail::no_transport<T>,
                       "bough: an InPlaceTransport needs `bool claim(std::uint64_t handle)`: may the payload be read "
                       "where it landed? false if its sender took it back");
@@ -108,26 +75,17 @@ consteval bool explain_waitable_transport() {
 template <class T>
 consteval bool explain_descriptor_transport() {
     constexpr bool transport = explain_transport<T>();
-    constexpr bool descriptor = requires(T & t) {
-        { t.descriptor() } -> std::same_as<int>;
-    };
-    constexpr bool arm = requires(T & t) {
-        { t.arm() } -> std::same_as<bool>;
-    };
-    constexpr bool disarm = requires(T & t) {
-        { t.disarm() } -> std::same_as<void>;
-    };
-    if constexpr (transport && !descriptor)
+    if constexpr (transport && !detail::HasDescriptor<T>)
         static_assert(
             detail::no_transport<T>,
             "bough: a DescriptorTransport needs `int descriptor()`: the file descriptor that is readable, while "
             "armed, when there may be something; -1 if there is none");
-    if constexpr (transport && !arm)
+    if constexpr (transport && !detail::Arms<T>)
         static_assert(
             detail::no_transport<T>,
             "bough: a DescriptorTransport needs `bool arm()`: from now on the descriptor tells of news; false "
             "if there may be some already");
-    if constexpr (transport && !disarm)
+    if constexpr (transport && !detail::Disarms<T>)
         static_assert(
             detail::no_transport<T>,
             "bough: a DescriptorTransport needs `void disarm()`: no more notifications; the descriptor is not "
@@ -138,29 +96,17 @@ consteval bool explain_descriptor_transport() {
 template <class T>
 consteval bool explain_gathering_transport() {
     constexpr bool transport = explain_transport<T>();
-    constexpr bool flush = requires(T & t) {
-        { t.flush() } -> std::same_as<void>;
-    };
-    constexpr bool unsent = requires(const T& c) {
-        { c.unsent() } -> std::same_as<bool>;
-    };
-    constexpr bool accepted = requires(const T& c, rank_t to) {
-        { c.accepted(to) } -> std::same_as<std::uint64_t>;
-    };
-    constexpr bool handed_over = requires(T & t, rank_t to) {
-        { t.handed_over(to) } -> std::same_as<std::uint64_t>;
-    };
-    if constexpr (transport && !flush)
+    if constexpr (transport && !detail::Flushes<T>)
         static_assert(detail::no_transport<T>, "bough: a GatheringTransport needs `void flush()`: hands over what the "
                                                "system takes of what has been posted; never waits");
-    if constexpr (transport && !unsent)
+    if constexpr (transport && !detail::SaysUnsent<T>)
         static_assert(detail::no_transport<T>, "bough: a GatheringTransport needs `bool unsent() const`: is something "
                                                "that was posted still in this process?");
-    if constexpr (transport && !accepted)
+    if constexpr (transport && !detail::CountsAccepted<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a GatheringTransport needs `std::uint64_t accepted(rank_t to) const`: a count that grows "
                       "with each post to that rank");
-    if constexpr (transport && !handed_over)
+    if constexpr (transport && !detail::CountsHandedOver<T>)
         static_assert(detail::no_transport<T>,
                       "bough: a GatheringTransport needs `std::uint64_t handed_over(rank_t to)`: how much of "
                       "accepted(to) has left this process");
@@ -194,16 +140,9 @@ consteval bool explain_optional_members() {
     if constexpr (!HearsOfStarts<T> && requires { &T::operation_started; })
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's operation_started, if it has one, is `void operation_started()`");
-    constexpr bool describes = requires(T & t) {
-        { t.descriptor() } -> std::same_as<int>;
-    };
-    constexpr bool arms = requires(T & t) {
-        { t.arm() } -> std::same_as<bool>;
-        { t.disarm() } -> std::same_as<void>;
-    };
-    if constexpr (!describes && requires { &T::descriptor; })
+    if constexpr (!detail::HasDescriptor<T> && requires { &T::descriptor; })
         static_assert(detail::no_transport<T>, "bough: a Transport's descriptor, if it has one, is `int descriptor()`");
-    if constexpr (!arms && requires {
+    if constexpr (!(detail::Arms<T> && detail::Disarms<T>)&&requires {
                       &T::arm;
                       &T::disarm;
                   })

@@ -7,11 +7,6 @@
 
 #include <bough/concepts/wire_up.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
@@ -21,22 +16,12 @@ inline constexpr bool no_wire_up = false; // dependent, so that only the branch 
 
 template <class W>
 consteval bool explain_wire_up() {
-    constexpr bool rank = requires(const W& c) {
-        { c.rank() } -> std::same_as<rank_t>;
-    };
-    constexpr bool size = requires(const W& c) {
-        { c.size() } -> std::same_as<rank_t>;
-    };
-    constexpr bool exchange =
-        requires(W & w, std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
-        { w.exchange(mine, all, timeout_ns) } -> std::same_as<status>;
-    };
-    if constexpr (!rank)
+    if constexpr (!detail::HasRank<W>)
         static_assert(detail::no_wire_up<W>,
                       "bough: a WireUp needs `rank_t rank() const`: which rank of the job this process is");
-    if constexpr (!size)
+    if constexpr (!detail::HasSize<W>)
         static_assert(detail::no_wire_up<W>, "bough: a WireUp needs `rank_t size() const`: how many ranks the job has");
-    if constexpr (!exchange)
+    if constexpr (!detail::Exchanges<W>)
         static_assert(
             detail::no_wire_up<W>,
             "bough: a WireUp needs `status exchange(std::span<const std::byte> mine, std::span<std::byte> all, "

@@ -18,9 +18,16 @@
 
 namespace bough::inline BOUGH_ABI {
 
+namespace detail {
+// What an Op needs, by name; explain_op uses the same names.
 template <class O, class T>
-concept Op = std::is_invocable_v<const O&, const T&, const T&> &&
-    std::convertible_to<std::invoke_result_t<const O&, const T&, const T&>, T>;
+concept TakesTwo = std::is_invocable_v<const O&, const T&, const T&>;
+template <class O, class T>
+concept GivesElement = std::convertible_to<std::invoke_result_t<const O&, const T&, const T&>, T>;
+} // namespace detail
+
+template <class O, class T>
+concept Op = detail::TakesTwo<O, T> && detail::GivesElement<O, T>;
 
 // An Op with a span kernel of its own.
 template <class O, class T>

@@ -24,6 +24,7 @@
 #define BOUGH_CONCEPTS_PLAN_HPP
 
 #include <bough/concepts/copyable.hpp>
+#include <bough/concepts/members.hpp>
 #include <bough/concepts/step_sink.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
@@ -54,16 +55,45 @@ struct null_sink {
     constexpr void combine(slice, slice, slice) {}
     constexpr void copy(slice, slice) {}
 };
+
+// What an Algorithm and a Plan need, by name; explain_algorithm and explain_plan use the same names.
+template <class A>
+concept EmitsAt = requires(const A& a, const dimensions& at, rank_t r, null_sink& sink) {
+    a.emit(at, r, sink);
+};
+template <class A>
+concept HasNaturalBlocks = requires(const A& a, rank_t size) {
+    { a.natural_blocks(size) } -> std::same_as<block_t>;
+};
+template <class A>
+concept HasScratchAt = requires(const A& a, const dimensions& at, rank_t r) {
+    { a.scratch(at, r) } -> std::same_as<block_t>;
+};
+template <class A>
+concept ChecksDimensions = requires(const A& a, const dimensions& at) {
+    { a.check(at) } -> std::same_as<status>;
+};
+template <class P>
+concept HasGoal = requires(const P& plan) {
+    plan.goal();
+};
+template <class P>
+concept HasBlocks = requires(const P& plan) {
+    { plan.blocks() } -> std::same_as<block_t>;
+};
+template <class P>
+concept HasScratch = requires(const P& plan, rank_t r) {
+    { plan.scratch(r) } -> std::same_as<block_t>;
+};
+template <class P>
+concept Emits = requires(const P& plan, rank_t r, null_sink& sink) {
+    plan.emit(r, sink);
+};
 } // namespace detail
 
 template <class A>
-concept Algorithm = detail::Copyable<A> && detail::Comparable<A> &&
-    requires(const A& a, const dimensions& at, rank_t r, detail::null_sink& sink) {
-    a.emit(at, r, sink);
-    { a.natural_blocks(r) } -> std::same_as<block_t>;
-    { a.scratch(at, r) } -> std::same_as<block_t>;
-    { a.check(at) } -> std::same_as<status>;
-};
+concept Algorithm = detail::Copyable<A> && detail::Comparable<A> && detail::EmitsAt<A> && detail::HasNaturalBlocks<A> &&
+    detail::HasScratchAt<A> && detail::ChecksDimensions<A>;
 
 template <Algorithm A>
 constexpr bool keeps_rank_order(const A& algorithm, const dimensions& at) {
@@ -87,14 +117,8 @@ constexpr bool may_hold(const A& algorithm) {
 }
 
 template <class P>
-concept Plan = requires(const P& plan, rank_t r, detail::null_sink& sink) {
-    plan.goal();
-    { plan.size() } -> std::same_as<rank_t>;
-    { plan.root() } -> std::same_as<rank_t>;
-    { plan.blocks() } -> std::same_as<block_t>;
-    { plan.scratch(r) } -> std::same_as<block_t>;
-    plan.emit(r, sink);
-};
+concept Plan = detail::HasGoal<P> && detail::HasSize<P> && detail::HasRoot<P> && detail::HasBlocks<P> &&
+    detail::HasScratch<P> && detail::Emits<P>;
 
 } // namespace bough
 

@@ -34,6 +34,7 @@
 #ifndef BOUGH_CONCEPTS_REMOTE_WRITE_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_REMOTE_WRITE_TRANSPORT_HPP
 
+#include <bough/concepts/members.hpp>
 #include <bough/concepts/transport.hpp>
 
 #include <concepts>
@@ -50,20 +51,31 @@ concept FlushableRemoteWrites = requires(X& t, rank_t to, std::uint64_t id) {
     { t.flush(to, id) } -> std::same_as<posted>;
 };
 
+namespace detail {
+// What a RemoteWriteTransport needs, by name; explain_remote_write_transport uses the same names.
 template <class X>
-concept RemoteWriteTransport = requires(X& t, const X& c, rank_t to, std::uint64_t offset,
-                                        std::span<const std::byte> bytes, std::uint64_t id, std::span<event> events) {
+concept SaysByteOrder = requires {
     requires std::same_as < std::remove_cvref_t<decltype(X::keeps_byte_order)>,
     bool > ;
     typename std::bool_constant<X::keeps_byte_order>;
-    requires X::keeps_byte_order || FlushableRemoteWrites<X>;
-    { c.rank() } -> std::same_as<rank_t>;
-    { c.size() } -> std::same_as<rank_t>;
-    { c.region() } -> std::same_as<std::span<std::byte>>;
-    { t.put(to, offset, bytes, bytes, id) } -> std::same_as<posted>;
-    { t.poll(events) } -> std::same_as<std::size_t>;
-    { c.now_ns() } -> std::same_as<std::uint64_t>;
 };
+template <class X>
+concept OrdersOrFlushes = requires {
+    requires X::keeps_byte_order || FlushableRemoteWrites<X>;
+};
+template <class X>
+concept HasRegion = requires(const X& x) {
+    { x.region() } -> std::same_as<std::span<std::byte>>;
+};
+template <class X>
+concept Puts = requires(X& x, rank_t to, std::uint64_t offset, std::span<const std::byte> bytes, std::uint64_t id) {
+    { x.put(to, offset, bytes, bytes, id) } -> std::same_as<posted>;
+};
+} // namespace detail
+
+template <class X>
+concept RemoteWriteTransport = detail::SaysByteOrder<X> && detail::OrdersOrFlushes<X> && detail::HasRank<X> &&
+    detail::HasSize<X> && detail::HasRegion<X> && detail::Puts<X> && detail::Polls<X> && detail::HasClock<X>;
 
 // Memory of a rank, beside its region, into which its peers may put once they are told of it. A key
 // is no secret.
@@ -96,11 +108,8 @@ concept CountedRemoteWrites = RemoteWriteTransport<X> && requires(const X& c, ra
 // in a unit of its own: what had been put to a peer when accepted() was n lands without this rank
 // once handed_over() is n or more. What was put to a lost peer counts as handed over.
 template <class X>
-concept GatheringRemoteWrites = RemoteWriteTransport<X> && requires(X& t, const X& c, rank_t to) {
-    { c.unsent() } -> std::same_as<bool>;
-    { c.accepted(to) } -> std::same_as<std::uint64_t>;
-    { t.handed_over(to) } -> std::same_as<std::uint64_t>;
-};
+concept GatheringRemoteWrites =
+    RemoteWriteTransport<X> && detail::SaysUnsent<X> && detail::CountsAccepted<X> && detail::CountsHandedOver<X>;
 
 // Knows how to wait: called after the n-th poll in a row that found nothing (n from 1), by somebody who has looked at the
 // region, too. May spin, yield or sleep, the latter until something may have landed or `deadline_ns` of now_ns() has

@@ -19,15 +19,34 @@
 
 namespace bough::inline BOUGH_ABI {
 
+namespace detail {
+// What a StepSink needs, by name; explain_step_sink uses the same names.
 template <class S>
-concept StepSink = requires(std::remove_reference_t<S>& sink, rank_t peer, slice where) {
+concept TakesSends = requires(std::remove_reference_t<S>& sink, rank_t peer, slice where) {
     sink.send(peer, where);
+};
+template <class S>
+concept TakesReceives = requires(std::remove_reference_t<S>& sink, rank_t peer, slice where) {
     sink.receive(peer, where);
+};
+template <class S>
+concept TakesParts = requires(std::remove_reference_t<S>& sink, rank_t peer, slice where) {
     sink.send_part(peer, where);
     sink.receive_part(peer, where);
+};
+template <class S>
+concept TakesCombines = requires(std::remove_reference_t<S>& sink, slice where) {
     sink.combine(where, where, where);
+};
+template <class S>
+concept TakesCopies = requires(std::remove_reference_t<S>& sink, slice where) {
     sink.copy(where, where);
 };
+} // namespace detail
+
+template <class S>
+concept StepSink = detail::TakesSends<S> && detail::TakesReceives<S> && detail::TakesParts<S> &&
+    detail::TakesCombines<S> && detail::TakesCopies<S>;
 
 // Makes a sink of any callable that takes a step: step_sink{[&](const step& s) { ... }}.
 template <class F>

@@ -36,6 +36,7 @@
 #ifndef BOUGH_CONCEPTS_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_TRANSPORT_HPP
 
+#include <bough/concepts/members.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
@@ -128,27 +129,72 @@ struct event {
     bough::envelope envelope{};
 };
 
+namespace detail {
+// What a Transport and its refinements need, by name; their explain_ functions use the same names.
 template <class T>
-concept Transport = requires(T& t, const T& c, rank_t peer, const envelope& e, std::span<const std::byte> from,
-                             std::span<std::byte> into, std::uint64_t id, std::uint64_t handle,
-                             std::span<event> events) {
-    { c.rank() } -> std::same_as<rank_t>;
-    { c.size() } -> std::same_as<rank_t>;
-    { t.post_send(peer, e, from, id) } -> std::same_as<posted>;
-    { t.take(handle, into, id) } -> std::same_as<posted>;
-    { t.release(handle) } -> std::same_as<void>;
-    { t.poll(events) } -> std::same_as<std::size_t>;
-    { t.cancel(id) } -> std::same_as<errc>;
-    { c.now_ns() } -> std::same_as<std::uint64_t>;
+concept PostsSends = requires(T& t, rank_t to, const envelope& tag, std::span<const std::byte> bytes,
+                              std::uint64_t id) {
+    { t.post_send(to, tag, bytes, id) } -> std::same_as<posted>;
 };
+template <class T>
+concept Takes = requires(T& t, std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+    { t.take(handle, into, id) } -> std::same_as<posted>;
+};
+template <class T>
+concept Releases = requires(T& t, std::uint64_t handle) {
+    { t.release(handle) } -> std::same_as<void>;
+};
+template <class T>
+concept Polls = requires(T& t, std::span<event> events) {
+    { t.poll(events) } -> std::same_as<std::size_t>;
+};
+template <class T>
+concept Cancels = requires(T& t, std::uint64_t id) {
+    { t.cancel(id) } -> std::same_as<errc>;
+};
+template <class T>
+concept Claims = requires(T& t, std::uint64_t handle) {
+    { t.claim(handle) } -> std::same_as<bool>;
+};
+template <class T>
+concept Flushes = requires(T& t) {
+    { t.flush() } -> std::same_as<void>;
+};
+template <class T>
+concept SaysUnsent = requires(const T& t) {
+    { t.unsent() } -> std::same_as<bool>;
+};
+template <class T>
+concept CountsAccepted = requires(const T& t, rank_t to) {
+    { t.accepted(to) } -> std::same_as<std::uint64_t>;
+};
+template <class T>
+concept CountsHandedOver = requires(T& t, rank_t to) {
+    { t.handed_over(to) } -> std::same_as<std::uint64_t>;
+};
+template <class T>
+concept HasDescriptor = requires(T& t) {
+    { t.descriptor() } -> std::same_as<int>;
+};
+template <class T>
+concept Arms = requires(T& t) {
+    { t.arm() } -> std::same_as<bool>;
+};
+template <class T>
+concept Disarms = requires(T& t) {
+    { t.disarm() } -> std::same_as<void>;
+};
+} // namespace detail
+
+template <class T>
+concept Transport = detail::HasRank<T> && detail::HasSize<T> && detail::PostsSends<T> && detail::Takes<T> &&
+    detail::Releases<T> && detail::Polls<T> && detail::Cancels<T> && detail::HasClock<T>;
 
 // Arrivals carry their payload, as far as it is within reach: it may be read at `data` after claim() says true (false: the
 // sender took the message back) and until release(). So messages are combined where they landed. A message with bytes
 // whose `data` is null has to be taken; claim() refuses it.
 template <class T>
-concept InPlaceTransport = Transport<T> && requires(T& t, std::uint64_t handle) {
-    { t.claim(handle) } -> std::same_as<bool>;
-};
+concept InPlaceTransport = Transport<T> && detail::Claims<T>;
 
 // Gathers: the message of a post that has said `complete` may stay in this process for a while.
 // flush() hands over what the system takes now, and does not wait; poll() does the same. unsent()
@@ -158,12 +204,8 @@ concept InPlaceTransport = Transport<T> && requires(T& t, std::uint64_t handle) 
 // as handed over. So an operation is complete when what it posted last to each of its peers has
 // left.
 template <class T>
-concept GatheringTransport = Transport<T> && requires(T& t, const T& c, rank_t to) {
-    { t.flush() } -> std::same_as<void>;
-    { c.unsent() } -> std::same_as<bool>;
-    { c.accepted(to) } -> std::same_as<std::uint64_t>;
-    { t.handed_over(to) } -> std::same_as<std::uint64_t>;
-};
+concept GatheringTransport = Transport<T> && detail::Flushes<T> && detail::SaysUnsent<T> && detail::CountsAccepted<T> &&
+    detail::CountsHandedOver<T>;
 
 // Knows how to wait: called after the n-th poll in a row that found nothing (n from 1). May spin, yield or sleep, the
 // latter until something may have arrived or `deadline_ns` of now_ns() has passed. A deadline of 0 is none: the caller has not
@@ -180,11 +222,7 @@ concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, s
 // call is allowed in between, but wait() may disarm. descriptor() is always the same and belongs to the transport; it is
 // not called before it is needed, and -1 if there is none after all.
 template <class T>
-concept DescriptorTransport = Transport<T> && requires(T& t) {
-    { t.descriptor() } -> std::same_as<int>;
-    { t.arm() } -> std::same_as<bool>;
-    { t.disarm() } -> std::same_as<void>;
-};
+concept DescriptorTransport = Transport<T> && detail::HasDescriptor<T> && detail::Arms<T> && detail::Disarms<T>;
 
 // Optional members, by which a transport says more of itself. One that has the name and another signature is an error
 // (explain_optional_members in bough/concepts/explain_transport.hpp), unless the name is overloaded or a template.

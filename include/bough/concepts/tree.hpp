@@ -16,6 +16,7 @@
 #define BOUGH_CONCEPTS_TREE_HPP
 
 #include <bough/concepts/copyable.hpp>
+#include <bough/concepts/members.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
@@ -23,23 +24,45 @@
 
 namespace bough::inline BOUGH_ABI {
 
+namespace detail {
+// What a TreeShape and a Tree need, by name; explain_tree_shape and explain_tree use the same names.
 template <class S>
-concept TreeShape = detail::Copyable<S> && detail::Comparable<S> &&
-    requires(const S& shape, rank_t v, rank_t n, rank_t i) {
+concept ShapeHasParent = requires(const S& shape, rank_t v, rank_t n) {
     { shape.parent(v, n) } -> std::same_as<rank_t>;
+};
+template <class S>
+concept ShapeHasChildCount = requires(const S& shape, rank_t v, rank_t n) {
     { shape.child_count(v, n) } -> std::same_as<rank_t>;
+};
+template <class S>
+concept ShapeHasChild = requires(const S& shape, rank_t v, rank_t n, rank_t i) {
     { shape.child(v, n, i) } -> std::same_as<rank_t>;
+};
+template <class S>
+concept ShapeHasCheck = requires(const S& shape) {
     { shape.check() } -> std::same_as<status>;
 };
-
 template <class T>
-concept Tree = requires(const T& tree, rank_t r, rank_t i) {
-    { tree.size() } -> std::same_as<rank_t>;
-    { tree.root() } -> std::same_as<rank_t>;
+concept HasParent = requires(const T& tree, rank_t r) {
     { tree.parent(r) } -> std::same_as<rank_t>;
+};
+template <class T>
+concept HasChildCount = requires(const T& tree, rank_t r) {
     { tree.child_count(r) } -> std::same_as<rank_t>;
+};
+template <class T>
+concept HasChild = requires(const T& tree, rank_t r, rank_t i) {
     { tree.child(r, i) } -> std::same_as<rank_t>;
 };
+} // namespace detail
+
+template <class S>
+concept TreeShape = detail::Copyable<S> && detail::Comparable<S> && detail::ShapeHasParent<S> &&
+    detail::ShapeHasChildCount<S> && detail::ShapeHasChild<S> && detail::ShapeHasCheck<S>;
+
+template <class T>
+concept Tree =
+    detail::HasSize<T> && detail::HasRoot<T> && detail::HasParent<T> && detail::HasChildCount<T> && detail::HasChild<T>;
 
 } // namespace bough
 

@@ -17,6 +17,7 @@
 #ifndef BOUGH_CONCEPTS_WIRE_UP_HPP
 #define BOUGH_CONCEPTS_WIRE_UP_HPP
 
+#include <bough/concepts/members.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
@@ -29,13 +30,17 @@ namespace bough::inline BOUGH_ABI {
 
 inline constexpr std::size_t most_wire_up_bytes = 1024; // the most that one rank gives to one exchange
 
+namespace detail {
+// What a WireUp needs, by name; explain_wire_up uses the same names.
 template <class W>
-concept WireUp = requires(W& w, const W& c, std::span<const std::byte> mine, std::span<std::byte> all,
-                          std::uint64_t timeout_ns) {
-    { c.rank() } -> std::same_as<rank_t>;
-    { c.size() } -> std::same_as<rank_t>;
+concept Exchanges = requires(W& w, std::span<const std::byte> mine, std::span<std::byte> all,
+                             std::uint64_t timeout_ns) {
     { w.exchange(mine, all, timeout_ns) } -> std::same_as<status>;
 };
+} // namespace detail
+
+template <class W>
+concept WireUp = detail::HasRank<W> && detail::HasSize<W> && detail::Exchanges<W>;
 
 // Checks what W2 asks for. Use it when you write a WireUp.
 constexpr status check_exchange(std::span<const std::byte> mine, std::span<const std::byte> all, rank_t size) noexcept {
