@@ -51,6 +51,30 @@ struct port {
         return result;
     }
 };
+static_assert(bough::EnginePort<port>);
+
+// A port with nothing but what the concept asks for, and those that lack one thing.
+struct least_port {
+    bough::posted send(std::uint32_t step, bough::rank_t to, std::uint32_t segment, const std::byte*, std::uint64_t);
+    bough::posted take(const bough::held_message&, std::byte* into, std::uint64_t bytes, std::uint32_t step);
+    bool claim(const bough::held_message&);
+    void release(const bough::held_message&);
+};
+struct never_releases : least_port {
+    void release(const bough::held_message&) = delete;
+};
+struct claims_nothing : least_port {
+    void claim(const bough::held_message&);
+};
+struct takes_all : least_port {
+    void take(const bough::held_message&, std::byte* into, std::uint64_t bytes, std::uint32_t step);
+};
+struct sends_to_nobody : least_port {
+    bough::posted send(std::uint32_t step, std::uint32_t segment, const std::byte*, std::uint64_t);
+};
+static_assert(bough::EnginePort<least_port>);
+static_assert(!bough::EnginePort<never_releases> && !bough::EnginePort<claims_nothing>);
+static_assert(!bough::EnginePort<takes_all> && !bough::EnginePort<sends_to_nobody>);
 
 } // namespace test
 

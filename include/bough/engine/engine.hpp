@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The engine: runs one rank's steps as soon as their dependences and messages allow. Freestanding.
 //
-// It knows no transport and no clock. A `Port` moves messages for it:
-//   port.send(step, to, segment, data, bytes) -> posted
-//   port.take(held, into, bytes, step) -> posted
-//   port.claim(held) -> bool: may its payload be read now?
-//   port.release(held): it is not needed any more
+// It knows no transport and no clock. An EnginePort (below) moves messages for it.
 // The owner calls arrived(step, held, port) when the message of a receive step is there,
 // completed(step, port) when a pending send or take has ended, and retry(port) after polling. The
 // owner also lends the memory; the engine allocates nothing.
@@ -24,8 +20,10 @@
 #include <bough/engine/call.hpp>
 #include <bough/engine/list_view.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -36,6 +34,16 @@ struct held_message {
     std::uint64_t handle = 0;
     rank_t peer = no_rank;
     bool present = false;
+};
+
+// Through it the engine moves the messages of its steps. `bytes` is the length of `data` and of `into`.
+template <class P>
+concept EnginePort = requires(P& port, std::uint32_t step, rank_t to, std::uint32_t segment, const std::byte* data,
+                              std::uint64_t bytes, const held_message& held, std::byte* into) {
+    { port.send(step, to, segment, data, bytes) } -> std::same_as<posted>;
+    { port.take(held, into, bytes, step) } -> std::same_as<posted>;
+    { port.claim(held) } -> std::same_as<bool>; // may its payload be read now?
+    port.release(held);                         // it is not needed any more
 };
 
 // Where a place lies for the current count and element size.
@@ -75,7 +83,7 @@ public:
 
     // Starts the operation. Pre: the memory describes the buffers of this call, and nothing is in
     // flight. After an error: release_held has been called, or the transport of that run is gone.
-    template <class Port>
+    template <EnginePort Port>
     void start(const call& c, Port& port) {
         combine_ = c.combine;
         combine_state_ = c.combine_state;
@@ -91,7 +99,7 @@ public:
     }
 
     // The message of receive step `i` has come.
-    template <class Port>
+    template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void arrived(std::uint32_t i, const held_message& message, Port& port) {
         held_message& held = memory_.held[i];
         held = message;
@@ -101,13 +109,13 @@ public:
         drain(port);
     }
     // A pending send or take is complete.
-    template <class Port>
+    template <EnginePort Port>
     void completed(std::uint32_t i, Port& port) {
         complete(i, bound_.steps[i]);
         drain(port);
     }
     // Tries again what the transport refused. Call after polling.
-    template <class Port>
+    template <EnginePort Port>
     void retry(Port& port) {
         const std::uint32_t refused = blocked_;
         if (refused == 0) return;
@@ -134,6 +142,7 @@ public:
     }
     // After an error: releases every message that is still held.
     template <class Port>
+    requires EnginePort<std::remove_reference_t<Port>>
     void release_held(Port&& port) {
         for (held_message& held : memory_.held)
             if (held.present) port.release(held), held.present = false;
@@ -161,7 +170,7 @@ private:
         error_step_ = i;
     }
 
-    template <class Port>
+    template <EnginePort Port>
     void drain(Port& port) {
         while (ready_ != 0 && error_ == errc::ok) fire(memory_.ready[--ready_], port);
     }
@@ -180,7 +189,7 @@ private:
         for (std::uint32_t e = s.after + s.after_count; e != s.after;) satisfied(bound_.after[--e]);
     }
 
-    template <class Port>
+    template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void fire(std::uint32_t i, Port& port) {
         const bound_step& s = bound_.steps[i];
         switch (s.verb) {
@@ -207,7 +216,7 @@ private:
         }
     }
 
-    template <class Port>
+    template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void consume(std::uint32_t i, const bound_step& s, Port& port) {
         const held_message& held = memory_.held[i];
         const bool here = held.data != nullptr || held.bytes == 0;
@@ -221,7 +230,7 @@ private:
             copy_out(i, s, here, port);
     }
     // Copies a message to its place.
-    template <class Port>
+    template <EnginePort Port>
     void copy_out(std::uint32_t i, const bound_step& s, bool here, Port& port) {
         held_message& held = memory_.held[i];
         if (here) {
@@ -239,7 +248,7 @@ private:
         result == posted::complete ? complete(i, s) : under_way(i);
     }
 
-    template <class Port>
+    template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void combine(std::uint32_t i, const bound_step& s, Port& port) {
         const std::uint64_t size = bytes(s.out);
         const std::byte* lower = at(s.a);
