@@ -28,6 +28,12 @@ constexpr nic::fixed_program<room> program = root_program();
 struct subtract {
     constexpr int operator()(int a, int b) const { return 2 * a - b; }
 };
+static_assert(nic::StatePort<nic::detail::recorder<int>, nic::fixed_state<room, int>>);
+struct never_notifies {
+    constexpr void send(const nic::message&, const int*) {}
+};
+static_assert(!nic::StatePort<never_notifies, nic::fixed_state<room, int>>);
+
 struct rig {
     nic::fixed_state<room, int> state{};
     nic::detail::recorder<int> port{};

@@ -22,10 +22,7 @@
 //
 // `Program` is anything with head, steps, slots, counters and inlets (fixed_program below;
 // bough/nic/assembled.hpp has one on the heap). `State` has banks. `op(lower, upper)` gives an
-// element. `Port` has
-//   port.send(message, const T* payload)    message.count elements, to be copied before it returns
-//   port.notify(epoch, const T* result, count)
-// and, if it wants to know what was done, port.combined(count) and port.copied(count), in elements.
+// element. `Port` is a BankPort (below).
 #ifndef BOUGH_NIC_MACHINE_HPP
 #define BOUGH_NIC_MACHINE_HPP
 
@@ -240,10 +237,21 @@ BOUGH_NIC_HOT constexpr void add_full(auto& bank, agenda& todo, u16 counter) noe
     todo.last = counter;
 }
 
+// What carries away what the steps of a bank send. A port that wants to know what was done also has
+// combined(count) and copied(count), in elements.
+template <class P, class Bank>
+concept BankPort = requires(P& port, const message& m, u32 epoch, u32 count, Bank& bank) {
+    port.send(m, &bank.memory[0]);              // m.count elements, to be copied before it returns
+    port.notify(epoch, &bank.memory[0], count); // the result of an instance
+};
+// The same for the banks of a state.
+template <class P, class State>
+concept StatePort = BankPort<P, decltype(State::banks[0])>;
+
 // Runs one step, whose counter is full, and its bump. `Elements` is the length of every slot that
 // is not empty; 0: the slot table says the lengths.
-template <u32 Elements = 0, class Program, class Op, class Port>
-BOUGH_NIC_HOT constexpr void perform(const Program& p, auto& bank, agenda& todo, const step& s, const Op& op,
+template <u32 Elements = 0, class Program, class Bank, class Op, BankPort<Bank> Port>
+BOUGH_NIC_HOT constexpr void perform(const Program& p, Bank& bank, agenda& todo, const step& s, const Op& op,
                                      Port& port) {
     const auto elements = [](const slot& x) { return Elements == 0 || x.count == 0 ? x.count : Elements; };
     if (s.what == kind::send) {
@@ -284,8 +292,8 @@ BOUGH_NIC_HOT constexpr void perform(const Program& p, auto& bank, agenda& todo,
 }
 
 // Runs the next step of the agenda. False if there is none.
-template <u32 Elements = 0, class Program, class Op, class Port>
-BOUGH_NIC_HOT constexpr bool run_step(const Program& p, auto& bank, agenda& todo, const Op& op, Port& port) {
+template <u32 Elements = 0, class Program, class Bank, class Op, BankPort<Bank> Port>
+BOUGH_NIC_HOT constexpr bool run_step(const Program& p, Bank& bank, agenda& todo, const Op& op, Port& port) {
     if (todo.step == todo.end) {
         const u16 full = todo.first;
         if (full == no_index) return false;
@@ -346,8 +354,8 @@ BOUGH_NIC_INLINE constexpr void start(const Program& p, auto& state, u32 first_e
 }
 
 // Takes one message and, if it fills a counter, puts that counter on the agenda. Pre: as deliver.
-template <u32 Elements = 0, class Program, class T, class Op, class Port>
-BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message& m, const T* payload, agenda& todo,
+template <u32 Elements = 0, class Program, class State, class T, class Op, StatePort<State> Port>
+BOUGH_NIC_HOT constexpr answer take(const Program& p, State& state, const message& m, const T* payload, agenda& todo,
                                     const Op& op, Port& port) {
     if (m.stream != p.head.stream || (m.to != p.head.rank && m.to != everyone)) return answer::foreign;
     if (m.inlet >= p.head.inlets || m.from == no_index) return answer::malformed;
@@ -404,8 +412,8 @@ BOUGH_NIC_HOT constexpr answer take(const Program& p, auto& state, const message
 // come early for the next, one look at each counter is added.
 // Where a loop's body must be a function (BPF), write this with take, run_step, next_turn and
 // add_early.
-template <u32 Elements = 0, class Program, class T, class Op, class Port>
-BOUGH_NIC_HOT constexpr answer deliver(const Program& p, auto& state, const message& m, const T* payload, const Op& op,
+template <u32 Elements = 0, class Program, class State, class T, class Op, StatePort<State> Port>
+BOUGH_NIC_HOT constexpr answer deliver(const Program& p, State& state, const message& m, const T* payload, const Op& op,
                                        Port& port) {
     agenda todo;
     const answer what = take<Elements>(p, state, m, payload, todo, op, port);
@@ -422,8 +430,8 @@ BOUGH_NIC_HOT constexpr answer deliver(const Program& p, auto& state, const mess
 
 // The host enters an instance with its contribution, or with nothing if the bell has no slot.
 // Pre: input points to as many elements as the bell's slot has.
-template <u32 Elements = 0, class Program, class T, class Op, class Port>
-BOUGH_NIC_INLINE constexpr answer ring(const Program& p, auto& state, u32 epoch, const T* input, const Op& op,
+template <u32 Elements = 0, class Program, class State, class T, class Op, StatePort<State> Port>
+BOUGH_NIC_INLINE constexpr answer ring(const Program& p, State& state, u32 epoch, const T* input, const Op& op,
                                        Port& port) {
     const u16 slot_number = p.inlets[bell_inlet].slot;
     const u32 count = slot_number == no_index ? 0 : p.slots[slot_number].count;
