@@ -65,6 +65,16 @@ void hear(transport& me, outbox& out) {
 }
 using numbers = std::vector<std::uint32_t>;
 
+// Has no room for long messages at first.
+struct refuses_long : transport {
+    explicit refuses_long(transport&& inner) : transport(std::move(inner)) {}
+    bough::posted post_send(bough::rank_t to, const bough::envelope& tag, std::span<const std::byte> bytes,
+                            std::uint64_t id) {
+        return refuses && bytes.size() > 64 ? bough::posted::would_block : transport::post_send(to, tag, bytes, id);
+    }
+    bool refuses = true;
+};
+
 } // namespace
 
 TEST_CASE(
@@ -88,6 +98,22 @@ TEST_CASE(
     out.flush(ends[0]);
     CHECK(come(ends[1]) == numbers{5});
     CHECK(out.empty());
+}
+
+TEST_CASE("outbox: a message that the transport would take waits for those before it to the same peer") {
+    const bough::testing::loop_group group(3);
+    std::vector<transport> ends = group.connect_all();
+    refuses_long sender(std::move(ends[0]));
+    outbox out;
+    put(out, 1, 1, long_bytes);
+    put(out, 1, 2);
+    put(out, 2, 3);
+    out.flush(sender);
+    CHECK(come(ends[1]).empty());
+    CHECK(come(ends[2]) == numbers{3});
+    sender.refuses = false;
+    out.flush(sender);
+    CHECK(come(ends[1]) == numbers{1, 2});
 }
 
 TEST_CASE("outbox: a message that is under way is kept until its post has ended, and is not sent twice") {

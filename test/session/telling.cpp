@@ -117,7 +117,7 @@ TEST_CASE("telling: a rank has told another what the transport has taken") {
     CHECK_FALSE(detail::has_told(ends[0], out, 1));
 }
 
-TEST_CASE("telling: memory for words of both ways is reserved at once, or not at all") {
+TEST_CASE("telling: memory for words is reserved for both ways, and nothing is if there is none") {
     std::vector<control_message> inbox;
     notices in;
     outbox out;

@@ -23,6 +23,7 @@
 #include <bough/tree/flat.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -89,8 +90,9 @@ status time_serial(communicator<X>& comm, const serial_reduction& how, std::span
         const std::uint64_t end = comm.transport().now_ns();
         if (i > repetitions / 4) times.push_back(static_cast<double>(end - begin));
     }
-    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-    median_ns = times[times.size() / 2];
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    median_ns = *middle;
     return {};
 }
 
