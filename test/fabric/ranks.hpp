@@ -96,6 +96,8 @@ std::vector<bough::event> await_all(std::vector<End>& ends, rank_t at, std::size
     }
 }
 
+static_assert(bough::detail::RdmaDevice<bough::detail::fabric_device>);
+
 // A device whose rank, if it joins in this thread, has a fault before the others greet it.
 struct faulty_device : bough::detail::fabric_device {
     enum class fault { none, has_no_memory, finds_nobody, may_not_register };

@@ -22,6 +22,8 @@
 
 namespace test_verbs {
 
+static_assert(bough::detail::RdmaDevice<bough::detail::verbs_device>);
+
 using bough::rank_t;
 
 // Where there has to be a card, its absence is a failure.

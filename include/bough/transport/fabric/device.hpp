@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The device that moves bytes through libfabric: one endpoint with its completion queue and address
-// vector, and registered memory. Its interface is described in rdma/op.hpp.
+// vector, and registered memory. It is an RdmaDevice (rdma/device.hpp).
 #ifndef BOUGH_TRANSPORT_FABRIC_DEVICE_HPP
 #define BOUGH_TRANSPORT_FABRIC_DEVICE_HPP
 

@@ -6,6 +6,7 @@
 #define BOUGH_TRANSPORT_RDMA_ALIVE_HPP
 
 #include <bough/core/rank.hpp>
+#include <bough/transport/rdma/device.hpp>
 
 #include <cerrno>
 #include <cstdint>
@@ -37,7 +38,7 @@ inline std::uint64_t process_space() noexcept {
 
 // Probes each rank of [0, size) for which asks(rank) is true: this finds the end of processes that
 // cannot be watched. Does nothing before `every_ns` have passed since the last time, `last_ns`.
-template <class Device, class Asks>
+template <RdmaProbe Device, class Asks>
 void probe_peers(Device& device, rank_t size, std::uint64_t now, std::uint64_t every_ns, std::uint64_t& last_ns,
                  const Asks& asks) {
     if (now - last_ns < every_ns) return;
@@ -82,7 +83,7 @@ public:
     }
     // The same, and also probes the ranks for which asks(rank) is true, if the device can. Looks at
     // most once a millisecond. False: it was too early.
-    template <class Device, class Options, class Asks, class F>
+    template <RdmaEnds Device, class Options, class Asks, class F>
     bool look(Device& device, const Options& options, rank_t size, std::uint64_t now, const Asks& asks, const F& f) {
         if (now - looked_ns_ < 1'000'000) return false;
         looked_ns_ = now;

@@ -7,6 +7,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/error.hpp>
 #include <bough/model/logp.hpp>
+#include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/endpoint.hpp>
 #include <bough/transport/rdma/join.hpp>
 
@@ -20,7 +21,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-template <class Device>
+template <detail::RdmaDevice Device>
 class basic_fabric {
 public:
     basic_fabric(basic_fabric&&) noexcept = default;

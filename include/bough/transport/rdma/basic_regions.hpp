@@ -10,6 +10,7 @@
 #include <bough/error.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/join.hpp>
 #include <bough/transport/rdma/region_end.hpp>
 #include <bough/transport/rdma/region_parts.hpp>
@@ -25,7 +26,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-template <class Device>
+template <detail::RdmaDevice Device>
 class basic_fabric_regions {
 public:
     // Networks promise no order within a write, and few promise one between writes. So messages

@@ -3,6 +3,7 @@
 #ifndef BOUGH_TRANSPORT_RDMA_BUFFERS_HPP
 #define BOUGH_TRANSPORT_RDMA_BUFFERS_HPP
 
+#include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/op.hpp>
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-template <class Device>
+template <RdmaMemory Device>
 class fabric_buffers {
 public:
     // Pre: the device outlives the buffers.

@@ -13,10 +13,10 @@
 #include <bough/os/forks.hpp>
 #include <bough/transport/rdma/alive.hpp>
 #include <bough/transport/rdma/buffers.hpp>
+#include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/frame.hpp>
 #include <bough/transport/rdma/greetings.hpp>
 #include <bough/transport/rdma/lines.hpp>
-#include <bough/transport/rdma/op.hpp>
 #include <bough/transport/rdma/transfer.hpp>
 
 #include <algorithm>
@@ -32,7 +32,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-template <class Device>
+template <RdmaMessenger Device>
 class fabric_endpoint {
 public:
     using options_type = typename Device::options_type;

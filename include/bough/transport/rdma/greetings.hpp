@@ -11,6 +11,7 @@
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
+#include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/lines.hpp>
 
 #include <chrono>
@@ -26,7 +27,7 @@ namespace bough::inline BOUGH_ABI::detail {
 // missing, if there is one; no_resources at `until_ns`, if connections take open files and this
 // process can open no more. A library that cannot accept a connection tries again without a word,
 // so its user has to ask the system.
-template <class Device, class Turn, class Missing, class Sent, class Died>
+template <RdmaEnds Device, class Turn, class Missing, class Sent, class Died>
 status await_greetings(const fabric_group& group, const Device& device, std::uint64_t until_ns, const Turn& turn,
                        const Missing& missing, const Sent& all_sent, const Died& died) {
     for (std::uint32_t turns = 1; missing() != group.size || !all_sent(); ++turns) {

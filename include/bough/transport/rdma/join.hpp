@@ -9,6 +9,7 @@
 #include <bough/core/status.hpp>
 #include <bough/transport/join_room.hpp>
 #include <bough/transport/rdma/alive.hpp>
+#include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/endpoint.hpp>
 #include <bough/transport/rdma/frame.hpp>
 
@@ -33,7 +34,7 @@ status check_fabric_options(const Options& o) noexcept {
     return {};
 }
 
-template <class Device>
+template <RdmaDevice Device>
 status describe_fabric(fabric_card& mine, Device& device, const typename Device::options_type& options, rank_t size) {
     if (const status bad = check_fabric_options(options)) return bad;
     if (const status bad = device.open(options)) return bad;
@@ -67,7 +68,7 @@ status agree_on_fabric(std::span<const fabric_card> cards, rank_t me, Options& o
 }
 
 // The part of joining that comes before the greetings.
-template <class Device>
+template <RdmaDevice Device>
 class fabric_meeting {
 public:
     using options_type = typename Device::options_type;
@@ -113,7 +114,7 @@ private:
     std::vector<fabric_card> cards_;
 };
 
-template <class Device, WireUp W>
+template <RdmaDevice Device, WireUp W>
 std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Device::options_type& options,
                                                      status& outcome) {
     std::unique_ptr<fabric_endpoint<Device>> end;

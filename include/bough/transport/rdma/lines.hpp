@@ -9,6 +9,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/rdma/buffers.hpp>
+#include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/frame.hpp>
 #include <bough/transport/rdma/op.hpp>
 #include <bough/transport/rdma/order.hpp>
@@ -48,7 +49,7 @@ struct fabric_arrival {
     }
 };
 
-template <class Device>
+template <RdmaMessenger Device>
 class fabric_lines {
 public:
     using options_type = typename Device::options_type;

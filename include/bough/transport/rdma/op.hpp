@@ -1,32 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The interface between the RDMA protocol and the device beneath it. The protocol (lines.hpp,
-// endpoint.hpp) knows frames, credits, order and payloads. A device D moves bytes between ranks:
-// fabric/device.hpp is the one for libfabric, verbs/device.hpp the one for libibverbs.
-//
-//   D::options_type, D::costs     what a user chooses; by which costs plans are chosen
-//   D::memory                     registered memory; empty by default; reset() and destruction give
-//                                 it back
-//   D::sends, D::receives, D::writes_from, D::is_written    what memory is registered for
-//   D::written_uses_receive       a write with a ticket uses up a posted receive of its target
-//   D::tags                       true: some of its devices cannot write remotely, and send tagged
-//                                 messages instead
-//   d.open(options), d.describe(card, ranks)    -> status. Both also allocate what the exchanges of
-//                                 connect() need
-//   d.connect(wire, cards, me, last_ns)    -> status; collective, may fail on one rank alone.
-//                                 Afterwards ranks are reached by number, once all are ready
-//   d.register_memory(bytes, use, memory)  -> bool. descriptor(memory): the handle that this rank's
-//                                 own transfers from or to the memory must pass
-//   d.receive(buffer, longest), d.send(rank, buffer), d.inject(rank, bytes),
-//   d.write(rank, piece, address, key, ticket)
-//   d.poll(done)                  -> how many operations have ended
-//   d.disconnect(rank)            the rank is lost: what is under way to it may fail at once
-//   D::probes, d.probe(rank)      true: probe() asks whether the rank is there; an operation fails
-//                                 if it is not
-//   d.all_sent()                  nothing that was injected is still under way
-//   d.sends_alone()               what the device has taken leaves even if this rank calls nothing
-//   d.opens_files()               its connections take open files of this process
-//   d.close_endpoint()            the end
-//   d.abandon()                   the end in the child of a fork
+// The words between the RDMA protocol and the device beneath it (RdmaDevice, in device.hpp):
+// operations, buffers, pieces, and what becomes of them.
 #ifndef BOUGH_TRANSPORT_RDMA_OP_HPP
 #define BOUGH_TRANSPORT_RDMA_OP_HPP
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // One rank of bough::fabric_regions and bough::verbs_regions: memory that the others write over a
-// device (op.hpp).
+// device (device.hpp).
 //
 // Every write carries a ticket with its kind and its sender. So the target counts the writes of
 // each peer that have landed, whatever order the network keeps. A flush asks the target "have as
@@ -21,9 +21,9 @@
 #include <bough/os/forks.hpp>
 #include <bough/transport/rdma/alive.hpp>
 #include <bough/transport/rdma/buffers.hpp>
+#include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/greetings.hpp>
 #include <bough/transport/rdma/lines.hpp>
-#include <bough/transport/rdma/op.hpp>
 #include <bough/transport/rdma/region_exposures.hpp>
 #include <bough/transport/rdma/region_parts.hpp>
 
@@ -41,7 +41,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-template <class Device>
+template <RdmaWriter Device>
 class fabric_region_end {
 public:
     using options_type = typename Device::options_type;

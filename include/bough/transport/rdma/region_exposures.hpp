@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Memory that a rank exposes beside its region (W11 of a RemoteWriteTransport), over a device
-// (op.hpp). Each piece is registered as long as it is exposed; afterwards the device refuses writes
+// (device.hpp). Each piece is registered as long as it is exposed; afterwards the device refuses writes
 // with its key.
 #ifndef BOUGH_TRANSPORT_RDMA_REGION_EXPOSURES_HPP
 #define BOUGH_TRANSPORT_RDMA_REGION_EXPOSURES_HPP
 
 #include <bough/concepts/remote_write_transport.hpp>
+#include <bough/transport/rdma/device.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +23,7 @@ struct fabric_target {
     std::uint64_t address = 0, key = 0;
 };
 
-template <class Device>
+template <RdmaMemory Device>
 class fabric_exposures {
 public:
     // The result has no key if the memory cannot be registered, now or ever.

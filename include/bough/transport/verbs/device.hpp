@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The device that moves bytes through libibverbs: a card, with one reliable connection to every
-// other rank. Its interface is described in rdma/op.hpp.
+// other rank. It is an RdmaDevice (rdma/device.hpp).
 //
 // All connections share one completion queue and one queue of posted receives. So the number of
 // receive buffers depends on the group and not on each peer. If a sender finds no buffer, its card
