@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -65,11 +66,17 @@ struct stranger_of {
 using tcp_stranger = stranger_of<plain_channel::session>;
 static_assert(sizeof(tcp_stranger) <= 128);
 
-// `Host`, the owner of the door:
-//   host.judge(rank) -> verdict: shall this connection of the rank be the pair's?
-//   host.attach(rank, descriptor, session, window): both sides have agreed that it is. The host now
-//     owns descriptor and session; `window`: the rank's, in KiB
-//   host.unreachable(rank) -> bool: calling on the rank failed; true: do not try again
+// The owner of the door. `window_kib` is the window of the rank, in KiB.
+template <class H, class Session>
+concept AcceptorHost = requires(H& host, rank_t rank, unique_fd descriptor, Session session, std::uint32_t window_kib) {
+    // Shall this connection of the rank be the pair's?
+    { host.judge(rank) } -> std::same_as<tcp_verdict>;
+    // Both sides have agreed that it is. From now on the host owns descriptor and session.
+    host.attach(rank, std::move(descriptor), std::move(session), window_kib);
+    // Calling on the rank failed. True: do not try again.
+    { host.unreachable(rank) } -> std::same_as<bool>;
+};
+
 template <Mac M, class Channel = plain_channel>
 class tcp_acceptor {
 public:
@@ -165,7 +172,7 @@ public:
     }
 
     // Takes every step that is possible now; does not block.
-    template <class Host>
+    template <AcceptorHost<session_type> Host>
     void step(std::uint64_t now_ns, Host& host) {
         now_ns_ = now_ns;
         if (near_) accept(near_.get(), now_ns);
@@ -273,7 +280,7 @@ private:
     }
 
     // True: it is no stranger any more.
-    template <class Host>
+    template <AcceptorHost<session_type> Host>
     bool hear(stranger& s, std::uint64_t now_ns, Host& host) {
         bool in = s.greeted || greet(s);
         if (s.greeted) {
@@ -313,7 +320,7 @@ private:
     }
 
     // True: it is no guest any more.
-    template <class Host>
+    template <AcceptorHost<session_type> Host>
     bool settle(guest& g, Host& host) {
         const int got = g.session.receive(std::span(g.said).subspan(g.got));
         if (got > 0) g.got += static_cast<std::uint32_t>(got);
@@ -340,7 +347,7 @@ private:
         c.near_until_ns = deadline_after(now_ns, limits_.near_ns);
     }
     // True: this call is over.
-    template <class Host>
+    template <AcceptorHost<session_type> Host>
     bool move_on(caller& c, std::uint64_t now_ns, Host& host) {
         const auto late = [&] { return c.furthest != stage::begun && now_ns >= c.near_until_ns; };
         if (!c.socket) {
@@ -407,7 +414,7 @@ private:
         return true;
     }
     // Tries again later, unless the host says not to. True: this call is over.
-    template <class Host>
+    template <AcceptorHost<session_type> Host>
     bool fail(caller& c, std::uint64_t now_ns, errc why, Host& host) {
         if (!c.near && c.session.accused() && c.refusals++ == 0) c.refused_ns = now_ns;
         c.session = session_type();
