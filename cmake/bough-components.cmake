@@ -5,13 +5,14 @@
 #
 #   bough_find_component(tcp libraries reason)       libraries: what to link; or the reason why there is no such component
 #
-# in_process: ranks as threads; shared_memory: as processes of one node; tcp: of several; tls: the
-# same inside TLS; asio: completion tokens; hana: structs; mpi, pmix: jobs of mpirun and srun;
-# fabric: what libfabric finds; verbs: RDMA cards.
+# compiled: what headers would instantiate in each unit, compiled once; in_process: ranks as threads;
+# shared_memory: as processes of one node; tcp: of several; tls: the same inside TLS; asio: completion
+# tokens; hana: structs; mpi, pmix: jobs of mpirun and srun; fabric: what libfabric finds; verbs: RDMA
+# cards.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.23)
 
-set(BOUGH_COMPONENTS in_process shared_memory tcp tls asio hana mpi pmix fabric verbs)
+set(BOUGH_COMPONENTS in_process shared_memory tcp tls asio hana mpi pmix fabric verbs compiled)
 
 # Each finds one thing, quietly: its target, what it is called in a sentence, and whether it was
 # found. That is what find_package said, not whether there is a target: a package that was not found
@@ -74,7 +75,39 @@ macro(bough_find_libibverbs target what found)
     bough_find_by_pkg_config(${target} ${what} ${found} BOUGH_VERBS libibverbs>=1.11)
 endmacro()
 
+# bough::compiled: what each unit would instantiate for itself, compiled once, as a static library of the user's own build,
+# with its compiler and flags. Collectives, launch, and the transports whose needs are met. The units have one line each.
+function(bough_add_compiled target)
+    set(headers allgather allreduce alltoall barrier broadcast exscan gather reduce reduce_scatter scan scatter)
+    set(used)
+    foreach(transport IN ITEMS in_process shared_memory tcp)
+        bough_find_component(${transport} libraries reason)
+        if(NOT reason)
+            list(APPEND headers compiled/${transport})
+            list(APPEND used ${libraries})
+        endif()
+    endforeach()
+    if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+        list(APPEND headers launch)
+    endif()
+    set(units)
+    foreach(header IN LISTS headers)
+        set(unit ${CMAKE_CURRENT_BINARY_DIR}/${target}/${header}.cpp)
+        file(CONFIGURE OUTPUT ${unit} CONTENT "#define BOUGH_COMPILED_HERE\n#include <bough/${header}.hpp>\n" @ONLY)
+        list(APPEND units ${unit})
+    endforeach()
+    list(REMOVE_DUPLICATES used)
+    add_library(${target} STATIC EXCLUDE_FROM_ALL ${units})
+    target_compile_definitions(${target} PUBLIC BOUGH_COMPILED)
+    target_link_libraries(${target} PUBLIC bough::bough PRIVATE ${used})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    if(NOT TARGET bough::compiled)
+        add_library(bough::compiled ALIAS ${target})
+    endif()
+endfunction()
+
 function(bough_find_component component libraries reason)
+    set(needs_compiled) # nothing; it holds what can be held here
     set(needs_in_process threads)
     set(needs_shared_memory linux threads) # the C library, and, before glibc 2.34, its threads
     set(needs_tcp boost crypto threads)

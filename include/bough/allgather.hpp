@@ -129,6 +129,8 @@ inline constexpr detail::blocking<detail::allgatherv_forms> allgatherv{};
 inline constexpr detail::starting<detail::allgatherv_forms> start_allgatherv{};
 inline constexpr detail::binding<detail::allgatherv_forms> bind_allgatherv{};
 
+BOUGH_COMPILED_GOAL(goal::allgather)
+
 } // namespace bough
 
 #endif

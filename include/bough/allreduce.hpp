@@ -106,6 +106,8 @@ inline constexpr detail::blocking<detail::allreduce_forms> allreduce{};
 inline constexpr detail::starting<detail::allreduce_forms> start_allreduce{};
 inline constexpr detail::binding<detail::allreduce_forms> bind_allreduce{};
 
+BOUGH_COMPILED_GOAL(goal::allreduce)
+
 } // namespace bough
 
 #endif

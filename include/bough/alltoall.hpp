@@ -145,6 +145,8 @@ inline constexpr detail::blocking<detail::alltoallv_forms> alltoallv{};
 inline constexpr detail::starting<detail::alltoallv_forms> start_alltoallv{};
 inline constexpr detail::binding<detail::alltoallv_forms> bind_alltoallv{};
 
+BOUGH_COMPILED_GOAL(goal::alltoall)
+
 } // namespace bough
 
 #endif

@@ -50,6 +50,8 @@ inline constexpr detail::blocking<detail::barrier_forms> barrier{};
 inline constexpr detail::starting<detail::barrier_forms> start_barrier{};
 inline constexpr detail::binding<detail::barrier_forms> bind_barrier{};
 
+BOUGH_COMPILED_GOAL(goal::barrier)
+
 } // namespace bough
 
 #endif

@@ -70,6 +70,8 @@ inline constexpr detail::blocking<detail::broadcast_forms> broadcast{};
 inline constexpr detail::starting<detail::broadcast_forms> start_broadcast{};
 inline constexpr detail::binding<detail::broadcast_forms> bind_broadcast{};
 
+BOUGH_COMPILED_GOAL(goal::broadcast)
+
 } // namespace bough
 
 #endif

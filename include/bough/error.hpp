@@ -11,6 +11,7 @@
 #include <bough/core/status.hpp>
 #include <bough/op/names.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -90,8 +91,10 @@ inline std::string value_of(mismatch what, std::uint64_t value) {
     return hex;
 }
 
-// What a status tells besides its code, such as "the op differs (plus here, max there), rank 3".
-inline std::string details_of(const status& s) {
+// What a status tells besides its code, such as "the op differs (plus here, max there), rank 3". A template, so that the
+// compiled form can hold it.
+template <std::same_as<status> S>
+std::string details_of(const S& s) {
     std::string text;
     const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
     if (tells_absence(s)) {
@@ -114,6 +117,9 @@ inline std::string details_of(const status& s) {
     if (s.operation != 0) add("operation " + std::to_string(s.operation));
     return text;
 }
+#if defined(BOUGH_COMPILED_TEMPLATE)
+BOUGH_COMPILED_TEMPLATE std::string details_of<status>(const status& s);
+#endif
 
 } // namespace detail
 

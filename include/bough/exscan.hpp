@@ -120,6 +120,8 @@ inline constexpr detail::blocking<detail::exscan_forms> exscan{};
 inline constexpr detail::starting<detail::exscan_forms> start_exscan{};
 inline constexpr detail::binding<detail::exscan_forms> bind_exscan{};
 
+BOUGH_COMPILED_GOAL(goal::exscan)
+
 } // namespace bough
 
 #endif

@@ -138,6 +138,8 @@ inline constexpr detail::blocking<detail::gatherv_forms> gatherv{};
 inline constexpr detail::starting<detail::gatherv_forms> start_gatherv{};
 inline constexpr detail::binding<detail::gatherv_forms> bind_gatherv{};
 
+BOUGH_COMPILED_GOAL(goal::gather)
+
 } // namespace bough
 
 #endif

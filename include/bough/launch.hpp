@@ -37,14 +37,14 @@ namespace bough::inline BOUGH_ABI {
 template <RankFunction F>
 launch_report launch(rank_t ranks, F f, const launch_options& options, std::error_code& ec) {
     launch_report report;
-    const status s = detail::jobs::launch_function(ranks, f, options, report);
+    const status s = detail::jobs::launch_function(ranks, detail::jobs::rank_main(f), options, report);
     ec = s.code == errc::ok ? std::error_code() : make_error_code(s.code);
     return report;
 }
 template <RankFunction F>
 launch_report launch(rank_t ranks, F f, const launch_options& options = {}) {
     launch_report report;
-    detail::throw_if(detail::jobs::launch_function(ranks, f, options, report));
+    detail::throw_if(detail::jobs::launch_function(ranks, detail::jobs::rank_main(f), options, report));
     return report;
 }
 

@@ -104,6 +104,8 @@ inline constexpr detail::blocking<detail::reduce_forms> reduce{};
 inline constexpr detail::starting<detail::reduce_forms> start_reduce{};
 inline constexpr detail::binding<detail::reduce_forms> bind_reduce{};
 
+BOUGH_COMPILED_GOAL(goal::reduce)
+
 } // namespace bough
 
 #endif

@@ -159,6 +159,8 @@ inline constexpr detail::blocking<detail::reduce_scatterv_forms> reduce_scatterv
 inline constexpr detail::starting<detail::reduce_scatterv_forms> start_reduce_scatterv{};
 inline constexpr detail::binding<detail::reduce_scatterv_forms> bind_reduce_scatterv{};
 
+BOUGH_COMPILED_GOAL(goal::reduce_scatter)
+
 } // namespace bough
 
 #endif

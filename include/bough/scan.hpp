@@ -88,6 +88,8 @@ inline constexpr detail::blocking<detail::scan_forms> scan{};
 inline constexpr detail::starting<detail::scan_forms> start_scan{};
 inline constexpr detail::binding<detail::scan_forms> bind_scan{};
 
+BOUGH_COMPILED_GOAL(goal::scan)
+
 } // namespace bough
 
 #endif

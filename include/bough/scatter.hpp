@@ -137,6 +137,8 @@ inline constexpr detail::blocking<detail::scatterv_forms> scatterv{};
 inline constexpr detail::starting<detail::scatterv_forms> start_scatterv{};
 inline constexpr detail::binding<detail::scatterv_forms> bind_scatterv{};
 
+BOUGH_COMPILED_GOAL(goal::scatter)
+
 } // namespace bough
 
 #endif

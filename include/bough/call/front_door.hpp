@@ -251,6 +251,17 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
                 .exact_op = exact_op};
 }
 
+// The plan that these costs choose among the standard candidates (bough/select/standard_set.hpp); null if none has what is
+// needed. Not inline, so that the compiled form can hold it.
+template <class Goal>
+std::shared_ptr<const plan<Goal, any_algorithm>>
+standard_plan(const dimensions& at, const problem& what, const any_cost_model& costs, const requirements& needed) {
+    const decision d = choose(standard_candidates<Goal>(at, what), at, what, costs, {.needed = needed});
+    if (!d) return nullptr;
+    return std::make_shared<const plan<Goal, any_algorithm>>(d.winner().what.algorithm,
+                                                             dimensions{at.size, at.root, d.winner().blocks});
+}
+
 // Runs the plan that the communicator's costs choose among the standard candidates of the goal
 // (bough/select/standard_set.hpp).
 template <class Goal, class Comm, class T>
@@ -259,14 +270,9 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
     const requirements needed = wanted.required | needed_by<Goal>(typed);
     const chosen* best = comm.template remember_plan<chosen>(
-        {Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0},
-        [&]() -> std::shared_ptr<const chosen> {
-            const problem what = detail::problem_of(comm, size_class, typed.exact);
-            const decision d = choose(standard_candidates<Goal>(typed.at, what), typed.at, what, comm.options().costs,
-                                      {.needed = needed});
-            if (!d) return nullptr;
-            return std::make_shared<const chosen>(d.winner().what.algorithm,
-                                                  dimensions{typed.at.size, typed.at.root, d.winner().blocks});
+        {Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0}, [&] {
+            return standard_plan<Goal>(typed.at, detail::problem_of(comm, size_class, typed.exact),
+                                       comm.options().costs, needed);
         });
     if (best == nullptr) {
         status s = invalid_argument("choice: no algorithm has all the required properties");
@@ -277,6 +283,20 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
 }
 
 } // namespace detail
+
+// For the doors: what the compiled form holds of a collective.
+#if defined(BOUGH_COMPILED_TEMPLATE)
+#define BOUGH_COMPILED_GOAL(G)                                                                                         \
+    namespace detail {                                                                                                 \
+    BOUGH_COMPILED_TEMPLATE std::shared_ptr<const plan<G, any_algorithm>>                                              \
+    standard_plan<G>(const dimensions&, const problem&, const any_cost_model&, const requirements&);                   \
+    BOUGH_COMPILED_TEMPLATE std::unique_ptr<bound_plan>                                                                \
+    hold_bound<plan<G, any_algorithm>>(const plan<G, any_algorithm>&, rank_t, const std::vector<rank_t>&);             \
+    }
+#else
+#define BOUGH_COMPILED_GOAL(G)
+#endif
+
 } // namespace bough
 
 #endif

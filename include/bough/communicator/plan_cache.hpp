@@ -41,6 +41,12 @@ bool is_bound_from(const bound_plan& bound, const P& plan) {
     return bound.tag == &plan_type_tag<P> && static_cast<const bound_plan_of<P>&>(bound).plan == plan;
 }
 
+// Binds a plan to this rank. Not inline, so that the compiled form can hold it.
+template <class P>
+std::unique_ptr<bound_plan> hold_bound(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
+    return std::make_unique<bound_plan_of<P>>(&plan_type_tag<P>, plan, rank, members);
+}
+
 class plan_cache {
 public:
     explicit plan_cache(std::size_t limit) noexcept : limit_(limit) {}
@@ -48,7 +54,7 @@ public:
     // The bound plan, which stays here.
     template <class P>
     prepared& find(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
-        if (!to_front(plan)) put(bind(plan, rank, members));
+        if (!to_front(plan)) put(hold_bound(plan, rank, members));
         return free_[0]->work;
     }
     // The plan in the cache that equals this one; null: there is none.
@@ -67,7 +73,7 @@ public:
                 free_.erase(known);
                 return taken;
             }
-        return bind(plan, rank, members);
+        return hold_bound(plan, rank, members);
     }
     void put(std::unique_ptr<bound_plan> bound) {
         if (free_.size() == limit_) free_.pop_back();
@@ -75,10 +81,6 @@ public:
     }
 
 private:
-    template <class P>
-    static std::unique_ptr<bound_plan> bind(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
-        return std::make_unique<bound_plan_of<P>>(&plan_type_tag<P>, plan, rank, members);
-    }
     template <class P>
     bool to_front(const P& plan) {
         for (std::size_t i = 0; i != free_.size(); ++i)

@@ -22,6 +22,11 @@
 // front door first relies on them. With BOUGH_VERIFY_PLANS every plan of a caller is proved then,
 // with all claims of its algorithm; that takes compile time, so it is off by default
 // (bough/call/first_use.hpp). Define either as 0 or 1 before any header.
+#if defined(BOUGH_CHECK_CLAIMS) || defined(BOUGH_VERIFY_PLANS) || defined(BOUGH_CONTRACT_HANDLER)
+#define BOUGH_HAS_SETTINGS 1
+#else
+#define BOUGH_HAS_SETTINGS 0
+#endif
 #if !defined(BOUGH_CHECK_CLAIMS)
 #if defined(NDEBUG)
 #define BOUGH_CHECK_CLAIMS 0
@@ -53,6 +58,15 @@
 #define BOUGH_TEXT_OF_(...) #__VA_ARGS__
 #define BOUGH_TEXT_(...) BOUGH_TEXT_OF_(__VA_ARGS__)
 #define BOUGH_ABI_TEXT BOUGH_TEXT_(BOUGH_ABI)
+
+// The compiled form (doc/howto/compiled.md). Units that define BOUGH_COMPILED leave out what the library bough::compiled
+// holds: BOUGH_COMPILED_TEMPLATE begins its declaration there, and its definition in the library's own units. A unit with
+// settings of its own has other functions, which it instantiates itself.
+#if defined(BOUGH_COMPILED_HERE)
+#define BOUGH_COMPILED_TEMPLATE template
+#elif defined(BOUGH_COMPILED) && !BOUGH_HAS_SETTINGS
+#define BOUGH_COMPILED_TEMPLATE extern template
+#endif
 
 // A hint for the few paths whose cost is counted in instructions.
 #if defined(__GNUC__)

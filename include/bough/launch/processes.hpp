@@ -31,6 +31,7 @@
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,23 +63,36 @@ inline status os_status(int error) noexcept {
     }
 }
 
-template <class F>
-[[noreturn]] void run_rank(F& f, rank_t rank, rank_t size, int socket) noexcept {
+// What a rank runs: a view of the caller's function, whatever its type. run() returns the exit code.
+class rank_main {
+public:
+    template <class F>
+    explicit rank_main(F& f) noexcept
+        : f_(std::addressof(f)), run_([](void* erased, job mine) -> int {
+              F& its = *static_cast<F*>(erased);
+              if constexpr (std::same_as<std::invoke_result_t<F&, job>, void>) {
+                  its(std::move(mine));
+                  return 0;
+              } else {
+                  return its(std::move(mine));
+              }
+          }) {}
+    int run(job mine) const { return run_(f_, std::move(mine)); }
+
+private:
+    void* f_;
+    int (*run_)(void* f, job mine);
+};
+
+[[noreturn]] inline void run_rank(const rank_main& f, rank_t rank, rank_t size, int socket) noexcept {
     int code = 1;
 #if BOUGH_HAS_EXCEPTIONS
     try {
 #endif
         launch_hello hello;
         unique_fd fd(socket);
-        if (!launched_wire_up::greet(fd.get(), hello, 10'000'000'000)) {
-            job mine(launched_wire_up(std::move(fd), rank, size));
-            if constexpr (std::same_as<std::invoke_result_t<F&, job>, void>) {
-                f(std::move(mine));
-                code = 0;
-            } else {
-                code = f(std::move(mine));
-            }
-        }
+        if (!launched_wire_up::greet(fd.get(), hello, 10'000'000'000))
+            code = f.run(job(launched_wire_up(std::move(fd), rank, size)));
 #if BOUGH_HAS_EXCEPTIONS
     } catch (const std::exception& e) {
         std::fprintf(stderr, "bough: rank %u: %s\n", rank, e.what());
@@ -91,8 +105,9 @@ template <class F>
     ::_exit(code);
 }
 
-template <class F>
-status launch_function(rank_t ranks, F& f, const launch_options& options, launch_report& report) {
+// Templates, so that the compiled form can hold them.
+template <std::same_as<launch_options> O>
+status launch_function(rank_t ranks, const rank_main& f, const O& options, launch_report& report) {
     if (ranks == 0) return invalid_argument("ranks: a job needs at least one rank");
     std::fflush(stdout); // otherwise each child would write what is in it again
     std::fflush(stderr);
@@ -108,8 +123,8 @@ status launch_function(rank_t ranks, F& f, const launch_options& options, launch
 }
 
 // Nothing is called between fork and exec that could wait for a lock.
-inline status launch_program(rank_t ranks, std::span<const std::string> argv, const launch_options& options,
-                             launch_report& report) {
+template <std::same_as<launch_options> O>
+status launch_program(rank_t ranks, std::span<const std::string> argv, const O& options, launch_report& report) {
     if (ranks == 0) return invalid_argument("ranks: a job needs at least one rank");
     if (argv.empty() || argv[0].empty()) return invalid_argument("argv: needs the name of a program");
     std::array<char, 32> variable{"BOUGH_JOB="};
@@ -145,6 +160,13 @@ inline status launch_program(rank_t ranks, std::span<const std::string> argv, co
     report = ended;
     return {};
 }
+
+#if defined(BOUGH_COMPILED_TEMPLATE)
+BOUGH_COMPILED_TEMPLATE status launch_function<launch_options>(rank_t, const rank_main&, const launch_options&,
+                                                               launch_report&);
+BOUGH_COMPILED_TEMPLATE status launch_program<launch_options>(rank_t, std::span<const std::string>,
+                                                              const launch_options&, launch_report&);
+#endif
 
 } // namespace detail::jobs
 } // namespace bough

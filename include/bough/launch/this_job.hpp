@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <cstdlib>
 #include <fcntl.h>
@@ -71,7 +72,9 @@ inline bool has_foreign_launcher() noexcept {
     return false;
 }
 
-inline status find_job(job& found) {
+// A template, so that the compiled form can hold it.
+template <std::same_as<job> J>
+status find_job(J& found) {
     static std::atomic<bool> taken{false};
     if (taken.exchange(true)) return invalid_argument("this_job: the job was taken before; keep what it returned");
     if (const char* descriptor = std::getenv("BOUGH_JOB"); descriptor != nullptr)
@@ -87,6 +90,10 @@ inline status find_job(job& found) {
     found = job();
     return {};
 }
+
+#if defined(BOUGH_COMPILED_TEMPLATE)
+BOUGH_COMPILED_TEMPLATE status find_job<job>(job& found);
+#endif
 
 } // namespace bough::detail::jobs
 

@@ -232,35 +232,43 @@ private:
     static const M& model_at(const std::byte* at) noexcept {
         return *reinterpret_cast<const M*>(at);
     }
-    // The price: infinite if the plan deadlocks.
+    // Defined outside, and not inline, so that the compiled form can hold them.
     template <class M>
-    static double walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size) {
-        const auto seen = detail::share_cores(model_at<M>(model), what, size);
-        const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
-        if (walked.deadlock()) return std::numeric_limits<double>::infinity();
-        return walked.makespan_ns + detail::shared_work_ns(seen, what, plan, size);
-    }
+    static double walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size);
     template <class M>
-    static cost_bound busy_ns(const std::byte* model, const plan_ref& plan, const problem& what) {
-        const auto seen = detail::share_cores(model_at<M>(model), what, plan.size());
-        const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
-        cost_bound found;
-        const rank_t size = plan.size();
-        for (const rank_t r : {plan.root(), rank_t{0}, size / 2, size - 1}) {
-            detail::busy_rank sink(seen, sizes, r);
-            plan.emit(r, sink);
-            found.ns = std::max(found.ns, sink.end_ns());
-            found.steps = std::max(found.steps, sink.steps());
-        }
-        found.steps *= size;
-        return found;
-    }
+    static cost_bound busy_ns(const std::byte* model, const plan_ref& plan, const problem& what);
     template <class M>
     static constexpr functions functions_of{&walk_ns<M>, &busy_ns<M>, is_homogeneous_v<M>};
 
     alignas(std::max_align_t) std::array<std::byte, capacity> model_{};
     const functions* functions_ = nullptr;
 };
+
+// The price: infinite if the plan deadlocks.
+template <class M>
+double any_cost_model::walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size) {
+    const auto seen = detail::share_cores(model_at<M>(model), what, size);
+    const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
+    if (walked.deadlock()) return std::numeric_limits<double>::infinity();
+    return walked.makespan_ns + detail::shared_work_ns(seen, what, plan, size);
+}
+
+// From below, by what four ranks do.
+template <class M>
+cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan, const problem& what) {
+    const auto seen = detail::share_cores(model_at<M>(model), what, plan.size());
+    const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
+    cost_bound found;
+    const rank_t size = plan.size();
+    for (const rank_t r : {plan.root(), rank_t{0}, size / 2, size - 1}) {
+        detail::busy_rank sink(seen, sizes, r);
+        plan.emit(r, sink);
+        found.ns = std::max(found.ns, sink.end_ns());
+        found.steps = std::max(found.steps, sink.steps());
+    }
+    found.steps *= size;
+    return found;
+}
 
 } // namespace bough
 

@@ -340,4 +340,8 @@ void in_process::run(F&& f) {
 
 } // namespace bough
 
+#if defined(BOUGH_COMPILED_TEMPLATE)
+#include <bough/compiled/in_process.hpp> // as the last line, where the transport is complete
+#endif
+
 #endif

@@ -68,8 +68,7 @@ struct shared_memory_options {
 
 class shared_memory {
 public:
-    // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join()
-    // says.
+    // Collective: all ranks of the wire-up call it once. Throws bough::error with what join() says.
     template <WireUp W>
     explicit shared_memory(W& wire, const shared_memory_options& options = {})
         : shared_memory(checked(wire, options)) {}
@@ -84,8 +83,7 @@ public:
 
     shared_memory(shared_memory&&) = default;
     shared_memory& operator=(shared_memory&&) = delete;
-    // Leaves the group without waiting for anybody. Long messages that nobody has read are taken
-    // back.
+    // Leaves the group without waiting. Long messages that nobody has read are taken back.
     ~shared_memory() {
         if (mine_.data() == nullptr || forked()) return;
         for (link* l : open_) l->out.cancel_all();
@@ -496,4 +494,7 @@ inline shared_memory::shared_memory(detail::shared_join&& made, rank_t rank, con
 
 } // namespace bough
 
+#if defined(BOUGH_COMPILED_TEMPLATE)
+#include <bough/compiled/shared_memory.hpp> // as the last line, where the transport is complete
+#endif
 #endif

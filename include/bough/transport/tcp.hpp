@@ -31,4 +31,8 @@ static_assert(Transport<tcp> && WaitableTransport<tcp> && DescriptorTransport<tc
 
 } // namespace bough
 
+#if defined(BOUGH_COMPILED_TEMPLATE)
+#include <bough/compiled/tcp.hpp> // as the last line, where the transport is complete
+#endif
+
 #endif

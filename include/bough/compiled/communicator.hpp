@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the compiled form holds of the communicators over one transport: BOUGH_COMPILED_COMMUNICATOR(T), in namespace bough,
+// declares it, or defines it in a unit of the library (core/config.hpp). Without the compiled form it is nothing.
+//
+//   namespace bough::inline BOUGH_ABI { BOUGH_COMPILED_COMMUNICATOR(mine::transport) }      // for one of your own
+//
+// doc/howto/compiled.md tells how to use the compiled form, and how to add a transport of your own to it.
+#ifndef BOUGH_COMPILED_COMMUNICATOR_HPP
+#define BOUGH_COMPILED_COMMUNICATOR_HPP
+
+#include <bough/communicator.hpp>
+#include <bough/core/config.hpp>
+#include <bough/model/logp.hpp>
+#include <bough/select/any_cost_model.hpp>
+
+#include <cstddef>
+
+#if defined(BOUGH_COMPILED_TEMPLATE)
+#define BOUGH_COMPILED_COMMUNICATOR(T)                                                                                 \
+    BOUGH_COMPILED_TEMPLATE class communicator<T>;                                                                     \
+    BOUGH_COMPILED_TEMPLATE class session<T>;                                                                          \
+    BOUGH_COMPILED_TEMPLATE class unexpected_messages<T>;                                                              \
+    namespace detail {                                                                                                 \
+    BOUGH_COMPILED_TEMPLATE class communicator_core<T>;                                                                \
+    BOUGH_COMPILED_TEMPLATE class session_core<T>;                                                                     \
+    BOUGH_COMPILED_TEMPLATE struct deadline_watch<session_core<T>>;                                                    \
+    }
+
+namespace bough::inline BOUGH_ABI {
+
+BOUGH_COMPILED_TEMPLATE double any_cost_model::walk_ns<model::loggops>(const std::byte*, const plan_ref&,
+                                                                       const problem&, rank_t);
+BOUGH_COMPILED_TEMPLATE cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&,
+                                                                           const problem&);
+
+} // namespace bough
+#else
+#define BOUGH_COMPILED_COMMUNICATOR(T)
+#endif
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the compiled form holds of communicators of processes of several nodes. bough/transport/tcp.hpp includes it.
+#ifndef BOUGH_COMPILED_TCP_HPP
+#define BOUGH_COMPILED_TCP_HPP
+
+#include <bough/compiled/communicator.hpp>
+#include <bough/core/config.hpp>
+#include <bough/launch/job.hpp>
+#include <bough/transport/tcp.hpp>
+
+#include <memory>
+
+namespace bough::inline BOUGH_ABI {
+
+BOUGH_COMPILED_COMMUNICATOR(tcp)
+
+#if defined(BOUGH_COMPILED_TEMPLATE)
+BOUGH_COMPILED_TEMPLATE class basic_tcp<openssl_mac>;
+namespace detail {
+BOUGH_COMPILED_TEMPLATE class tcp_connections<openssl_mac>;
+BOUGH_COMPILED_TEMPLATE class tcp_acceptor<openssl_mac>;
+BOUGH_COMPILED_TEMPLATE std::unique_ptr<tcp_connections<openssl_mac, plain_channel>>
+join_hosts<openssl_mac, plain_channel>(const tcp_hosts&, const tcp_options&, status&);
+BOUGH_COMPILED_TEMPLATE std::unique_ptr<tcp_connections<openssl_mac, plain_channel>>
+join_wire_up<openssl_mac, plain_channel>(job&, const tcp_options&, status&);
+} // namespace detail
+#endif
+
+} // namespace bough
+
+#endif
