@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// check_remote_write_order: it finds no fault with transports that need the polls of both ends.
+// check_remote_write_order: it finds no fault with transports that need the polls of both ends, and each fault of those that
+// have one.
 #include "support/catch.hpp"
 #include <bough/remote/in_process.hpp>
 #include <bough/testing/remote_write_threads.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,4 +81,86 @@ TEMPLATE_TEST_CASE("remote writes: the check between two threads polls both ends
         CAPTURE(i, fault.sentence, fault.rank);
         REQUIRE(fault.rule == testing::remote_write_rule::none);
     }
+}
+
+namespace {
+
+// Its last word lands before the rest.
+struct hasty : base {
+    explicit hasty(base&& end) : base(std::move(end)) {}
+    posted put(rank_t to, std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t id) {
+        if (second.size() > 8) {
+            (void)base::put(to, at + first.size() + second.size() - 8, second.last(8), {}, id);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1)); // somebody looks now
+        }
+        return base::put(to, at, first, second, id);
+    }
+};
+
+} // namespace
+
+TEST_CASE("remote writes: a last word that lands first is found from a second thread") {
+    const auto fault = testing::check_remote_write_order(
+        [](rank_t n) {
+            in_process_regions world(n);
+            std::vector<hasty> ends;
+            for (rank_t r = 0; r != n; ++r) ends.emplace_back(world.connect(r));
+            return ends;
+        },
+        {.enough_ns = 20'000'000'000});
+    CHECK(fault.rule == testing::remote_write_rule::word_is_last);
+}
+
+namespace {
+
+// What is wrong with the end of rank 0, from its hundredth put on.
+enum class wrong { nothing, no_event, another_id, error, loss, refusal };
+struct odd : base {
+    wrong what;
+    int puts = 0;
+    std::uint64_t open = 0; // the put that is pending
+    odd(base&& end, wrong w) : base(std::move(end)), what(w) {}
+    posted put(rank_t to, std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t id) {
+        if (++puts > 100 && what == wrong::refusal) return posted::failed;
+        const posted p = base::put(to, at, first, second, id);
+        if (p == posted::complete) open = id;
+        return p == posted::complete ? posted::pending : p;
+    }
+    std::size_t poll(std::span<event> events) {
+        if (open == 0) return base::poll(events);
+        const bool good = puts <= 100;
+        if (!good && what == wrong::no_event) return 0;
+        events[0] = {.what = event::kind::complete, .peer = 1, .id = std::exchange(open, 0)};
+        if (!good && what == wrong::another_id) ++events[0].id;
+        if (!good && what == wrong::error) events[0].code = errc::peer_dead;
+        if (!good && what == wrong::loss) events[0].what = event::kind::lost;
+        return 1;
+    }
+};
+
+} // namespace
+
+TEST_CASE("remote writes: what a put must not end with, between two threads") {
+    using testing::remote_write_rule;
+    const auto rule_broken_by = [](wrong what) {
+        return testing::check_remote_write_order(
+                   [&](rank_t n) {
+                       in_process_regions world(n);
+                       std::vector<odd> ends;
+                       for (rank_t r = 0; r != n; ++r) ends.emplace_back(world.connect(r), what);
+                       return ends;
+                   },
+                   {.rounds = 300,
+                    .enough_ns = 100'000'000'000,
+                    .timeout_ns = what == wrong::no_event ? 500'000'000u : 100'000'000'000u})
+            .rule;
+    };
+    CHECK(rule_broken_by(wrong::nothing) == remote_write_rule::none);
+    CHECK(rule_broken_by(wrong::no_event) == remote_write_rule::one_event);
+    CHECK(rule_broken_by(wrong::another_id) == remote_write_rule::one_event);
+    CHECK(rule_broken_by(wrong::error) == remote_write_rule::one_event);
+    CHECK(rule_broken_by(wrong::loss) == remote_write_rule::loss);
+    CHECK(rule_broken_by(wrong::refusal) == remote_write_rule::place);
 }

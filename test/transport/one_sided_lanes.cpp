@@ -2,144 +2,21 @@
 // What one message does: where it lies, when its block is free, how a long one comes; and what a peer that writes nonsense
 // gets for it.
 #include "support/catch.hpp"
-#include "support/joined_ends.hpp"
 #include "support/sample.hpp"
 #include "transport/pair_of_ends.hpp"
 #include <bough/core/deadline.hpp>
 #include <bough/remote/in_process.hpp>
-#include <bough/remote/shared_memory.hpp>
 #include <bough/remote/simulated.hpp>
-#include <bough/testing/remote_write_conformance.hpp>
-#include <bough/testing/remote_write_threads.hpp>
 #include <bough/transport/one_sided.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
-#include <optional>
-#include <thread>
 #include <vector>
 
 using namespace bough;
 using bough_test::pair_of_ends;
 using bough_test::pattern;
-
-TEST_CASE("remote writes: in_process_regions and shared_memory_regions keep the rules") {
-    const auto in_process = [](rank_t n) {
-        in_process_regions world(n);
-        std::vector<in_process_regions::endpoint> ends;
-        for (rank_t r = 0; r != n; ++r) ends.push_back(world.connect(r));
-        return ends;
-    };
-    const auto shared = [](rank_t n) {
-        return bough_test::joined_ends<shared_memory_regions>(n, [](rank_t, auto& wire, status& why) {
-            return shared_memory_regions::join(wire, why, {.region_bytes = 5000});
-        });
-    };
-    const auto good = [](const testing::remote_write_fault& fault) {
-        if (fault) UNSCOPED_INFO(fault.sentence << ", rank " << fault.rank);
-        return !fault;
-    };
-    CHECK(good(testing::check_remote_writes(in_process)));
-    CHECK(good(testing::check_remote_writes(shared)));
-    CHECK(good(testing::check_remote_write_order(in_process)));
-    CHECK(good(testing::check_remote_write_order(shared)));
-}
-
-namespace {
-
-// Its last word lands before the rest.
-struct hasty : in_process_regions::endpoint {
-    explicit hasty(in_process_regions::endpoint&& base) : in_process_regions::endpoint(std::move(base)) {}
-    posted put(rank_t to, std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second,
-               std::uint64_t id) {
-        if (second.size() > 8) {
-            (void)in_process_regions::endpoint::put(to, at + first.size() + second.size() - 8, second.last(8), {}, id);
-            std::this_thread::sleep_for(std::chrono::milliseconds(1)); // somebody looks now
-        }
-        return in_process_regions::endpoint::put(to, at, first, second, id);
-    }
-};
-
-} // namespace
-
-TEST_CASE("remote writes: a last word that lands first is found from a second thread") {
-    const auto fault = testing::check_remote_write_order(
-        [](rank_t n) {
-            in_process_regions world(n);
-            std::vector<hasty> ends;
-            for (rank_t r = 0; r != n; ++r) ends.emplace_back(world.connect(r));
-            return ends;
-        },
-        {.enough_ns = 20'000'000'000});
-    CHECK(fault.rule == testing::remote_write_rule::word_is_last);
-}
-
-namespace {
-
-// What is wrong with the end of rank 0, from its hundredth put on.
-enum class wrong { nothing, no_event, another_id, error, loss, refusal };
-struct odd : in_process_regions::endpoint {
-    wrong what;
-    int puts = 0;
-    std::uint64_t open = 0; // the put that is pending
-    odd(in_process_regions::endpoint&& base, wrong w) : in_process_regions::endpoint(std::move(base)), what(w) {}
-    posted put(rank_t to, std::uint64_t at, std::span<const std::byte> first, std::span<const std::byte> second,
-               std::uint64_t id) {
-        if (++puts > 100 && what == wrong::refusal) return posted::failed;
-        const posted p = in_process_regions::endpoint::put(to, at, first, second, id);
-        if (p == posted::complete) open = id;
-        return p == posted::complete ? posted::pending : p;
-    }
-    std::size_t poll(std::span<event> events) {
-        if (open == 0) return in_process_regions::endpoint::poll(events);
-        const bool good = puts <= 100;
-        if (!good && what == wrong::no_event) return 0;
-        events[0] = {.what = event::kind::complete, .peer = 1, .id = std::exchange(open, 0)};
-        if (!good && what == wrong::another_id) ++events[0].id;
-        if (!good && what == wrong::error) events[0].code = errc::peer_dead;
-        if (!good && what == wrong::loss) events[0].what = event::kind::lost;
-        return 1;
-    }
-};
-
-} // namespace
-
-TEST_CASE("remote writes: what a put must not end with, between two threads") {
-    using testing::remote_write_rule;
-    const auto rule_broken_by = [](wrong what) {
-        return testing::check_remote_write_order(
-                   [&](rank_t n) {
-                       in_process_regions world(n);
-                       std::vector<odd> ends;
-                       for (rank_t r = 0; r != n; ++r) ends.emplace_back(world.connect(r), what);
-                       return ends;
-                   },
-                   {.rounds = 300,
-                    .enough_ns = 100'000'000'000,
-                    .timeout_ns = what == wrong::no_event ? 500'000'000u : 100'000'000'000u})
-            .rule;
-    };
-    CHECK(rule_broken_by(wrong::nothing) == remote_write_rule::none);
-    CHECK(rule_broken_by(wrong::no_event) == remote_write_rule::one_event);
-    CHECK(rule_broken_by(wrong::another_id) == remote_write_rule::one_event);
-    CHECK(rule_broken_by(wrong::error) == remote_write_rule::one_event);
-    CHECK(rule_broken_by(wrong::loss) == remote_write_rule::loss);
-    CHECK(rule_broken_by(wrong::refusal) == remote_write_rule::place);
-}
-
-TEST_CASE("shared_memory_regions: sizes that differ are refused on every rank") {
-    std::vector<status> why;
-    const auto made = bough_test::joined_ends<shared_memory_regions>(
-        3,
-        [](rank_t r, auto& wire, status& result) {
-            return shared_memory_regions::join(wire, result, {.region_bytes = r == 1 ? 8192u : 4096u});
-        },
-        &why);
-    CHECK(made.empty());
-    for (const status& s : why) CHECK(s.code == errc::invalid_argument);
-}
 
 TEST_CASE("one_sided: the payloads of a region's blocks take at most 4 MiB, unless they are chosen") {
     for (const std::uint32_t blocks : {1u, 16u, 64u})
