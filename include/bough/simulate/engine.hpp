@@ -30,7 +30,7 @@
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/model/walk.hpp>
+#include <bough/model/block_sizes.hpp>
 #include <bough/simulate/detail/agenda.hpp>
 #include <bough/simulate/detail/deeds.hpp>
 #include <bough/simulate/detail/event_queue.hpp>

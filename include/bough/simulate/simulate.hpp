@@ -48,7 +48,7 @@ constexpr sim_result simulate(const P& plan, const M& model, const sim_options& 
     const auto with = [&](const auto& noise) {
         using noise_type = std::remove_cvref_t<decltype(noise)>;
         if constexpr (!PortedCostModel<M>)
-            if (one_pass) return detail::static_pass<P, M, noise_type>(plan, model, noise, options).run();
+            if (one_pass) return detail::static_pass(plan, model, noise, options);
         return detail::event_engine<P, M, noise_type>(plan, model, noise, options).run();
     };
     if (options.noise.quiet()) return with(detail::no_noise{});

@@ -146,8 +146,7 @@ constexpr sim_trace trace(const P& plan, const M& model, const sim_options& opti
         for (rank_t r = 0; r != plan.size(); ++r) run.arrival_ns.push_back(noise.arrival_ns(r));
         if constexpr (!PortedCostModel<M>)
             if (options.engine != simulator::discrete && is_one_pass(model, options)) {
-                run.result =
-                    detail::static_pass<P, detail::traced_model<M>, noise_type>(plan, watched, heard, options).run();
+                run.result = detail::static_pass(plan, watched, heard, options);
                 return;
             }
         run.result = detail::event_engine<P, detail::traced_model<M>, noise_type>(plan, watched, heard, options).run();

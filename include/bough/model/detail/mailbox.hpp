@@ -2,19 +2,23 @@
 // The mailbox of the walk: the messages that are on their way and when they arrive, first in first
 // out per channel.
 //
-// In a tree reduce every rank sends once. So the first message of each sender has its place in an
-// array, where the receiver finds it at once. All others wait in one list per receiver, whose nodes
-// are reused.
+// In a tree every rank sends once at first. So the first message of each sender has its place in an
+// array, where the receiver finds it at once. The other messages wait in one list per receiver. If
+// a search in it is long, the messages to this receiver are from then on in lists per channel,
+// found through a hash table. The nodes of lists are reused.
 #ifndef BOUGH_MODEL_DETAIL_MAILBOX_HPP
 #define BOUGH_MODEL_DETAIL_MAILBOX_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/model/channel_table.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::model::detail {
+
+using bough::detail::channel_table;
 
 template <class Letter>
 class mailbox {
@@ -26,7 +30,7 @@ public:
             first_to_[from] = to;
             first_[from] = content;
         } else {
-            append(from, to, content);
+            post(from, to, content);
         }
     }
 
@@ -37,14 +41,15 @@ public:
             content = first_[from];
             return true;
         }
-        return !lists_.empty() && extract(from, to, content);
+        return !boxes_.empty() && extract(from, to, content);
     }
 
 private:
     // A sender's first message was sent and taken. No rank has this number: groups have at most
     // 2^32 - 2.
     static constexpr rank_t taken = no_rank - 1;
-    static constexpr std::uint32_t none = 0xffff'ffffu;
+    static constexpr std::uint32_t none = channel_table::none;
+    static constexpr std::uint32_t long_search = 24; // so many messages of other senders come before the one sought
 
     struct envelope {
         Letter content{};
@@ -52,46 +57,79 @@ private:
         std::uint32_t next = none;
     };
     struct list {
-        std::uint32_t head = none;
-        std::uint32_t tail = none;
+        std::uint32_t head = none, tail = none;
+    };
+    struct box {
+        list all{};
+        bool sorted = false; // the letters are in lists per channel, for good
     };
 
-    constexpr void append(rank_t from, rank_t to, const Letter& content) {
-        if (lists_.empty()) lists_ = std::vector<list>(first_to_.size(), list{});
-        std::uint32_t at = free_;
-        if (at == none) {
-            at = static_cast<std::uint32_t>(letters_.size());
-            letters_.push_back({content, from, none});
-        } else {
-            free_ = letters_[at].next;
-            letters_[at] = {content, from, none};
-        }
-        list& l = lists_[to];
-        (l.head == none ? l.head : letters_[l.tail].next) = at;
-        l.tail = at;
+    constexpr void post(rank_t from, rank_t to, const Letter& content) {
+        if (boxes_.empty()) boxes_ = std::vector<box>(first_to_.size(), box{});
+        const std::uint32_t made = make(from, content);
+        append(boxes_[to].sorted ? channel(from, to) : boxes_[to].all, made);
     }
 
     constexpr bool extract(rank_t from, rank_t to, Letter& content) {
-        list& l = lists_[to];
-        std::uint32_t before = none;
-        for (std::uint32_t at = l.head; at != none; before = at, at = letters_[at].next) {
-            envelope& found = letters_[at];
-            if (found.from != from) continue;
-            content = found.content;
-            (before == none ? l.head : letters_[before].next) = found.next;
-            if (l.tail == at) l.tail = before;
-            found.next = free_;
-            free_ = at;
+        box& mine = boxes_[to];
+        if (mine.sorted) {
+            const std::uint32_t at = channels_.find(from, to);
+            return at != none && lists_[at].head != none && remove(lists_[at], none, lists_[at].head, content);
+        }
+        std::uint32_t before = none, passed = 0;
+        for (std::uint32_t at = mine.all.head; at != none; before = at, at = pool_[at].next, ++passed) {
+            if (pool_[at].from != from) continue;
+            remove(mine.all, before, at, content);
+            if (passed >= long_search) sort_out(to);
             return true;
         }
+        if (passed >= long_search) sort_out(to);
         return false;
+    }
+
+    constexpr std::uint32_t make(rank_t from, const Letter& content) {
+        const std::uint32_t at = free_;
+        if (at == none) {
+            pool_.push_back({content, from, none});
+            return static_cast<std::uint32_t>(pool_.size() - 1);
+        }
+        free_ = pool_[at].next;
+        pool_[at] = {content, from, none};
+        return at;
+    }
+    constexpr void append(list& l, std::uint32_t at) {
+        (l.head == none ? l.head : pool_[l.tail].next) = at;
+        l.tail = at;
+    }
+    constexpr bool remove(list& l, std::uint32_t before, std::uint32_t at, Letter& content) {
+        content = pool_[at].content;
+        (before == none ? l.head : pool_[before].next) = pool_[at].next;
+        if (l.tail == at) l.tail = before;
+        pool_[at].next = free_;
+        free_ = at;
+        return true;
+    }
+
+    constexpr list& channel(rank_t from, rank_t to) {
+        return lists_[channels_.index(from, to, [&] { lists_.push_back({}); })];
+    }
+    BOUGH_COLD constexpr void sort_out(rank_t to) {
+        for (std::uint32_t at = boxes_[to].all.head; at != none;) {
+            const std::uint32_t next = pool_[at].next;
+            pool_[at].next = none;
+            append(channel(pool_[at].from, to), at);
+            at = next;
+        }
+        boxes_[to] = {{}, true};
     }
 
     std::vector<rank_t> first_to_;
     std::vector<Letter> first_;
-    std::vector<list> lists_; // by receiver; made when the first letter needs one
-    std::vector<envelope> letters_;
+    std::vector<box> boxes_; // by receiver; made when the first letter needs one
+    std::vector<envelope> pool_;
     std::uint32_t free_ = none;
+    channel_table channels_; // numbers the channels to popular receivers
+    std::vector<list> lists_;
 };
 
 } // namespace bough::model::detail

@@ -39,7 +39,7 @@ struct taped_step {
     std::uint64_t bytes = 0;
     rank_t peer = no_rank;
     bough::verb verb = bough::verb::copy;
-    std::uint16_t steps = 1; // how many it stands for: the parts before it count, too
+    std::uint16_t parts = 0; // of a message, before its last
 };
 struct tape {
     std::vector<taped_step> steps;

@@ -4,7 +4,7 @@
 #define BOUGH_SIMULATE_DETAIL_WIRES_HPP
 
 #include <bough/core/rank.hpp>
-#include <bough/simulate/detail/channel_table.hpp>
+#include <bough/model/channel_table.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A hash table that numbers channels: (sender, receiver) -> 0, 1, 2 ... in the order of first use.
-#ifndef BOUGH_SIMULATE_DETAIL_CHANNEL_TABLE_HPP
-#define BOUGH_SIMULATE_DETAIL_CHANNEL_TABLE_HPP
+#ifndef BOUGH_MODEL_CHANNEL_TABLE_HPP
+#define BOUGH_MODEL_CHANNEL_TABLE_HPP
 
 #include <bough/core/rank.hpp>
 
