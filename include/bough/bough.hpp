@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Everything that needs neither an operating system nor another library: all floors but the transports that do.
-// Include a transport of your choice besides, or bring your own.
+// Everything that needs neither an operating system nor another library: all floors but the
+// transports that do. Include a transport of your choice besides, or bring your own.
 #ifndef BOUGH_BOUGH_HPP
 #define BOUGH_BOUGH_HPP
 

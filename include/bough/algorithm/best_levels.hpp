@@ -8,11 +8,14 @@
 // the vector at that point. For each number of groups, all pairs (a, w) are kept that no other pair
 // beats in both numbers, so the result is exact.
 //
-// Considered   pairs with any number of triples; direct exchange of any factor of the groups, all of them included; the
-//              fold onto a power of two; each in the form of halving or of exchange, as `forms` allows
-// Time         all of that for up to 1024 groups, O(size^2) at most; above, only the triples that lead to the first and
-//              the last multiple of each power of two in reach, so a million ranks cost about as much as a thousand
-// Source       alpha, beta, gamma: Rabenseifner 2004, section 2.1, full duplex; the choice per level: its section 4
+// Considered   pairs with any number of triples; direct exchange of any factor of the groups, all
+//              of them included; the fold onto a power of two; each in the form of halving or of
+//              exchange, as `forms` allows
+// Time         all of that for up to 1024 groups, O(size^2) at most; above, only the triples that
+//              lead to the first and the last multiple of each power of two in reach, so a million
+//              ranks cost about as much as a thousand
+// Source       alpha, beta, gamma: Rabenseifner 2004, section 2.1, full duplex; the choice per
+//              level: its section 4
 #ifndef BOUGH_ALGORITHM_BEST_LEVELS_HPP
 #define BOUGH_ALGORITHM_BEST_LEVELS_HPP
 

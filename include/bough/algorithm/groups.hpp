@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Groups: which ranks are near each other (a node, a socket, a rack), for algorithms that work in two levels.
+// Groups: which ranks are near each other (a node, a socket, a rack), for algorithms that work in
+// two levels.
 //
 //   contiguous_groups{.ranks_per_group = 8}     ranks 0 to 7, 8 to 15, ...; the last group may be smaller
 //   listed_groups{{0, 1, 0, 1}}                 the group of each rank; groups are numbered from 0, none is empty
@@ -19,7 +20,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// How `size` ranks fall into groups. A rank has a place in its group; members of a group are ascending ranks.
+// How `size` ranks fall into groups. A rank has a place in its group; members of a group are
+// ascending ranks.
 template <class G>
 concept Grouping = std::copyable<G> && std::equality_comparable<G> && requires(const G& g, rank_t n) {
     { g.check(n) } -> std::same_as<status>;

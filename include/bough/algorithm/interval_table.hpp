@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// interval_table: a table that keeps rank order, as a tree source: reductions over it serve ops that do not commute.
+// interval_table: a table that keeps rank order, as a tree source: reductions over it serve ops
+// that do not commute.
 //
 //   reduce(comm, data, op, root{3}, interval_table{interval_tree(costs, 3)})
 // A table alone does not say whether its subtrees are intervals, so a front door takes it for

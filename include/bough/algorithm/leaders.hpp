@@ -14,7 +14,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// The algorithm of one goal over leaders. In a group, the leader is the first rank; in the root's group, it is the root.
+// The algorithm of one goal over leaders. In a group, the leader is the first rank; in the root's
+// group, it is the root.
 template <class Goal, class Inner, class Outer, Grouping Groups>
 struct leaders {
     using serves = goals<Goal>;

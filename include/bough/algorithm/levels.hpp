@@ -2,14 +2,16 @@
 // Levels: how p ranks become one group, tuple by tuple. Halving and doubling, recursive doubling
 // and their relatives differ in their levels only, and here these are a value.
 //
-// At the start every rank is a group. A level makes one group of `radix` neighbouring groups; in the first `eliminated`
-// tuples of radix + 1 groups, the last of them leaves: (groups - eliminated) / radix groups remain.
+// At the start every rank is a group. A level makes one group of `radix` neighbouring groups; in
+// the first `eliminated` tuples of radix + 1 groups, the last of them leaves: (groups - eliminated)
+// / radix groups remain.
 //   {.radix = 2}                     pairs: half the vector goes each way
 //   {.radix = 2, .eliminated = t}    t triples, then pairs: 3-2 elimination, for an odd number of groups
 //   {.radix = 1, .eliminated = r}    r pairs become one each: the fold onto a power of two
 //   {.radix = 5}                     direct exchange among five: 4 rounds, 4/5 of the vector
-// The bracket is the sequence of levels and nothing else, so neither the form nor the bytes change a bit of the result:
-// neighbours combine in rank order; of f groups the lower f / 2 are op's left operand; a triple is a + (b + c).
+// The bracket is the sequence of levels and nothing else, so neither the form nor the bytes change
+// a bit of the result: neighbours combine in rank order; of f groups the lower f / 2 are op's left
+// operand; a triple is a + (b + c).
 #ifndef BOUGH_ALGORITHM_LEVELS_HPP
 #define BOUGH_ALGORITHM_LEVELS_HPP
 
@@ -48,7 +50,8 @@ struct level {
     }
 };
 
-// A sequence of levels, first the nearest neighbours. A structural value. 2^32 ranks need no more than 32 levels.
+// A sequence of levels, first the nearest neighbours. A structural value. 2^32 ranks need no more
+// than 32 levels.
 struct level_list {
     static constexpr std::size_t capacity = 32;
     std::array<level, capacity> entries{};
@@ -119,7 +122,8 @@ constexpr level_list fold_levels(rank_t size) {
 //   even                  pairs
 //   3                     direct exchange of thirds
 //   odd                   as many triples as lead to a power of two, or else to three times one
-// A reduce-scatter over them takes ceil(log2 p) rounds or one more, and exactly that many for p = 2^n and 3 * 2^n.
+// A reduce-scatter over them takes ceil(log2 p) rounds or one more, and exactly that many for p =
+// 2^n and 3 * 2^n.
 constexpr level_list steady_levels(rank_t size) {
     level_list levels;
     for (rank_t left = size; left > 1;) {

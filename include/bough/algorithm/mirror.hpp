@@ -2,12 +2,14 @@
 // Mirror: runs a collective that only moves blocks backwards in time. mirror(scatter) is a gather,
 // and the other way round.
 //
-// A step read backwards: what was sent is received, what was received is sent, a copy goes the other way; input and output
-// change places. Where something was duplicated or combined there is no mirror image: see bough/algorithm/reverse.hpp.
+// A step read backwards: what was sent is received, what was received is sent, a copy goes the
+// other way; input and output change places. Where something was duplicated or combined there is no
+// mirror image: see bough/algorithm/reverse.hpp.
 //   plan_gather(mirror(tree_scatter{fnomial{.degree = 3}}), {.size = 9})
 //
 // Ranks, Rounds, Traffic, Scratch: those of the original
-// Pre         every block is sent on, kept or both received and copied once: no rank gives the same block to two
+// Pre         every block is sent on, kept or both received and copied once: no rank gives the same
+//             block to two
 // Errors      those of the original's check()
 // Source      the duality of scatter and gather: Chan, Heimlich, Purkayastha, van de Geijn 2007
 #ifndef BOUGH_ALGORITHM_MIRROR_HPP

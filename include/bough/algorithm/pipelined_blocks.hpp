@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Computes into how many blocks a pipelined collective should cut its vector.
 //
-// A pipeline of n blocks takes n + f rounds: f = q - 1 for circulant_broadcast and circulant_reduce, p - 2 for a
-// chain. In Rabenseifner's terms that is T(n) = (n + f) (alpha + beta m / n) for m bytes. T falls from n to n + 1 as
-// long as n (n + 1) < f beta m / alpha, so the best n is the first one for which it does not: about sqrt(f beta m /
-// alpha).
+// A pipeline of n blocks takes n + f rounds: f = q - 1 for circulant_broadcast and
+// circulant_reduce, p - 2 for a chain. In Rabenseifner's terms that is T(n) = (n + f) (alpha + beta
+// m / n) for m bytes. T falls from n to n + 1 as long as n (n + 1) < f beta m / alpha, so the best
+// n is the first one for which it does not: about sqrt(f beta m / alpha).
 #ifndef BOUGH_ALGORITHM_PIPELINED_BLOCKS_HPP
 #define BOUGH_ALGORITHM_PIPELINED_BLOCKS_HPP
 

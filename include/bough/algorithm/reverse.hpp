@@ -7,8 +7,10 @@
 //   plan_reduce_scatter(reverse(neighbour_exchange{}, 1), {.size = 8})
 //
 // Ranks       those of the original
-// Op          the operand of the lower rank stands left; whether rank order results depends on the original (verify tells)
-// Rounds      those of the original; Traffic: the same; Combines: one block for each block that the original sends
+// Op          the operand of the lower rank stands left; whether rank order results depends on the
+//             original (verify tells)
+// Rounds      those of the original; Traffic: the same; Combines: one block for each block that the
+//             original sends
 // Scratch     to accumulate in, except for the blocks whose result a rank gets; and to land in: for
 //             each message that the original sends of a block a plane, or `landing` planes by turns
 // Pre         in the original a rank receives each block exactly once, but none that it has at the
@@ -43,7 +45,8 @@ struct reversed {
     using serves = std::conditional_t<scatters, goals<goal::reduce_scatter>, goals<goal::reduce>>;
 
     Original original{};
-    // Planes that the messages of a block land in, by turns; 0: one for each message, so that all may come at once.
+    // Planes that the messages of a block land in, by turns; 0: one for each message, so that all
+    // may come at once.
     std::uint32_t landing = 0;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The ring family: collectives in which every rank talks to its two neighbours only. Most rounds, simplest traffic.
+// The ring family: collectives in which every rank talks to its two neighbours only. Most rounds,
+// simplest traffic.
 //
 //   plan_allreduce(ring{}, {.size = 7})        2 (p - 1) rounds; a rank sends 2 (p - 1) / p of the vector
 //   plan_reduce_scatter(ring{}, {.size = 7})   plan_allgather(ring{}, {.size = 7})   plan_reduce(ring{}, {.size = 7})

@@ -28,7 +28,8 @@ enum class absence : std::uint8_t {
     late,      // it is the rank that reports this, and comes now
 };
 
-// A call of the missing rank: the one that it is in (elsewhere), or its latest (not_come). `operation` is 0 if there is none.
+// A call of the missing rank: the one that it is in (elsewhere), or its latest (not_come).
+// `operation` is 0 if there is none.
 struct last_call {
     std::uint32_t operation = 0;
     std::uint16_t context = 0;   // the communicator
@@ -54,8 +55,9 @@ constexpr bool names_missing(const status& s) noexcept { return is_deadline(s) &
 constexpr last_call last_call_of(const status& s) noexcept {
     return names_missing(s) ? last_call::unpacked(s.theirs) : last_call{};
 }
-// Is this rank among the missing, as far as the status can say? It has room for those that are in one block of 64 ranks with
-// `peer`; so for all of them in a group of up to 64. status::missing counts the others, too.
+// Is this rank among the missing, as far as the status can say? It has room for those that are in
+// one block of 64 ranks with `peer`; so for all of them in a group of up to 64. status::missing
+// counts the others, too.
 constexpr bool is_missing(const status& s, rank_t r) noexcept {
     if (!names_missing(s)) return false;
     return r == s.peer || (r / 64 == s.peer / 64 && (s.mine >> r % 64 & 1) != 0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Contracts: misuse of the library ends here, at once and with a sentence.
 //
-// BOUGH_EXPECTS(condition, "sentence") checks a precondition. In a constant expression a broken one is a compile error
-// that shows the sentence. At run time it prints the sentence and the place, then aborts (freestanding: traps).
-// To do something else, define BOUGH_CONTRACT_HANDLER before including any header, and this function once in the program:
+// BOUGH_EXPECTS(condition, "sentence") checks a precondition. In a constant expression a broken one
+// is a compile error that shows the sentence. At run time it prints the sentence and the place,
+// then aborts (freestanding: traps). To do something else, define BOUGH_CONTRACT_HANDLER before
+// including any header, and this function once in the program:
 //
 //   void bough::contract_handler(const char* sentence, const char* file, int line) noexcept { ... }  // must not return
 #ifndef BOUGH_CORE_CONTRACT_HPP

@@ -21,7 +21,8 @@ concept Duration = requires(const D& d) {
     requires std::integral<decltype(d.count())> || std::floating_point<decltype(d.count())>;
 };
 
-// In whole nanoseconds, rounded down: 0 for what is less than one, `forever` for what is longer than 64 bits can say.
+// In whole nanoseconds, rounded down: 0 for what is less than one, `forever` for what is longer
+// than 64 bits can say.
 template <Duration D>
 constexpr std::uint64_t nanoseconds_of(const D& d) noexcept {
     constexpr auto num = static_cast<std::uint64_t>(D::period::num), den = static_cast<std::uint64_t>(D::period::den);

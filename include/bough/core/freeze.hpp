@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Freeze: carry the result of a computation on the constexpr heap over into a fixed array, a structural value.
+// Freeze: carry the result of a computation on the constexpr heap over into a fixed array, a
+// structural value.
 //
 //   constexpr auto steps = bough::freeze<[] { return plan.schedule_of(3).steps; }>();   // std::array<step, N>
 //

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A label: what a value is called, as one would write it in C++: circulant{.ports = 2}. Text without memory of its own.
+// A label: what a value is called, as one would write it in C++: circulant{.ports = 2}. Text
+// without memory of its own.
 //
 //   constexpr label text() const { return label("circulant").field("ports", ports); }      a member of the value's class
 //   label_of(value).c_str()         its text(), or the name of its type if it has none

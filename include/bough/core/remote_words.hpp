@@ -18,7 +18,8 @@ namespace bough::inline BOUGH_ABI::remote_words {
 inline constexpr std::size_t word = sizeof(std::uint64_t);
 static_assert(__atomic_always_lock_free(word, nullptr));
 
-// Pre: `at` is aligned to 8 bytes. (By the compiler's built-ins: libc++ has std::atomic_ref from version 19 on only.)
+// Pre: `at` is aligned to 8 bytes. (By the compiler's built-ins: libc++ has std::atomic_ref from
+// version 19 on only.)
 inline std::uint64_t read(const std::byte* at) noexcept {
     return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
 }
@@ -26,7 +27,8 @@ inline void write(std::byte* at, std::uint64_t value) noexcept {
     __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), value, __ATOMIC_RELEASE);
 }
 
-// A put into memory that this process maps: the last word, if it is aligned, lands at once and after all else.
+// A put into memory that this process maps: the last word, if it is aligned, lands at once and
+// after all else.
 BOUGH_ALWAYS_INLINE void land(std::byte* at, std::span<const std::byte> first,
                               std::span<const std::byte> second) noexcept {
     if (second.empty() && first.size() >= word) { // its end is the put's

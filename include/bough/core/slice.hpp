@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Slices: which part of which buffer a step reads or writes. Never a pointer.
 //
-// A collective works on a vector that is cut into `blocks` pieces. Every buffer that a schedule names uses the
-// coordinates of that one vector: block 5 of a scratch plane has room for block 5 of the data, no more and no less.
-// So a slice means the same elements in every buffer, and one schedule serves every element type and count.
+// A collective works on a vector that is cut into `blocks` pieces. Every buffer that a schedule
+// names uses the coordinates of that one vector: block 5 of a scratch plane has room for block 5 of
+// the data, no more and no less. So a slice means the same elements in every buffer, and one
+// schedule serves every element type and count.
 #ifndef BOUGH_CORE_SLICE_HPP
 #define BOUGH_CORE_SLICE_HPP
 
@@ -39,7 +40,8 @@ struct slice {
     constexpr slice in(bough::buffer other) const noexcept { return {other, first, count}; }
 };
 
-// Do two slices share memory? An empty one shares none. Input and output count as one buffer, since they are one in the in-place form.
+// Do two slices share memory? An empty one shares none. Input and output count as one buffer, since
+// they are one in the in-place form.
 constexpr std::uint32_t storage_of(buffer b) noexcept { return b.index <= 1 ? 0 : b.index - 1; }
 constexpr bool overlap(const slice& a, const slice& b) noexcept {
     return storage_of(a.buffer) == storage_of(b.buffer) && a.count != 0 && b.count != 0 && a.first < b.last() &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // stable_sort: as std::stable_sort, but constexpr, without memory, and without a warning.
 //
-// clang with the library of g++ 12 warns of a deprecated function inside std::stable_sort, in the user's unit. At most
-// O(n log(n)^2) moves; the ranges sorted here are short.
+// clang with the library of g++ 12 warns of a deprecated function inside std::stable_sort, in the
+// user's unit. At most O(n log(n)^2) moves; the ranges sorted here are short.
 #ifndef BOUGH_CORE_STABLE_SORT_HPP
 #define BOUGH_CORE_STABLE_SORT_HPP
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Status: how an operation ended, small enough to travel and to be returned from firmware.
 //
-// The codes are stable: their numbers never change their meaning. Hosted programs see them as std::error_code
-// (bough/error.hpp).
+// The codes are stable: their numbers never change their meaning. Hosted programs see them as
+// std::error_code (bough/error.hpp).
 #ifndef BOUGH_CORE_STATUS_HPP
 #define BOUGH_CORE_STATUS_HPP
 
@@ -33,7 +33,8 @@ enum class errc : std::uint8_t {
 // What a call_mismatch is about.
 enum class mismatch : std::uint8_t { none, collective, op, type, count, root, plan, operation, segment };
 
-// Ranks are those of the transport (communicator::world_rank), so that all communicators of a group say the same.
+// Ranks are those of the transport (communicator::world_rank), so that all communicators of a group
+// say the same.
 struct status {
     errc code = errc::ok;
     errc cause = errc::ok; // of peer_aborted and group_poisoned: the first failure

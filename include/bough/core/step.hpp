@@ -6,9 +6,10 @@
 //   combine  out = op(a, b): `a` is the lower operand, the one from the lower ranks
 //   copy     out = a
 //
-// A message may be gathered from several slices, and scattered to several: a send (or receive) with `more` set is one part
-// of a message that goes on in the next step of its rank, which sends (receives) too, with the same peer. The parts of one
-// message are consecutive steps; sender and receiver cut it alike.
+// A message may be gathered from several slices, and scattered to several: a send (or receive) with
+// `more` set is one part of a message that goes on in the next step of its rank, which sends
+// (receives) too, with the same peer. The parts of one message are consecutive steps; sender and
+// receiver cut it alike.
 #ifndef BOUGH_CORE_STEP_HPP
 #define BOUGH_CORE_STEP_HPP
 

@@ -17,8 +17,8 @@
 // A message in parts is one send and one recv. GOAL says how much is sent, not what. With
 // `annotate`, a comment before each line has the step's slices, for people and for
 // bough/interchange/import_goal.hpp.
-// Source: T. Hoefler, C. Siebert, A. Lumsdaine: Group Operation Assembly Language, ICPP 2009; the grammar is that of
-// LogGOPSim's txt2bin.
+// Source: T. Hoefler, C. Siebert, A. Lumsdaine: Group Operation Assembly Language, ICPP 2009; the
+// grammar is that of LogGOPSim's txt2bin.
 #ifndef BOUGH_INTERCHANGE_EXPORT_GOAL_HPP
 #define BOUGH_INTERCHANGE_EXPORT_GOAL_HPP
 

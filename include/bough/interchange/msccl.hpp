@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The words of MSCCL's XML as values (algorithm, GPU, thread block, step), and the rule that says
 // which chunk is which block.
-// Source: the readers of msccl and msccl-executor-nccl (msccl_parser.cc), and M. Cowan, S. Maleki, M. Musuvathi, O. Saarikivi,
-// Y. Xiong: MSCCLang, ASPLOS 2023.
+// Source: the readers of msccl and msccl-executor-nccl (msccl_parser.cc), and M. Cowan, S. Maleki,
+// M. Musuvathi, O. Saarikivi, Y. Xiong: MSCCLang, ASPLOS 2023.
 #ifndef BOUGH_INTERCHANGE_MSCCL_HPP
 #define BOUGH_INTERCHANGE_MSCCL_HPP
 

@@ -257,7 +257,8 @@ struct riscv {
         .name = "riscv", .shown = true, .message_bytes = 4096, .memory_bytes = 262144, .floating_point = false};
 };
 namespace detail {
-// Triggered writes and atomics. A combine is an atomic on the own memory; there is no "store the first, then add".
+// Triggered writes and atomics. A combine is an atomic on the own memory; there is no "store the
+// first, then add".
 constexpr capabilities triggers(const char* name, std::uint32_t pending, bool shown = false) noexcept {
     return {.name = name,
             .shown = shown,

@@ -45,8 +45,8 @@ struct any_op {
     std::uint64_t id = 0;  // op_id, for the call signature
     type_signature type{}; // type_id, for the call signature
 
-    // False: no op at all; it must not be called. (Not by the function: g++ -fsanitize=undefined refuses to compare the
-    // address of one in a constant expression.)
+    // False: no op at all; it must not be called. (Not by the function: g++ -fsanitize=undefined
+    // refuses to compare the address of one in a constant expression.)
     constexpr explicit operator bool() const noexcept { return element_size != 0; }
 
     void operator()(const std::byte* lower, const std::byte* upper, std::byte* out, std::size_t count) const {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Plus and multiplies.
 //
-// Integers wrap modulo 2^n and are exact. Floating results are rounded, so another bracket gives other bits; they are
-// commutative bit for bit, since a NaN result is always the same NaN. Complex numbers (anything with a floating
-// value_type, real(), imag() and a constructor from both) are combined by parts; their product is the plain formula,
-// without the recovery of infinities of C's Annex G. plus also takes any other T that has a commutative operator+; a
-// product that may not commute (matrices, quaternions) needs an op of your own.
+// Integers wrap modulo 2^n and are exact. Floating results are rounded, so another bracket gives
+// other bits; they are commutative bit for bit, since a NaN result is always the same NaN. Complex
+// numbers (anything with a floating value_type, real(), imag() and a constructor from both) are
+// combined by parts; their product is the plain formula, without the recovery of infinities of C's
+// Annex G. plus also takes any other T that has a commutative operator+; a product that may not
+// commute (matrices, quaternions) needs an op of your own.
 //
-// The identity of plus on floating numbers is -0: it is the number that leaves every other as it is, +0 included.
+// The identity of plus on floating numbers is -0: it is the number that leaves every other as it
+// is, +0 included.
 #ifndef BOUGH_OP_ARITHMETIC_HPP
 #define BOUGH_OP_ARITHMETIC_HPP
 

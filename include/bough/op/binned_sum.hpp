@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// Binned_sum: a sum of floats or doubles that is the same bits in any order, in 2K words, to an accuracy that K sets.
+// Binned_sum: a sum of floats or doubles that is the same bits in any order, in 2K words, to an
+// accuracy that K sets.
 //
 //   allreduce(comm, std::span(x), binned_sum<2>{})        doubles in, doubles out: lifted and lowered inside
 //   binned_accumulator<double, 2> mine = binned_sum<2>{}.lift(std::span(many));
 //
-// The bits of a number are cut at fixed places into bins of 64: bin j has the bits 64 j to 64 j + 63, counted from the
-// smallest subnormal. A sum keeps the K bins down from the highest one that any number reaches, each with its own exact
-// sum of 128 bits. What a number contributes to a bin depends on that number alone, and a bin is dropped as soon as one
-// number reaches K bins higher, never by a sum: so the state depends on the numbers and not on their order.
-// Error: what is dropped of each of n numbers is below 2^(-64 (K-1)) max|x|, and `lower` rounds once:
+// The bits of a number are cut at fixed places into bins of 64: bin j has the bits 64 j to 64 j +
+// 63, counted from the smallest subnormal. A sum keeps the K bins down from the highest one that
+// any number reaches, each with its own exact sum of 128 bits. What a number contributes to a bin
+// depends on that number alone, and a bin is dropped as soon as one number reaches K bins higher,
+// never by a sum: so the state depends on the numbers and not on their order. Error: what is
+// dropped of each of n numbers is below 2^(-64 (K-1)) max|x|, and `lower` rounds once:
 //   |result - sum| < n max|x| 2^(-64 (K-1)) + half an ulp of the result
-// against up to n 2^-53 sum|x| for doubles added one by one. Nothing is dropped if the numbers span fewer than
-// 64 (K-1) bits. NaN, infinities and -0 as exact_sum.
-// Pre: at most 2^53 numbers: 10 bits of the highest bin hold which one it is, and the marks for NaN and infinities.
-// Source: J. Demmel, H. D. Nguyen, "Fast Reproducible Floating-Point Summation", ARITH 2013; P. Ahrens, J. Demmel,
-// H. D. Nguyen, "Algorithms for Efficient Reproducible Floating Point Summation", ACM TOMS 46(3), 2020. They cut by
-// rounding in floating point, 40 bits a bin; here the bins are integers, and 64 bits wide.
+// against up to n 2^-53 sum|x| for doubles added one by one. Nothing is dropped if the numbers span
+// fewer than 64 (K-1) bits. NaN, infinities and -0 as exact_sum.
+// Pre: at most 2^53 numbers: 10 bits of the highest bin hold which one it is, and the marks for NaN
+// and infinities.
+// Source: J. Demmel, H. D. Nguyen, "Fast Reproducible Floating-Point Summation", ARITH 2013;
+// P. Ahrens, J. Demmel, H. D. Nguyen, "Algorithms for Efficient Reproducible Floating Point
+// Summation", ACM TOMS 46(3), 2020. They cut by rounding in floating point, 40 bits a bin; here the
+// bins are integers, and 64 bits wide.
 #ifndef BOUGH_OP_BINNED_SUM_HPP
 #define BOUGH_OP_BINNED_SUM_HPP
 
@@ -41,8 +45,9 @@ inline constexpr std::size_t all_bins = (float_format<T>::width + 63) / 64;
 
 } // namespace detail
 
-// Value-initialised: the sum of nothing. Word 2b is the low half of the b-th bin from the top, word 2b+1 the high half;
-// the lowest 10 bits of word 1 are the marks, and how far the highest bin is above bin K-1.
+// Value-initialised: the sum of nothing. Word 2b is the low half of the b-th bin from the top, word
+// 2b+1 the high half; the lowest 10 bits of word 1 are the marks, and how far the highest bin is
+// above bin K-1.
 template <detail::binary_float T, std::size_t Folds>
 requires(Folds >= 2 && Folds <= detail::all_bins<T>) struct binned_accumulator {
     std::array<std::uint64_t, 2 * Folds> words{};

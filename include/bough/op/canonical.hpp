@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Canonical numbers: the kinds of number that the shipped ops know, one NaN for all ranks, and an order on zeros.
+// Canonical numbers: the kinds of number that the shipped ops know, one NaN for all ranks, and an
+// order on zeros.
 //
-// A compiler may swap the operands of + and *, and the processor takes the payload of a NaN from one of them: two ranks
-// would hold different bits. So a result that is NaN is always the same one: quiet, positive, payload zero. This needs
-// a compiler that honours NaN: not -ffast-math, not -ffinite-math-only.
+// A compiler may swap the operands of + and *, and the processor takes the payload of a NaN from
+// one of them: two ranks would hold different bits. So a result that is NaN is always the same one:
+// quiet, positive, payload zero. This needs a compiler that honours NaN: not -ffast-math, not
+// -ffinite-math-only.
 #ifndef BOUGH_OP_CANONICAL_HPP
 #define BOUGH_OP_CANONICAL_HPP
 
@@ -42,9 +44,9 @@ constexpr T canonical(T x) noexcept {
     return x == x ? x : std::numeric_limits<T>::quiet_NaN();
 }
 
-// A product that is rounded before it is added to: a fused multiply-add would depend on the order of the operands.
-// (clang fuses across statements only under -ffp-contract=fast, which is not its default; complex products do not
-// commute bit for bit there.)
+// A product that is rounded before it is added to: a fused multiply-add would depend on the order
+// of the operands. (clang fuses across statements only under -ffp-contract=fast, which is not its
+// default; complex products do not commute bit for bit there.)
 template <std::floating_point T>
 constexpr T rounded(T x) noexcept {
 #if defined(__has_builtin)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Combine: out[i] = op(lower[i], upper[i]), the local step of every reduction; and its form over bytes.
 //
-// `out` may be `lower`, `upper` or both, or memory that touches neither; partial overlap is misuse. Each of these cases
-// has a loop of its own that tells the compiler so, over blocks of fixed size that it can turn into vector code without
-// a test for overlap or a remainder. Combining nothing does nothing and never calls the op.
+// `out` may be `lower`, `upper` or both, or memory that touches neither; partial overlap is misuse.
+// Each of these cases has a loop of its own that tells the compiler so, over blocks of fixed size
+// that it can turn into vector code without a test for overlap or a remainder. Combining nothing
+// does nothing and never calls the op.
 #ifndef BOUGH_OP_COMBINE_HPP
 #define BOUGH_OP_COMBINE_HPP
 
@@ -139,8 +140,9 @@ void combine_wire(const O& op, const std::byte* lower, const std::byte* upper, s
 
 } // namespace detail
 
-// The same over `count` elements in wire form (bough/op/wire.hpp), for callers that know neither T nor O. `state` is
-// the op, or null for an op without state. Any alignment is right; the natural one of T is fast.
+// The same over `count` elements in wire form (bough/op/wire.hpp), for callers that know neither T
+// nor O. `state` is the op, or null for an op without state. Any alignment is right; the natural
+// one of T is fast.
 template <class O, WireType T>
 requires Op<O, T>
 void combine_bytes(const void* state, const std::byte* lower, const std::byte* upper, std::byte* out,

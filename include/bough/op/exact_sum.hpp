@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// Exact_sum: the sum of floats or doubles without any rounding on the way, so the same bits from every plan and order.
+// Exact_sum: the sum of floats or doubles without any rounding on the way, so the same bits from
+// every plan and order.
 //
 //   allreduce(comm, std::span(x), exact_sum{})            doubles in, doubles out: lifted and lowered inside
 //   exact_accumulator<double> mine = exact_sum{}.lift(std::span(many));
 //   allreduce(comm, std::span(&mine, 1), exact_sum{})     a sum over all elements of all ranks
 //   double sum = exact_sum{}.lower(mine);
 //
-// What travels is the sum itself as an integer multiple of the smallest subnormal, in two's complement: 34 words and
-// one of marks for double (280 bytes), 6 and one for float (56 bytes). Adding integers is associative and commutative,
-// and equal sums have equal states. `lower` rounds once, to nearest even: the correctly rounded sum, gradual underflow
-// included; a sum too large for T is infinite.
+// What travels is the sum itself as an integer multiple of the smallest subnormal, in two's
+// complement: 34 words and one of marks for double (280 bytes), 6 and one for float (56 bytes).
+// Adding integers is associative and commutative, and equal sums have equal states. `lower` rounds
+// once, to nearest even: the correctly rounded sum, gradual underflow included; a sum too large for
+// T is infinite.
 //   NaN, or infinities of both signs     the canonical NaN
 //   infinities of one sign               that infinity, whatever the finite numbers are
 //   exact zero                           -0 if nothing but -0 was added (or nothing at all), else +0
 // Finite intermediate sums never overflow: there is room for 2^63 numbers of the largest size.
-// Source: the idea of a fixed-point accumulator as wide as the format is Kulisch's; adding with deferred carries is
-// R. M. Neal, "Fast Exact Summation Using Small and Large Superaccumulators", arXiv:1505.05571, 2015, section 3. What
-// travels here has no overlap between words: half of Neal's bytes, and one form per sum.
+// Source: the idea of a fixed-point accumulator as wide as the format is Kulisch's; adding with
+// deferred carries is R. M. Neal, "Fast Exact Summation Using Small and Large Superaccumulators",
+// arXiv:1505.05571, 2015, section 3. What travels here has no overlap between words: half of Neal's
+// bytes, and one form per sum.
 #ifndef BOUGH_OP_EXACT_SUM_HPP
 #define BOUGH_OP_EXACT_SUM_HPP
 

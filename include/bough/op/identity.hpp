@@ -2,11 +2,11 @@
 // Identities: the 64 bits by which the signature of a call names its op and its element type.
 //
 //   op_identity<O>()      type_identity<T>()
-// They are op_id<O> and type_id<T> where these are given: by bough, for its ops and the arithmetic types, or by a
-// specialisation. Otherwise they are a hash of the name that the linker knows. So types that the
-// linker tells apart have different identities: two lambdas of one function, local classes of one
-// name, the instances of a template. Equal types have equal identities if all ranks run the same
-// program, or programs that one compiler has made of the same source.
+// They are op_id<O> and type_id<T> where these are given: by bough, for its ops and the arithmetic
+// types, or by a specialisation. Otherwise they are a hash of the name that the linker knows. So
+// types that the linker tells apart have different identities: two lambdas of one function, local
+// classes of one name, the instances of a template. Equal types have equal identities if all ranks
+// run the same program, or programs that one compiler has made of the same source.
 //
 // The language does not tell the following apart. If ranks differ only in them, the results are
 // wrong, but the status is success:
@@ -14,10 +14,10 @@
 //   - with g++, lambdas without a variable of their own in unnamed namespaces of two source files;
 //   - the values of ops: the state of a function object, what a function pointer or std::function points to. Two
 //     functions of one type are one op; give a lambda that calls the function.
-// Without run-time type information (-fno-rtti) the ids themselves are taken: then neither local classes of one name are told
-// apart, nor, with g++, lambdas of one function that have the same parameters.
-// Ranks that are built by different compilers, or only in part with -fno-rtti, must give names to ops and types of their own:
-// op_id, type_id.
+// Without run-time type information (-fno-rtti) the ids themselves are taken: then neither local
+// classes of one name are told apart, nor, with g++, lambdas of one function that have the same
+// parameters. Ranks that are built by different compilers, or only in part with -fno-rtti, must
+// give names to ops and types of their own: op_id, type_id.
 #ifndef BOUGH_OP_IDENTITY_HPP
 #define BOUGH_OP_IDENTITY_HPP
 

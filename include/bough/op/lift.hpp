@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// LiftedOp: an op whose messages are not what the user holds: values are lifted into states, states are combined.
+// LiftedOp: an op whose messages are not what the user holds: values are lifted into states, states
+// are combined.
 //
 //   typename O::template state_type<T>    what travels; O is an Op on it
 //   op.lift(x)      -> state_type<T>      one value

@@ -6,20 +6,22 @@
 //   std::uint64_t bits = sum.rounded();             // the correctly rounded a + b
 //
 // Every NIC or switch that can add vectors of 64-bit integers can so add floating numbers, without
-// rounding, in any order of arrival and over any tree, with the same bits everywhere: no carries, no floating point.
-// The word i < amounts holds an integer, in two's complement, times 2^(32 i) of the smallest subnormal; one number
-// gives each at most 32 bits and a sign. So 2^31 numbers or normalised states can be added, 2^42 numbers in all (formats
-// of 8 bits: 2^31); of a sum of more than 2^31 `rounded` says NaN, up to 2^32, where the count wraps. What no amount can
-// say is counted in the last two words: infinities of either sign (a NaN counts as one of each), all addends, and those
-// that are not -0.
+// rounding, in any order of arrival and over any tree, with the same bits everywhere: no carries,
+// no floating point. The word i < amounts holds an integer, in two's complement, times 2^(32 i) of
+// the smallest subnormal; one number gives each at most 32 bits and a sign. So 2^31 numbers or
+// normalised states can be added, 2^42 numbers in all (formats of 8 bits: 2^31); of a sum of more
+// than 2^31 `rounded` says NaN, up to 2^32, where the count wraps. What no amount can say is
+// counted in the last two words: infinities of either sign (a NaN counts as one of each), all
+// addends, and those that are not -0.
 //   NaN, or infinities of both signs     the canonical NaN
 //   infinities of one sign               that infinity, whatever the finite numbers are
 //   exact zero                           -0 if nothing but -0 was added (or nothing at all), else +0
-// Doubles take 68 words (544 bytes), floats and bfloat16 11 (88), halves 4 (32). bough::exact_sum carries at every step
-// and travels in 280 and 56 bytes, but needs a NIC that can do that.
-// F is a float_bits: include bough/op/soft_float.hpp too. This header includes macros only: it is good for BPF and for bare
-// metal.
-// Source: U. Kulisch's accumulator as wide as the format; words that overlap as in R. M. Neal, arXiv:1505.05571, 2015.
+// Doubles take 68 words (544 bytes), floats and bfloat16 11 (88), halves 4 (32). bough::exact_sum
+// carries at every step and travels in 280 and 56 bytes, but needs a NIC that can do that. F is a
+// float_bits: include bough/op/soft_float.hpp too. This header includes macros only: it is good for
+// BPF and for bare metal.
+// Source: U. Kulisch's accumulator as wide as the format; words that overlap as in R. M. Neal,
+// arXiv:1505.05571, 2015.
 #ifndef BOUGH_OP_LIMB_STATE_HPP
 #define BOUGH_OP_LIMB_STATE_HPP
 
@@ -33,8 +35,8 @@ using soft_u32 = __UINT32_TYPE__;
 using soft_u64 = __UINT64_TYPE__;
 using soft_i64 = __INT64_TYPE__;
 
-// What a sum has seen, besides finite amounts. Merged by or. A NaN is marked as infinities of both signs, which are
-// NaN too.
+// What a sum has seen, besides finite amounts. Merged by or. A NaN is marked as infinities of both
+// signs, which are NaN too.
 inline constexpr soft_u64 seen_infinity = 1;
 inline constexpr soft_u64 seen_minus_infinity = 2;
 inline constexpr soft_u64 seen_not_minus_zero = 4; // so only a sum of nothing but -0 is -0, as in IEEE arithmetic
@@ -74,8 +76,9 @@ constexpr typename F::word special_sum(soft_u64 marks) noexcept {
     return 0;
 }
 
-// The magnitude of the number nearest to the integer in digit[0 .. count), lowest first, times the smallest subnormal;
-// of two equally near ones the even one. A digit is 32 or 64 bits, all used. It can be infinity.
+// The magnitude of the number nearest to the integer in digit[0 .. count), lowest first, times the
+// smallest subnormal; of two equally near ones the even one. A digit is 32 or 64 bits, all used. It
+// can be infinity.
 template <class F, class Digit>
 constexpr typename F::word nearest_magnitude(const Digit* digit, unsigned count) noexcept {
     constexpr unsigned digit_bits = 8 * sizeof(Digit);
@@ -161,7 +164,8 @@ struct limb_state {
         if (any) count(seen);
     }
 
-    // The correctly rounded sum: to nearest even, gradual underflow included; infinity if it is too large for F.
+    // The correctly rounded sum: to nearest even, gradual underflow included; infinity if it is too
+    // large for F.
     constexpr typename F::word rounded() const noexcept {
         if (addends() > capacity) return F::quiet_nan;
         if (const typename F::word special = detail::special_sum<F>(marks())) return special;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Min_location and max_location: the extreme value and where it is.
 //
-// Equal values: the lowest location wins. A NaN wins against any number, among NaNs the lowest location wins, and the
-// value comes out as the canonical NaN. -0 is less than +0, so between those two the value decides. That is a total
-// order: both are exact, commutative and idempotent, bit for bit.
+// Equal values: the lowest location wins. A NaN wins against any number, among NaNs the lowest
+// location wins, and the value comes out as the canonical NaN. -0 is less than +0, so between those
+// two the value decides. That is a total order: both are exact, commutative and idempotent, bit for
+// bit.
 #ifndef BOUGH_OP_LOCATION_HPP
 #define BOUGH_OP_LOCATION_HPP
 
@@ -30,8 +31,8 @@ struct value_location {
 template <class T, class I>
 value_location(T, I) -> value_location<T, I>;
 
-// Where the compiler pads (float beside a 64-bit location), the two members travel packed: no byte of a message is
-// ever undefined. Without padding the pair travels as its bytes.
+// Where the compiler pads (float beside a 64-bit location), the two members travel packed: no byte
+// of a message is ever undefined. Without padding the pair travels as its bytes.
 template <class T, class I>
 requires(sizeof(value_location<T, I>) != sizeof(T) + sizeof(I)) struct wire<value_location<T, I>> {
     static constexpr std::size_t size = sizeof(T) + sizeof(I);

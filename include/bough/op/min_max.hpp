@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Min, max, min_number, max_number: IEEE 754-2019 minimum, maximum, minimumNumber and maximumNumber; plain on integers.
+// Min, max, min_number, max_number: IEEE 754-2019 minimum, maximum, minimumNumber and
+// maximumNumber; plain on integers.
 //
 //   min, max                  a NaN wins, and comes out as the one canonical NaN
 //   min_number, max_number    a NaN loses against any number; NaN only if both operands are
-// In all four -0 is less than +0. So each is a total choice: exact, commutative and idempotent, bit for bit.
+// In all four -0 is less than +0. So each is a total choice: exact, commutative and idempotent, bit
+// for bit.
 #ifndef BOUGH_OP_MIN_MAX_HPP
 #define BOUGH_OP_MIN_MAX_HPP
 
@@ -20,8 +22,9 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// The extreme in both orders of the operands. The two differ if the operands are equal (then in the sign of a zero), or
-// if one is a NaN: `first` is then b, and `second` is a. All selects and no branch: loops over them become vector code.
+// The extreme in both orders of the operands. The two differ if the operands are equal (then in the
+// sign of a zero), or if one is a NaN: `first` is then b, and `second` is a. All selects and no
+// branch: loops over them become vector code.
 template <bool Least, std::floating_point T>
 struct extremes {
     T first;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// Float_bits: IEEE 754 addition, minimum and maximum by integers alone, for machines without floating point.
+// Float_bits: IEEE 754 addition, minimum and maximum by integers alone, for machines without
+// floating point.
 //
 //   std::uint64_t sum = f64_bits::add(a, b);        // the bits of a + b, rounded to nearest even
 //   static_assert(f32_bits::add(0x3f80'0000, 0x3f80'0000) == 0x4000'0000);             // 1 + 1 == 2
 //   using x86 = float_bits<std::uint64_t, 11, first_nan>;                              // the NaN of another machine
 //
-// A number is its bit pattern in an unsigned word: sign, exponent, fraction. All formats are one template over the word
-// and the number of exponent bits. Results are bit for bit those of IEEE 754-2019 hardware in its default mode:
-// subnormals, signed zeros and infinities included. Which NaN comes out is the policy `Nan`, for that is where
-// machines differ. This header includes macros only: it is good for BPF and for bare metal. No division, no loop that
-// depends on data, no table, no call; add takes about 60 instructions on rv64imac. bough/op/soft_ops.hpp makes Ops of it.
-// Source: the way by magnitude, three extra bits and one rounding is common knowledge; D. Goldberg, "What Every
-// Computer Scientist Should Know About Floating-Point Arithmetic", ACM Computing Surveys 23(1), 1991, section 2.
+// A number is its bit pattern in an unsigned word: sign, exponent, fraction. All formats are one
+// template over the word and the number of exponent bits. Results are bit for bit those of IEEE
+// 754-2019 hardware in its default mode: subnormals, signed zeros and infinities included. Which
+// NaN comes out is the policy `Nan`, for that is where machines differ. This header includes macros
+// only: it is good for BPF and for bare metal. No division, no loop that depends on data, no table,
+// no call; add takes about 60 instructions on rv64imac. bough/op/soft_ops.hpp makes Ops of it.
+// Source: the way by magnitude, three extra bits and one rounding is common knowledge; D. Goldberg,
+// "What Every Computer Scientist Should Know About Floating-Point Arithmetic", ACM Computing
+// Surveys 23(1), 1991, section 2.
 #ifndef BOUGH_OP_SOFT_FLOAT_HPP
 #define BOUGH_OP_SOFT_FLOAT_HPP
 
@@ -38,8 +41,8 @@ struct soft_wide<soft_u64> {
 
 } // namespace detail
 
-// A result that is NaN is always the same one: quiet, positive, payload zero. bough::plus and bough::min do that too,
-// as do RISC-V and, when told to, Arm. All operations commute bit for bit.
+// A result that is NaN is always the same one: quiet, positive, payload zero. bough::plus and
+// bough::min do that too, as do RISC-V and, when told to, Arm. All operations commute bit for bit.
 struct canonical_nan {
     static constexpr bool commutes = true;
     // At least one of a and b is NaN.
@@ -54,8 +57,9 @@ struct canonical_nan {
     }
 };
 
-// The lower operand's NaN if it is one, else the upper one's, made quiet, payload and sign kept; an invalid operation
-// gives the negative one. This is what SSE and AVX do in lower + upper. Two NaN do not commute.
+// The lower operand's NaN if it is one, else the upper one's, made quiet, payload and sign kept; an
+// invalid operation gives the negative one. This is what SSE and AVX do in lower + upper. Two NaN
+// do not commute.
 struct first_nan {
     static constexpr bool commutes = false;
     template <class F>
@@ -84,15 +88,16 @@ struct float_bits {
     static constexpr Word infinity = static_cast<Word>(sign_bit - 2 * quiet_bit);
     static constexpr Word quiet_nan = infinity | quiet_bit;
 
-    // id with op(id, r) == op(r, id) == r for every r that op returns; of the *_number only if NaN is canonical.
+    // id with op(id, r) == op(r, id) == r for every r that op returns; of the *_number only if NaN
+    // is canonical.
     static constexpr Word add_identity = sign_bit; // -0: it leaves +0 and -0 as they are
     static constexpr Word minimum_identity = infinity;
     static constexpr Word maximum_identity = sign_bit | infinity;
     static constexpr Word minimum_number_identity = quiet_nan;
     static constexpr Word maximum_number_identity = quiet_nan;
 
-    // Zeros above the highest one, in 32 or 64 bits. Pre: x is not 0. Machines without an instruction for it would call a
-    // library that a bare one does not have.
+    // Zeros above the highest one, in 32 or 64 bits. Pre: x is not 0. Machines without an
+    // instruction for it would call a library that a bare one does not have.
     template <class T>
     static constexpr unsigned leading_zeros(T x) noexcept {
         constexpr unsigned width = 8 * sizeof(T);
@@ -129,9 +134,10 @@ struct float_bits {
             if (small == infinity && opposite) return Nan::template invalid<float_bits>();
             return static_cast<Word>(sign | large);
         }
-        // The exponent less one, and 0 for subnormals too: then magnitude - (exponent << fraction_bits) is the
-        // significand of either kind, and adding the same again assembles one. Three bits below it: guard, round, and
-        // sticky, which is 1 if anything was lost further down.
+        // The exponent less one, and 0 for subnormals too: then magnitude - (exponent <<
+        // fraction_bits) is the significand of either kind, and adding the same again assembles
+        // one. Three bits below it: guard, round, and sticky, which is 1 if anything was lost
+        // further down.
         unsigned exponent = lowered(large);
         const unsigned exponent_of_small = lowered(small);
         Wide sum = static_cast<Wide>((large - (Wide(exponent) << fraction_bits)) << 3);
@@ -158,7 +164,8 @@ struct float_bits {
                 exponent -= shift;
             }
         }
-        // A carry out of the fraction counts the exponent up, which is right; so is infinity where there is no more.
+        // A carry out of the fraction counts the exponent up, which is right; so is infinity where
+        // there is no more.
         Wide result = (sum >> 3) + (Wide(exponent) << fraction_bits);
         result += (sum & 7) + (result & 1) > 4 ? 1u : 0u;
         return static_cast<Word>(sign | (result < infinity ? result : infinity));

@@ -4,8 +4,9 @@
 //
 //   std::uint64_t least = i64_bits::minimum(a, b);       // words hold two's complement
 //
-// So one program text on a NIC, whose slots are words, serves every format: Format::add(lower, upper). Sums wrap modulo
-// 2^n. The *_number variants are the same as those without, as in bough::min_number. This header includes macros only.
+// So one program text on a NIC, whose slots are words, serves every format: Format::add(lower,
+// upper). Sums wrap modulo 2^n. The *_number variants are the same as those without, as in
+// bough::min_number. This header includes macros only.
 #ifndef BOUGH_OP_SOFT_INTEGER_HPP
 #define BOUGH_OP_SOFT_INTEGER_HPP
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Soft_plus, soft_min, soft_max, soft_min_number, soft_max_number: Ops of integer instructions on bit patterns.
+// Soft_plus, soft_min, soft_max, soft_min_number, soft_max_number: Ops of integer instructions on
+// bit patterns.
 //
 //   allreduce(comm, std::span(x), soft_plus<f64_bits>{})       x: doubles, or their bits in std::uint64_t
 //
-// `Format` is a float_bits (bough/op/soft_float.hpp) or an integer_bits (bough/op/soft_integer.hpp): f64_bits, f32_bits,
-// f16_bits, bf16_bits, i64_bits, ...; or any type with the same members. Elements are Format::word, and float or double
-// where they are the same format. With the default NaN policy, on float and double, the results are bit for bit those of
-// bough::plus, bough::min and so on; the ids differ, so all ranks of a call name the same op. Use these where there is no
-// floating-point unit, where the elements are halves, or to run on a host exactly what a NIC runs.
+// `Format` is a float_bits (bough/op/soft_float.hpp) or an integer_bits
+// (bough/op/soft_integer.hpp): f64_bits, f32_bits, f16_bits, bf16_bits, i64_bits, ...; or any type
+// with the same members. Elements are Format::word, and float or double where they are the same
+// format. With the default NaN policy, on float and double, the results are bit for bit those of
+// bough::plus, bough::min and so on; the ids differ, so all ranks of a call name the same op. Use
+// these where there is no floating-point unit, where the elements are halves, or to run on a host
+// exactly what a NIC runs.
 #ifndef BOUGH_OP_SOFT_OPS_HPP
 #define BOUGH_OP_SOFT_OPS_HPP
 

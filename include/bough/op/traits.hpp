@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Traits of ops and elements that travel in a call signature: op_id<O>, type_id<T>; and has_identity_v<O, T>.
+// Traits of ops and elements that travel in a call signature: op_id<O>, type_id<T>; and
+// has_identity_v<O, T>.
 //
-// The ops of bough and the arithmetic types have ids that do not depend on the compiler. Others are hashed from their name,
-// which g++ and clang++ spell alike for ordinary classes, also in unnamed namespaces; not for class templates, local classes
-// and lambdas. Specialise them to give a name of your own:
+// The ops of bough and the arithmetic types have ids that do not depend on the compiler. Others are
+// hashed from their name, which g++ and clang++ spell alike for ordinary classes, also in unnamed
+// namespaces; not for class templates, local classes and lambdas. Specialise them to give a name of
+// your own:
 //   template <> inline constexpr std::uint64_t bough::op_id<my_op> = bough::hash_name("my_op");
 // What ranks compare is made of these, and of more where that is the default (bough/op/identity.hpp).
 #ifndef BOUGH_OP_TRAITS_HPP
@@ -19,7 +21,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// op.template identity<T>(): op(identity, r) == r and op(r, identity) == r for every r that op itself can return.
+// op.template identity<T>(): op(identity, r) == r and op(r, identity) == r for every r that op
+// itself can return.
 template <class O, class T>
 inline constexpr bool has_identity_v = requires(const O& op) {
     { op.template identity<T>() } -> std::convertible_to<T>;

@@ -12,8 +12,8 @@
 //       static constexpr my::price decode(std::span<const std::byte, size> in) noexcept;
 //   };
 //
-// Law: decode(encode(x)) is x, and equal values encode to equal bytes. Pointers are refused: an address means nothing
-// on another rank.
+// Law: decode(encode(x)) is x, and equal values encode to equal bytes. Pointers are refused: an
+// address means nothing on another rank.
 #ifndef BOUGH_OP_WIRE_HPP
 #define BOUGH_OP_WIRE_HPP
 

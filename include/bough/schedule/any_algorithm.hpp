@@ -6,9 +6,10 @@
 //   a = any_algorithm::of<goal::allreduce>(ring{});      a family's algorithm for a goal
 //   plan<goal::allreduce, any_algorithm> p(a, {.size = 13});      verify, walk, run: as any plan
 //
-// Copies share what they hold, which never changes. It answers as the algorithm it holds: the same steps, the same claims,
-// the same label; two are equal if they hold equal algorithms of one type. Its steps go through one function pointer each,
-// so that whatever consumes steps is compiled once, not once for every algorithm.
+// Copies share what they hold, which never changes. It answers as the algorithm it holds: the same
+// steps, the same claims, the same label; two are equal if they hold equal algorithms of one type.
+// Its steps go through one function pointer each, so that whatever consumes steps is compiled once,
+// not once for every algorithm.
 #ifndef BOUGH_SCHEDULE_ANY_ALGORITHM_HPP
 #define BOUGH_SCHEDULE_ANY_ALGORITHM_HPP
 

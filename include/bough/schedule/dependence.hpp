@@ -2,14 +2,14 @@
 // Dependence: which steps of a schedule must wait for which others. The verifier, the engines, the
 // NIC assembler and the exporters share this one definition.
 //
-// A generator writes steps in plain program order. Step j must wait for an earlier step i if they touch the same block
-// of the same storage and at least one of them writes it (read after write, write after write, write after read).
-// Input and output are the same storage, since they are the same memory in the in-place form. In
-// addition, messages on one channel (one peer, one direction) are posted in program order; the last
-// part of a message in parts stands for the message.
+// A generator writes steps in plain program order. Step j must wait for an earlier step i if they
+// touch the same block of the same storage and at least one of them writes it (read after write,
+// write after write, write after read). Input and output are the same storage, since they are the
+// same memory in the in-place form. In addition, messages on one channel (one peer, one direction)
+// are posted in program order; the last part of a message in parts stands for the message.
 //
-// Only the last writer of a block and its readers since are kept: the relation is the transitive reduction that matters,
-// linear in the blocks touched, not quadratic in the steps.
+// Only the last writer of a block and its readers since are kept: the relation is the transitive
+// reduction that matters, linear in the blocks touched, not quadratic in the steps.
 #ifndef BOUGH_SCHEDULE_DEPENDENCE_HPP
 #define BOUGH_SCHEDULE_DEPENDENCE_HPP
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Goals: what a collective promises, block by block. `verify` proves a plan against its goal, and nothing else.
+// Goals: what a collective promises, block by block. `verify` proves a plan against its goal, and
+// nothing else.
 //
 // A goal is a type, empty unless the promise depends on more than dimensions, with
 //   kind                        its number in call signatures, never reused: 1 reduce, 2 allreduce,

@@ -21,8 +21,9 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The steps of one rank that wait for step i: after[first[i]] to after[first[i + 1] - 1], in program order. Each number is
-// `base` more than that of its step, since the prover numbers the steps of all ranks through.
+// The steps of one rank that wait for step i: after[first[i]] to after[first[i + 1] - 1], in
+// program order. Each number is `base` more than that of its step, since the prover numbers the
+// steps of all ranks through.
 struct dependents_view {
     std::span<const std::uint32_t> first, after;
     std::uint32_t base = 0;
@@ -46,7 +47,8 @@ constexpr dependents dependents_of(const dependences& order) {
     return made;
 }
 
-// The combine that may read what step i received where it landed, or no_step. Step i may be a part of a message.
+// The combine that may read what step i received where it landed, or no_step. Step i may be a part
+// of a message.
 constexpr std::uint32_t sole_combine(std::span<const step> steps, const dependents_view& waiting, std::uint32_t i) {
     const slice& landed = steps[i].out;
     if (!is_scratch(landed.buffer)) return no_step;

@@ -69,7 +69,8 @@ struct verdict {
 };
 
 namespace detail {
-// Compilers write a number where a class holds an enumerator, but its name where it is a template argument by itself.
+// Compilers write a number where a class holds an enumerator, but its name where it is a template
+// argument by itself.
 template <fault Fault, rank_t Rank, std::uint32_t Step, block_t Block, rank_t Peer>
 consteval bool holds() {
     static_assert(Fault == fault::none,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Turns: the rounds in which messages would move if every rank's ports served them strictly in program order.
+// Turns: the rounds in which messages would move if every rank's ports served them strictly in
+// program order.
 //
 // Ports that prefer the message with the earlier turn take no more rounds than that. By induction,
 // every message has moved by its turn, whatever else moves through ports that would be idle. Ports

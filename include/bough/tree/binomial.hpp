@@ -6,7 +6,8 @@
 //          are v + 2^k for every 2^k > v: partners move further away with every step. Subtrees are not intervals.
 //
 //   n = 8, in receive order     low  0(1 2(3) 4(5 6(7)))       high  0(4 2(6) 1(5 3(7)))
-// Both send the largest subtree first: low the furthest child first (descending k), high the nearest (ascending k).
+// Both send the largest subtree first: low the furthest child first (descending k), high the
+// nearest (ascending k).
 //
 // Cost: every query takes O(1) steps and no memory.
 #ifndef BOUGH_TREE_BINOMIAL_HPP

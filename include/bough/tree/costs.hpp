@@ -9,9 +9,10 @@
 // Banikazemi et al. 1999. Sums of integers are exact (64 bits); floating-point numbers are added as
 // doubles, in the order of time.
 //
-// Costs are plain numbers, not negative, in any one unit. A multicast is a broadcast to fewer: give the costs of the
-// participants, and number them as they stand. A reduction takes the same time backwards: `send` is then what a rank
-// needs to take in and combine one message of a child, and `receive` what it needs to send its own result up.
+// Costs are plain numbers, not negative, in any one unit. A multicast is a broadcast to fewer: give
+// the costs of the participants, and number them as they stand. A reduction takes the same time
+// backwards: `send` is then what a rank needs to take in and combine one message of a child, and
+// `receive` what it needs to send its own result up.
 #ifndef BOUGH_TREE_COSTS_HPP
 #define BOUGH_TREE_COSTS_HPP
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // The degree-k tree: a parent receives from at most k peers per step. Not the k-ary tree (see kary.hpp).
 //
-// With k peers per step one step multiplies what a subtree covers by k+1, so this is the (k+1)-nomial tree. Gupta
-// defines it where k+1 and n are powers of two; here k and n are free.
+// With k peers per step one step multiplies what a subtree covers by k+1, so this is the
+// (k+1)-nomial tree. Gupta defines it where k+1 and n are powers of two; here k and n are free.
 //
 //   k = 3, n = 6, in receive order    0(1 2 3 4(5))     step 0: 1,2,3 -> 0   5 -> 4     step 1: 4 -> 0
 // Send order, cost and rank order are those of fnomial.
-// Source: Gupta, Balaji, Panda, Nieplocha, "Efficient Collective Operations using Remote Memory Operations on VIA-Based
-// Clusters", OSU-CISRC-1/03-TR03, 2003, section on the degree-k reduce.
+// Source: Gupta, Balaji, Panda, Nieplocha, "Efficient Collective Operations using Remote Memory
+// Operations on VIA-Based Clusters", OSU-CISRC-1/03-TR03, 2003, section on the degree-k reduce.
 #ifndef BOUGH_TREE_DEGREE_K_HPP
 #define BOUGH_TREE_DEGREE_K_HPP
 
@@ -37,7 +37,8 @@ struct degree_k {
     constexpr bool rank_ordered() const noexcept { return true; }
 
 private:
-    // The largest k has no k+1 in a rank_t; both degrees are beyond every n, so the tree is flat either way.
+    // The largest k has no k+1 in a rank_t; both degrees are beyond every n, so the tree is flat
+    // either way.
     constexpr fnomial shape() const noexcept { return {.degree = k == no_rank ? no_rank : k + 1}; }
 };
 

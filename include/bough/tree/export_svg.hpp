@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// A tree as a picture: SVG. The root on top, children from left to right in send order, the first sent first.
+// A tree as a picture: SVG. The root on top, children from left to right in send order, the first
+// sent first.
 //
 //   export_tree_svg(out, tree{binomial{}, 16}, "binomial, 16 ranks");
-// Up to 128 ranks every circle has its number, and every edge its place in the send order of the parent, if there are
-// several; beyond, circles are dots.
+// Up to 128 ranks every circle has its number, and every edge its place in the send order of the
+// parent, if there are several; beyond, circles are dots.
 #ifndef BOUGH_TREE_EXPORT_SVG_HPP
 #define BOUGH_TREE_EXPORT_SVG_HPP
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Numbers and text for files in SVG, XML and JSON. The same on every machine: no locale, no floating-point printing.
+// Numbers and text for files in SVG, XML and JSON. The same on every machine: no locale, no
+// floating-point printing.
 #ifndef BOUGH_TREE_EXPORT_TEXT_HPP
 #define BOUGH_TREE_EXPORT_TEXT_HPP
 

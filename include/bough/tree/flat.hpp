@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The flat tree: everybody is a child of the root. Depth 1, and the root serves n-1 peers one after the other.
+// The flat tree: everybody is a child of the root. Depth 1, and the root serves n-1 peers one after
+// the other.
 //
 //   n = 5, in receive order     0(1 2 3 4)
 // Sent in the reverse, the highest rank first, like the f-nomial tree of a degree of n or more.

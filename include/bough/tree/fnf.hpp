@@ -14,10 +14,11 @@
 // in the mean, more with more ranks and more different costs
 // (doc/algorithms/heterogeneous_trees.md). Equal costs give an optimal tree.
 // Time O(n log n).
-// Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks of Workstations",
-// ICPP 1998, section 6; Banikazemi, Sampathkumar, Prabhu, Panda, Sadayappan, "Communication Modeling of Heterogeneous
-// Networks of Workstations for Performance Characterization of Collective Operations", HCW 1999 (receive costs);
-// Khuller, Kim, "Broadcasting in Heterogeneous Networks", Algorithmica 48, 2007 (the factor of 1.5).
+// Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks
+// of Workstations", ICPP 1998, section 6; Banikazemi, Sampathkumar, Prabhu, Panda, Sadayappan,
+// "Communication Modeling of Heterogeneous Networks of Workstations for Performance
+// Characterization of Collective Operations", HCW 1999 (receive costs); Khuller, Kim, "Broadcasting
+// in Heterogeneous Networks", Algorithmica 48, 2007 (the factor of 1.5).
 #ifndef BOUGH_TREE_FNF_HPP
 #define BOUGH_TREE_FNF_HPP
 
@@ -45,7 +46,8 @@ struct fnf_search {
 
 namespace detail {
 
-// Reinsertion: takes one rank out of the order and puts it elsewhere, as long as that brings the last delivery forward.
+// Reinsertion: takes one rank out of the order and puts it elsewhere, as long as that brings the
+// last delivery forward.
 template <class Time>
 constexpr Time improve_order(const node_times<Time>& times, rank_t root, std::vector<rank_t>& order,
                              std::uint64_t budget) {

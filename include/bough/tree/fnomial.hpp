@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 // The f-nomial tree: each phase joins groups of f neighbouring subtrees into one.
 //
-// Write ranks in base f. The parent of v is v with its lowest non-zero digit cleared; the digit's place is the phase in
-// which v is received. A parent receives at most f-1 children per phase, log_f n phases in all. degree 2 is the
-// binomial tree, a degree of n or more the flat tree. Any n.
+// Write ranks in base f. The parent of v is v with its lowest non-zero digit cleared; the digit's
+// place is the phase in which v is received. A parent receives at most f-1 children per phase,
+// log_f n phases in all. degree 2 is the binomial tree, a degree of n or more the flat tree. Any n.
 //
 //   degree 3, n = 9, in receive order             phase 0 (stride 1)     phase 1 (stride 3)
 //       0(1 2 3(4 5) 6(7 8))                      1,2 -> 0   4,5 -> 3    3,6 -> 0
 //                                                 7,8 -> 6
-// Children are received phase by phase, ascending within a phase, so the subtree of v is a contiguous interval that
-// begins at v. They are sent in the exact reverse, so the largest subtree starts first.
+// Children are received phase by phase, ascending within a phase, so the subtree of v is a
+// contiguous interval that begins at v. They are sent in the exact reverse, so the largest subtree
+// starts first.
 //
-// Cost: parent, child_count and child take O(log_f n) steps and no memory; O(1) where f is a power of two.
-// Source: Moody, Fernandez, Petrini, Panda, "Scalable NIC-based Reduction on Large-scale Clusters", SC 2003, appendix A.
+// Cost: parent, child_count and child take O(log_f n) steps and no memory; O(1) where f is a power
+// of two.
+// Source: Moody, Fernandez, Petrini, Panda, "Scalable NIC-based Reduction on Large-scale Clusters",
+// SC 2003, appendix A.
 #ifndef BOUGH_TREE_FNOMIAL_HPP
 #define BOUGH_TREE_FNOMIAL_HPP
 
@@ -77,8 +80,8 @@ struct fnomial {
     constexpr bool rank_ordered() const noexcept { return true; }
 
 private:
-    // The children of a rank: degree-1 in each of `full` phases, then `rest`, `stride` = degree^full ranks apart, in one
-    // phase that n cuts short.
+    // The children of a rank: degree-1 in each of `full` phases, then `rest`, `stride` =
+    // degree^full ranks apart, in one phase that n cuts short.
     struct extent {
         rank_t full;
         rank_t rest;
@@ -99,7 +102,8 @@ private:
         return {full, v % degree == 0 ? static_cast<rank_t>(above / stride) : 0, stride};
     }
 
-    // Is the degree a power of two? (std::has_single_bit calls a popcount function where there is no instruction.)
+    // Is the degree a power of two? (std::has_single_bit calls a popcount function where there is
+    // no instruction.)
     constexpr bool by_bits() const noexcept { return (degree & (degree - 1)) == 0; }
     // If so, the bits per digit.
     constexpr unsigned bits() const noexcept { return static_cast<unsigned>(std::countr_zero(degree)); }

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 // in_order: a shape bound to a size and *any* root such that a reduction keeps true rank order.
 //
-// The ranks root .. size-1 form the shape to the right of the root, the ranks root .. 0, mirrored, form it once more to
-// the left. The two halves share the root. Every subtree is a contiguous interval; to the right of the root a rank is
-// the lowest of its interval, to the left the highest.
+// The ranks root .. size-1 form the shape to the right of the root, the ranks root .. 0, mirrored,
+// form it once more to the left. The two halves share the root. Every subtree is a contiguous
+// interval; to the right of the root a rank is the lowest of its interval, to the left the highest.
 //
 //   in_order{binomial{}, 7, 3}, in receive order     3(2 4 1(0) 5(6))
 //       left  3 <- 2, 3 <- 1 <- 0          right  3 <- 4, 3 <- 5 <- 6
-// A reduction over it starts with its own value and takes the children in receive order: with lower_side(parent, child)
-// it combines op(child, own), else op(own, child). Each child is then adjacent to what has been combined already.
+// A reduction over it starts with its own value and takes the children in receive order: with
+// lower_side(parent, child) it combines op(child, own), else op(own, child). Each child is then
+// adjacent to what has been combined already.
 //
-// Send order of the root: first the children that only the side with more of them has, then right and left in turn.
-// In both halves the largest subtrees go first, as in the shape. Other ranks keep the shape's order.
-// Cost: that of the shape. The depth is never above that of the relabelled tree; the root may have more children.
+// Send order of the root: first the children that only the side with more of them has, then right
+// and left in turn. In both halves the largest subtrees go first, as in the shape. Other ranks keep
+// the shape's order.
+// Cost: that of the shape. The depth is never above that of the relabelled tree; the root may have
+// more children.
 #ifndef BOUGH_TREE_IN_ORDER_HPP
 #define BOUGH_TREE_IN_ORDER_HPP
 
@@ -60,7 +63,8 @@ public:
     // Do the ranks of child's subtree come before those of parent? Pre: parent(child) == parent.
     constexpr bool lower_side(rank_t parent, rank_t child) const noexcept { return child < parent; }
 
-    // Own value first, then the children in receive order, always as the upper operand: rank order if nobody is below.
+    // Own value first, then the children in receive order, always as the upper operand: rank order
+    // if nobody is below.
     constexpr bool rank_ordered() const noexcept { return root_ == 0; }
 
     friend constexpr bool operator==(const in_order&, const in_order&) = default;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// interval_tree: the fastest tree in which every subtree is an interval of ranks, so that a reduction keeps rank order.
+// interval_tree: the fastest tree in which every subtree is an interval of ranks, so that a
+// reduction keeps rank order.
 //
 //   interval_tree(costs, root)       the best for this root
 //   interval_tree(costs)             the best of all roots: for an allreduce, where any rank may be the root
@@ -7,15 +8,17 @@
 //
 //   costs 1 3 3 3 3 1 3 3, root 0     0(1 2 3 5(6 7 4))     400 for 100 and 300: here the rule costs nothing
 //
-// A rank starts with its own value, and takes its children in receive order; each must be next to what it has by then,
-// below or above. The first send of a broadcast is the last receive of a reduction, so it goes to an outermost part:
+// A rank starts with its own value, and takes its children in receive order; each must be next to
+// what it has by then, below or above. The first send of a broadcast is the last receive of a
+// reduction, so it goes to an outermost part:
 //     time(i..j, r) = send(r) + min over k of  max(time(k+1..j, r), lead(i..k)),  k < r,
 //                                              max(time(i..k-1, r), lead(k..j)),  k > r
 //     lead(i..j)    = min over c of arrive(c) + time(i..j, c)
 // For costs of a reduction see bough/tree/reduction.hpp. Ties go to the lower part, then to the lower rank.
 //
 // Time n^4 / 12 steps, memory n^3 / 6 times: 64 ranks 4 ms, 256 ranks 2 s. Pre: at most 256 ranks.
-// Source: bough; dynamic programming over intervals as for alphabetic trees (Knuth, "Optimum binary search trees", 1971).
+// Source: bough; dynamic programming over intervals as for alphabetic trees (Knuth, "Optimum binary
+// search trees", 1971).
 #ifndef BOUGH_TREE_INTERVAL_HPP
 #define BOUGH_TREE_INTERVAL_HPP
 
@@ -87,7 +90,8 @@ private:
         Time after{};             // the time from the end of that send until all is done
     };
 
-    // time(i..j, r), twice, so that each of the two loops below reads memory in order: [.. j .. r][i], [.. i .. r][j].
+    // time(i..j, r), twice, so that each of the two loops below reads memory in order: [.. j ..
+    // r][i], [.. i .. r][j].
     constexpr Time* by_low(std::size_t j, std::size_t r) { return by_low_.data() + first_[r] + (j - r) * (r + 1); }
     constexpr const Time* by_low(std::size_t j, std::size_t r) const {
         return by_low_.data() + first_[r] + (j - r) * (r + 1);
@@ -158,7 +162,8 @@ constexpr table interval_tree(std::span<C, Extent> send, rank_t root = no_rank) 
     return interval_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root);
 }
 
-// Is each child's subtree an interval next to what its parent has combined before? Pre: a tree. Time and memory O(size).
+// Is each child's subtree an interval next to what its parent has combined before? Pre: a tree.
+// Time and memory O(size).
 template <Tree T>
 constexpr bool is_interval_tree(const T& tree) {
     std::vector<rank_t> ranks{tree.root()}; // parents before children

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The k-ary tree in heap numbering: every parent has at most `arity` children, level by level from the left.
+// The k-ary tree in heap numbering: every parent has at most `arity` children, level by level from
+// the left.
 //
 //   arity 2, n = 7, in receive order     0(2(6 5) 1(4 3))
-// The children of v are arity*v + 1 .. arity*v + arity. They are sent ascending, since the left subtree is never
-// smaller than the one to its right. Subtrees are not intervals of ranks, except with arity 1, the chain.
+// The children of v are arity*v + 1 .. arity*v + arity. They are sent ascending, since the left
+// subtree is never smaller than the one to its right. Subtrees are not intervals of ranks, except
+// with arity 1, the chain.
 //
 // Cost: every query takes O(1) steps and no memory. Depth log_arity n.
 #ifndef BOUGH_TREE_KARY_HPP

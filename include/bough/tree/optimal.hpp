@@ -19,10 +19,10 @@
 // 3^(n-1) steps for n distinct ranks. With receive costs it takes that times the number of classes
 // plus one. `certify` gives the certificate of any other tree. The problem is NP-hard (Khuller, Kim
 // 2007).
-// Ties are broken by rank, so the tree is the same on all ranks and machines, as long as the costs are. Floating costs
-// are added as doubles in the order of time: optimal up to rounding.
-// Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks of Workstations",
-// ICPP 1998, section 5; and see bough/tree/detail/class_table.hpp.
+// Ties are broken by rank, so the tree is the same on all ranks and machines, as long as the costs
+// are. Floating costs are added as doubles in the order of time: optimal up to rounding.
+// Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks
+// of Workstations", ICPP 1998, section 5; and see bough/tree/detail/class_table.hpp.
 #ifndef BOUGH_TREE_OPTIMAL_HPP
 #define BOUGH_TREE_OPTIMAL_HPP
 
@@ -124,8 +124,8 @@ constexpr auto optimal_tree(std::span<C, Extent> send, rank_t root = 0, const op
     return bough::optimal_tree(tree_costs<std::remove_const_t<C>>{.send = send}, root, effort);
 }
 
-// How good is this tree? Pre: a tree. The bound takes up to about `effort`, and is the optimum where that suffices for
-// the dynamic programming.
+// How good is this tree? Pre: a tree. The bound takes up to about `effort`, and is the optimum
+// where that suffices for the dynamic programming.
 template <Tree T, CostNumber C>
 constexpr certificate<time_of<C>> certify(const T& tree, const tree_costs<C>& costs,
                                           const optimal_effort& effort = {}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// postal_tree: the best tree for one message per edge, where a message is under way for L and keeps one end busy for g.
+// postal_tree: the best tree for one message per edge, where a message is under way for L and keeps
+// one end busy for g.
 //
 //   broadcast   a rank that has the value sends it to one child after the other, g apart; it is there L after a send
 //   reduce      the reverse: a value is there L after it was sent; the parent takes in one at a time, for g = r + c
@@ -15,8 +16,9 @@
 // the ranks cyclically.
 //
 // Time O(p log p), memory O(p). Pre: size >= 1, L and g not negative and not both 0.
-// Sources: Bar-Noy and Kipnis, Designing Broadcasting Algorithms in the Postal Model for Message-Passing Systems, SPAA 1992;
-// Karp, Sahay, Santos, Schauser, Optimal Broadcast and Summation in the LogP Model, SPAA 1993 (reductions in rank order too).
+// Sources: Bar-Noy and Kipnis, Designing Broadcasting Algorithms in the Postal Model for
+// Message-Passing Systems, SPAA 1992; Karp, Sahay, Santos, Schauser, Optimal Broadcast and
+// Summation in the LogP Model, SPAA 1993 (reductions in rank order too).
 #ifndef BOUGH_TREE_POSTAL_HPP
 #define BOUGH_TREE_POSTAL_HPP
 

@@ -12,11 +12,11 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// A rank combines its own value with those of its children in receive order: does that always join neighbouring intervals of
-// ranks? Returns the first child whose ranks do not follow what was combined before it; no_rank if there is none.
-// `below_allowed`: a child's ranks may also lie right below them, as in in_order. Time and memory O(size).
-// If it is given what is no tree (bough/testing/tree_laws.hpp), it returns some rank, unless all
-// ranks happen to be in order.
+// A rank combines its own value with those of its children in receive order: does that always join
+// neighbouring intervals of ranks? Returns the first child whose ranks do not follow what was
+// combined before it; no_rank if there is none. `below_allowed`: a child's ranks may also lie right
+// below them, as in in_order. Time and memory O(size). If it is given what is no tree
+// (bough/testing/tree_laws.hpp), it returns some rank, unless all ranks happen to be in order.
 template <Tree T>
 constexpr rank_t first_out_of_order(const T& tree, bool below_allowed) {
     const rank_t size = tree.size();

@@ -7,10 +7,11 @@
 //   const table t = fnf_tree(backwards.costs(), root);        or spoc_tree, optimal_tree, interval_tree
 //   reduction_time(t, costs) == broadcast_time(t, backwards.costs())
 //
-// A leaf sends its value; it is there `latency` later; the parent takes `receive` and `combine` for it, one child after the
-// other in receive order, and sends its own when it has all. Read backwards this is a broadcast, in which taking in a
-// child's value is a send, and sending one's own is a receive: both times are the longest path of the same graph. So every
-// builder of broadcast trees builds reductions.
+// A leaf sends its value; it is there `latency` later; the parent takes `receive` and `combine` for
+// it, one child after the other in receive order, and sends its own when it has all. Read backwards
+// this is a broadcast, in which taking in a child's value is a send, and sending one's own is a
+// receive: both times are the longest path of the same graph. So every builder of broadcast trees
+// builds reductions.
 // Source: duality of broadcast and reduction; costs as Banikazemi et al. 1999, with a combine.
 #ifndef BOUGH_TREE_REDUCTION_HPP
 #define BOUGH_TREE_REDUCTION_HPP

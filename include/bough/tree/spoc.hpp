@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// spoc_tree: a binomial tree whose busiest places are given to the fastest ranks (speed-partitioned ordered chain).
+// spoc_tree: a binomial tree whose busiest places are given to the fastest ranks (speed-partitioned
+// ordered chain).
 //
-// Places are sorted by their number of descendants, most first, ranks by send cost, fastest first; the root stays where
-// it is. Ties go to the lower place and the lower rank. Both orientations of the binomial tree are there: see
-// bough/tree/binomial.hpp. Equal costs give the binomial tree.
+// Places are sorted by their number of descendants, most first, ranks by send cost, fastest first;
+// the root stays where it is. Ties go to the lower place and the lower rank. Both orientations of
+// the binomial tree are there: see bough/tree/binomial.hpp. Equal costs give the binomial tree.
 //
 //   costs 1 3 3 3 3 1 3 3, root 0      0(3 1(4) 5(6 2(7)))     500 for 100 and 300; the binomial tree of ranks: 700
 //
-// Time O(n log n). spoc_bound is an upper bound of its broadcast time: formula (1) of the paper, the time of phases in
-// lock step, in each of which all ranks that have the message send it.
-// Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks of Workstations",
-// ICPP 1998, section 4 (its loop in Fig. 2 runs one place too far).
+// Time O(n log n). spoc_bound is an upper bound of its broadcast time: formula (1) of the paper,
+// the time of phases in lock step, in each of which all ranks that have the message send it.
+// Source: Banikazemi, Moorthy, Panda, "Efficient Collective Communication on Heterogeneous Networks
+// of Workstations", ICPP 1998, section 4 (its loop in Fig. 2 runs one place too far).
 #ifndef BOUGH_TREE_SPOC_HPP
 #define BOUGH_TREE_SPOC_HPP
 

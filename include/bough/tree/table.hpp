@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // table: an explicit tree, for builders that compute one and for files that bring one.
 //
-// Children are stored in send order. Whatever it is built from, reading a table is safe; check() says whether it is a
-// tree, and if not, what is wrong (status::argument) and with which rank (status::peer). Check what came from outside.
+// Children are stored in send order. Whatever it is built from, reading a table is safe; check()
+// says whether it is a tree, and if not, what is wrong (status::argument) and with which rank
+// (status::peer). Check what came from outside.
 //
 //   table{tree{fnomial{.degree = 3}, 9}}                       a copy of any Tree
 //   table{size, root, edges}                                   child by child: each parent serves in the order of edges
@@ -146,7 +147,8 @@ private:
         if (fault_ == fault::none) blame_unreached();
     }
 
-    // Every rank has one parent at most, so what the root does not reach hangs on another top or on a cycle.
+    // Every rank has one parent at most, so what the root does not reach hangs on another top or on
+    // a cycle.
     constexpr void blame_unreached() {
         std::vector<char> reached(size(), 0);
         std::vector<rank_t> open{root_};

@@ -3,8 +3,9 @@
 //
 //   bough::tree{bough::fnomial{.degree = 3}, 9}                      root 0
 //   bough::tree{bough::binomial{}, size, root}                       any root
-// Another root than 0 relabels the ranks cyclically: virtual rank v is rank (v + root) mod size. That keeps the tree
-// equally good for every root, but not its rank order: see in_order.hpp for the tree that keeps it.
+// Another root than 0 relabels the ranks cyclically: virtual rank v is rank (v + root) mod size.
+// That keeps the tree equally good for every root, but not its rank order: see in_order.hpp for the
+// tree that keeps it.
 #ifndef BOUGH_TREE_TREE_HPP
 #define BOUGH_TREE_TREE_HPP
 
@@ -14,8 +15,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Does combining the own value and then the children in receive order keep rank order? Only a shape knows, so the
-// answer is no unless the shape has a member rank_ordered() that says yes.
+// Does combining the own value and then the children in receive order keep rank order? Only a shape
+// knows, so the answer is no unless the shape has a member rank_ordered() that says yes.
 template <TreeShape Shape>
 constexpr bool is_rank_ordered(const Shape& shape) noexcept {
     if constexpr (requires { shape.rank_ordered(); })
@@ -26,7 +27,8 @@ constexpr bool is_rank_ordered(const Shape& shape) noexcept {
 
 namespace detail {
 
-// A contract on the parameters of a shape. A shape's own expects() shows its sentence where the compiler stops.
+// A contract on the parameters of a shape. A shape's own expects() shows its sentence where the
+// compiler stops.
 template <TreeShape Shape>
 constexpr void expect_valid_shape(const Shape& shape) noexcept {
     if constexpr (requires { shape.expects(); }) shape.expects();
@@ -61,7 +63,8 @@ public:
         return true_rank(shape_.child(virtual_rank(r), size_, i));
     }
 
-    // Own value first, then the children in receive order: is that rank order? Never with a relabelled root.
+    // Own value first, then the children in receive order: is that rank order? Never with a
+    // relabelled root.
     constexpr bool rank_ordered() const noexcept { return root_ == 0 && is_rank_ordered(shape_); }
 
     friend constexpr bool operator==(const tree&, const tree&) = default;

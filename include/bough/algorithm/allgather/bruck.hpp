@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Allgather by Bruck's algorithm: in round k a rank passes on the (ports + 1)^k blocks that it has.
 //
-// The circulant allgather with powers for skips: all rounds but the last multiply what a rank has. Blocks land at their
-// own places, so the rotation that ends the original is not needed.
+// The circulant allgather with powers for skips: all rounds but the last multiply what a rank has.
+// Blocks land at their own places, so the rotation that ends the original is not needed.
 //
 // Ranks       any
 // Op          none
@@ -14,8 +14,8 @@
 // Determinism blocks are only moved
 // Pre         one block a rank; they may differ in length
 // Errors      ports: none
-// Source      Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport
-//             message-passing systems", IEEE TPDS 8(11), 1997
+// Source      Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all
+//             communications in multiport message-passing systems", IEEE TPDS 8(11), 1997
 //
 // Picture, p = 7, rank 0:
 //   round 1   sends 0 to 6           gets 1 from 1           has 0 1

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allgather over a circulant graph: as few rounds and as little traffic as there can be, for any number of ranks.
+// Allgather over a circulant graph: as few rounds and as little traffic as there can be, for any
+// number of ranks.
 //
-// Rank r collects the blocks r, r + 1, r + 2, ... (modulo p). In round k it has s_k of them, sends the first of these
-// s_{k+1} - s_k back to rank r - s_k, and gets as many from rank r + s_k. The skips: bough/algorithm/detail/skips.hpp.
+// Rank r collects the blocks r, r + 1, r + 2, ... (modulo p). In round k it has s_k of them, sends
+// the first of these s_{k+1} - s_k back to rank r - s_k, and gets as many from rank r + s_k. The
+// skips: bough/algorithm/detail/skips.hpp.
 //
 // Ranks       any
 // Op          none
@@ -14,8 +16,9 @@
 // Determinism blocks are only moved
 // Pre         one block a rank; they may differ in length
 // Errors      ports: none
-// Source      Traeff 2024, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv 2410.14234; with ports:
-//             after Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8(11), 1997
+// Source      Traeff 2024, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv
+//             2410.14234; with ports: after Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8(11),
+//             1997
 //
 // Picture, p = 7 (skips 1 2 4 7), rank 0; a message of blocks 6 and 0 would have two parts:
 //   round 1   sends 0 to 6           gets 1 from 1           has 0 1

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allgather down binomial trees, far distances first: optimal for any number of ranks, and most data stays near.
+// Allgather down binomial trees, far distances first: optimal for any number of ranks, and most
+// data stays near.
 //
-// Rank b is the root of a tree for block b. The rank o places behind it on the circle gets the block from the one at o
-// without its lowest set bit. The far distances come first, when there is little to send: half of all data goes over
-// distance 1, a quarter over distance 2. With a limit of 2^a blocks a message, only the a furthest distances are done so;
-// then the rest of the tree is walked in the order of o, with a message of at most 2^a blocks in each step.
+// Rank b is the root of a tree for block b. The rank o places behind it on the circle gets the
+// block from the one at o without its lowest set bit. The far distances come first, when there is
+// little to send: half of all data goes over distance 1, a quarter over distance 2. With a limit of
+// 2^a blocks a message, only the a furthest distances are done so; then the rest of the tree is
+// walked in the order of o, with a message of at most 2^a blocks in each step.
 //
 // Ranks       any
 // Op          none
@@ -16,8 +18,9 @@
 // Determinism blocks are only moved
 // Pre         one block a rank; they may differ in length
 // Errors      none of its own
-// Source      Loch, Koslovski 2021, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather algorithm";
-//             the limit: Jeaugey 2025, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale"
+// Source      Loch, Koslovski 2021, "Sparbit: a new logarithmic-cost and data locality-aware MPI
+//             Allgather algorithm"; the limit: Jeaugey 2025, "PAT: a new algorithm for all-gather
+//             and reduce-scatter operations at scale"
 //
 // Picture, p = 7, rank 0:
 //   round 1   sends 0 to 4           gets 3 from 3           has 0 3

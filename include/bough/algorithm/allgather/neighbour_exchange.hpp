@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allgather by neighbour exchange: half the rounds of a ring, and still every rank talks to its two neighbours only.
+// Allgather by neighbour exchange: half the rounds of a ring, and still every rank talks to its two
+// neighbours only.
 //
-// Ranks 2i and 2i + 1 are a pair. They first exchange their blocks; then every rank exchanges two blocks a round, by turns
-// with its other neighbour and with its mate: the pair that came last goes on.
+// Ranks 2i and 2i + 1 are a pair. They first exchange their blocks; then every rank exchanges two
+// blocks a round, by turns with its other neighbour and with its mate: the pair that came last goes
+// on.
 //
 // Ranks       even, or one: of an odd number one rank would have no partner
 // Op          none
@@ -14,8 +16,8 @@
 // Determinism blocks are only moved
 // Pre         one block a rank; they may differ in length
 // Errors      size: odd
-// Source      Chen, Zhang, Zhang, Yuan, "Performance evaluation of allgather algorithms on terascale Linux cluster with
-//             fast Ethernet", HPC Asia 2005
+// Source      Chen, Zhang, Zhang, Yuan, "Performance evaluation of allgather algorithms on
+//             terascale Linux cluster with fast Ethernet", HPC Asia 2005
 //
 // Picture, p = 6: what each rank sends, and to whom
 //   rank        0          1          2          3          4          5

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allgather by recursive doubling: in each round a rank exchanges all blocks that it has with a partner twice as far away.
+// Allgather by recursive doubling: in each round a rank exchanges all blocks that it has with a
+// partner twice as far away.
 //
-// Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', of the first 2r ranks every second one gives its block to
-//             its neighbour first, and gets all the others at last
+// Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', of the first 2r ranks every second
+//             one gives its block to its neighbour first, and gets all the others at last
 // Rounds      log2 p for powers of two, else log2 p' + 2 in step (a few more, since ranks that do
 //             not fold run ahead)
 // Traffic     a rank sends (1 - 1/p) m for powers of two. A rank with a neighbour to serve sends at

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allreduce by binary blocks: the ranks are a sum of powers of two, and each power halves and doubles by itself.
+// Allreduce by binary blocks: the ranks are a sum of powers of two, and each power halves and
+// doubles by itself.
 //
 // The paper gives no formula, and its text leaves three things open. They are done like this here:
 //   - Blocks stand in rank order, the largest first.
@@ -12,8 +13,8 @@
 // Op          any associative op: brackets keep rank order
 // Rounds      2 log2 p if p is a power of two; else what verify finds: at most 2 q + 2^d + b, with
 //             q = ceil(log2 p), b blocks and 2^d the largest ratio of two successive blocks
-// Traffic     a rank of the largest block sends less than 2 m and, to smaller blocks, its share; one of the smallest
-//             block of 2^e ranks sends (2 - 1/2^e) m or less
+// Traffic     a rank of the largest block sends less than 2 m and, to smaller blocks, its share;
+//             one of the smallest block of 2^e ranks sends (2 - 1/2^e) m or less
 // Combines    less than m a rank and m/2^e for what the block of 2^e gets from the next smaller one
 // Scratch     half a vector; in a block of one rank with a smaller one: none
 // Time        alpha_beta_gamma: no closed formula; for powers of two that of halving_doubling

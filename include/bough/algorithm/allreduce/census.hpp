@@ -8,16 +8,19 @@
 // 1 the result is x + F.
 //
 // Ranks       any
-// Op          commutative and exact on the element type (integers, min, max, ...): with another, ranks get different bits.
-//             The front door refuses it at compile time; inexact_census takes any commutative op
+// Op          commutative and exact on the element type (integers, min, max, ...): with another,
+//             ranks get different bits. The front door refuses it at compile time; inexact_census
+//             takes any commutative op
 // Rounds      ceil(log2 p): no allreduce has fewer
 // Traffic     a rank sends the whole vector once a round: for short vectors
-// Combines    one vector a round, and one more for each 1 of p - 1 but the first, and one in the end: at most 2 q m
+// Combines    one vector a round, and one more for each 1 of p - 1 but the first, and one in the
+//             end: at most 2 q m
 // Scratch     three planes at most
 // Time        alpha_beta_gamma: q (alpha + m beta) + at most 2 q m gamma, q = ceil(log2 p)
 // Determinism every rank has a bracket of its own
 // Errors      none of its own
-// Source      Bar-Noy, Kipnis, Schieber 1993, "An optimal algorithm for computing census functions in message-passing systems"
+// Source      Bar-Noy, Kipnis, Schieber 1993, "An optimal algorithm for computing census functions
+//             in message-passing systems"
 //
 // Picture, p = 7: p - 1 = 110 in binary (x+y: op over the ranks x to y on the ring), rank 0
 //   1   x of 1                        F = 1        k = 1

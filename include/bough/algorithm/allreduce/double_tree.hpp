@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allreduce over two binary trees at once: double_tree_reduce to the root, then double_tree_broadcast from it.
+// Allreduce over two binary trees at once: double_tree_reduce to the root, then
+// double_tree_broadcast from it.
 //
 // Ranks       any, any root (0 unless the plan says otherwise)
 // Op          commutative: the trees do not keep rank order
-// Rounds      with ports that serve messages in the order of the steps: at most 2 n + 4 floor(log2(p - 1)) for n
-//             blocks, one more if n is odd
-// Traffic     2 (p - 1) n blocks in all; a rank sends and receives each block twice, about; it talks to four ranks at
-//             most
+// Rounds      with ports that serve messages in the order of the steps: at most 2 n + 4
+//             floor(log2(p - 1)) for n blocks, one more if n is odd
+// Traffic     2 (p - 1) n blocks in all; a rank sends and receives each block twice, about; it
+//             talks to four ranks at most
 // Combines    (p - 1) n blocks in all
-// Scratch     on an inner rank of one tree, one block to land in for each child and block of it; at the root one for
-//             each block; on other ranks none
+// Scratch     on an inner rank of one tree, one block to land in for each child and block of it; at
+//             the root one for each block; on other ranks none
 // Time        alpha_beta_gamma: twice double_tree_broadcast, and m gamma. Other algorithms need as
 //             much or less; this one has few peers
 // Determinism as double_tree_reduce; every rank gets the root's bits

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allreduce by recursive halving and doubling: a reduce-scatter that halves vectors and doubles distances, and its mirror.
+// Allreduce by recursive halving and doubling: a reduce-scatter that halves vectors and doubles
+// distances, and its mirror.
 //
-// Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', the first 2r ranks fold in pairs first, each combining half
-// Op          any associative op: the distance doubles, so neighbours combine first and brackets keep rank order
+// Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', the first 2r ranks fold in pairs
+//             first, each combining half
+// Op          any associative op: the distance doubles, so neighbours combine first and brackets
+//             keep rank order
 // Rounds      2 log2 p' (p = p'), else 2 log2 p' + 3
 // Traffic     a rank sends 2 (1 - 1/p') m; of two ranks that fold, the one that stays sends m/2 + m
 //             more, and the one that leaves sends m in all
 // Combines    (1 - 1/p') m a rank; a rank that folds m/2 more
 // Scratch     half a vector; a rank that stays in a fold up to a whole one
-// Time        alpha_beta_gamma, p = p': 2 log2 p alpha + (1 - 1/p) (2 m beta + m gamma); else
-//             (2 log2 p' + 2 + f_alpha) alpha + (3 + (1 + f_beta) / 2) m beta + 3/2 m gamma - (2 m beta + m gamma) / p'
+// Time        alpha_beta_gamma, p = p': 2 log2 p alpha + (1 - 1/p) (2 m beta + m gamma); else (2
+//             log2 p' + 2 + f_alpha) alpha + (3 + (1 + f_beta) / 2) m beta + 3/2 m gamma - (2 m
+//             beta + m gamma) / p'
 // Determinism the bracket of recursive_doubling: both give the same bits, for every p
 // Errors      none of its own
 // Source      Rabenseifner 2004, section 2.5 and Fig. 1

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Allreduce over a list of levels: 3-2 elimination, direct exchange and the fold, chosen level by level.
 //
-// Each level is in the form of halving (reduce-scatter upwards, mirrored allgather downwards) or of exchange (whole
-// vectors, nothing downwards). See bough/algorithm/levels.hpp for what a level is, best_levels.hpp for a choice by costs.
+// Each level is in the form of halving (reduce-scatter upwards, mirrored allgather downwards) or of
+// exchange (whole vectors, nothing downwards). See bough/algorithm/levels.hpp for what a level is,
+// best_levels.hpp for a choice by costs.
 //
 // Ranks       any
 // Op          any associative op: every element has the same bracket, in rank order
-// Rounds      a level of radix f: f - 1, and one more with triples; in the form of halving twice that; a fold: 3.
-//             With the default levels: 2 ceil(log2 p), or 2 ceil(log2 p) + 2 at most. That is in
-//             step. Where groups of unlike size meet, ranks that run ahead may cost others up to
-//             two more
+// Rounds      a level of radix f: f - 1, and one more with triples; in the form of halving twice
+//             that; a fold: 3. With the default levels: 2 ceil(log2 p), or 2 ceil(log2 p) + 2 at
+//             most. That is in step. Where groups of unlike size meet, ranks that run ahead may
+//             cost others up to two more
 // Traffic     with the default levels a rank sends at most 3 m in all, and 2 (1 - 1/p) m if p is
 //             2^n or 3 * 2^n
 // Combines    at most 1.5 m a rank with the default levels
@@ -19,8 +20,9 @@
 //             a fold 3 alpha + 2 v beta + v gamma / 2
 // Determinism the bracket depends on the levels only: not on form, bytes or blocks
 // Errors      levels that do not make one group of all ranks
-// Source      Rabenseifner, Traeff 2004, "More efficient reduction algorithms for non-power-of-two number of processors in
-//             message-passing parallel systems", EuroPVM/MPI (3-2 elimination); Rabenseifner 2004, section 4 (per level)
+// Source      Rabenseifner, Traeff 2004, "More efficient reduction algorithms for non-power-of-two
+//             number of processors in message-passing parallel systems", EuroPVM/MPI (3-2
+//             elimination); Rabenseifner 2004, section 4 (per level)
 //
 // Picture, p = 7, levels {2, one triple} {3}; parts of the vector 0..5, x+y: op over the ranks x to y
 //   triple    1<->2 halves, then 0->1 3-5 and 2->0 0-2     0: 0+2 of 0-2    1: 0+2 of 3-5    2: leaves

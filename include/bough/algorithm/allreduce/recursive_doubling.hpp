@@ -10,7 +10,8 @@
 // Time        alpha_beta_gamma: (alpha + n beta + n gamma) log2 p for powers of two
 // Determinism every rank computes the same bracket: same bits on every rank
 // Errors      none of its own
-// Source      Rabenseifner 2004, section 2.3 (the fold: section 2.4's renumbering, which keeps neighbours together)
+// Source      Rabenseifner 2004, section 2.3 (the fold: section 2.4's renumbering, which keeps
+//             neighbours together)
 //
 // Picture, p = 7 (r = 3; x+y: op over the ranks x to y):
 //   fold      1->0  3->2  5->4           0+1       2+3       4+5       6

@@ -12,12 +12,16 @@
 // Op          that of the reduce_scatter
 // Rounds, Traffic: of both halves together; Combines: of the reduce_scatter
 // Scratch     that of the reduce_scatter, less the plane of partial results
-// Time        alpha_beta_gamma, both halves optimal: 2 ceil(log2 p) alpha + 2 (p - 1) / p n beta + (p - 1) / p n gamma
-// Determinism each block is combined on its way to one rank and copied to the others: same bits on every rank
+// Time        alpha_beta_gamma, both halves optimal: 2 ceil(log2 p) alpha + 2 (p - 1) / p n beta +
+//             (p - 1) / p n gamma
+// Determinism each block is combined on its way to one rank and copied to the others: same bits on
+//             every rank
 // Errors      those of the halves' check(); blocks must be the number of ranks
-// Source      Rabenseifner 2004, section 2; Traeff 2024, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms"
+// Source      Rabenseifner 2004, section 2; Traeff 2024, "Optimal, Non-pipelined Reduce-scatter and
+//             Allreduce Algorithms"
 //
-// Picture, p = 7, circulant, rank 0: rounds 1 to 3 of circulant_reduce_scatter, then 1 to 3 of circulant_allgather
+// Picture, p = 7, circulant, rank 0: rounds 1 to 3 of circulant_reduce_scatter, then 1 to 3 of
+// circulant_allgather
 #ifndef BOUGH_ALGORITHM_ALLREDUCE_REDUCE_SCATTER_ALLGATHER_HPP
 #define BOUGH_ALGORITHM_ALLREDUCE_REDUCE_SCATTER_ALLGATHER_HPP
 

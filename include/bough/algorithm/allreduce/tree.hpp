@@ -4,7 +4,8 @@
 // Ranks       any
 // Op          as tree_reduce: with the default root 0 and a rank_ordered() shape, any associative op
 // Rounds      one block over a binomial tree: 2 ceil(log2 p)
-// Traffic     2 (p - 1) messages a block: the fewest an allreduce can have; the choice where ranks exceed cores
+// Traffic     2 (p - 1) messages a block: the fewest an allreduce can have; the choice where ranks
+//             exceed cores
 // Combines    p - 1 blocks in all
 // Scratch     one plane per child, at most `landing` if that is set
 // Determinism as tree_reduce; every rank gets the root's bits

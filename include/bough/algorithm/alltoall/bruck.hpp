@@ -3,19 +3,21 @@
 //
 // Ranks       2^16 - 1 at most, since a block has a number of 32 bits; the root does not matter
 // Rounds      q = ceil(log2 p)
-// Traffic     q messages a rank; a block travels once for each 1 among the digits of its distance, at most q / 2 + 1
-//             times on average: p / 2 log2 p blocks a rank for p = 2^q
+// Traffic     q messages a rank; a block travels once for each 1 among the digits of its distance,
+//             at most q / 2 + 1 times on average: p / 2 log2 p blocks a rank for p = 2^q
 // Scratch     one block for each one that is on its way through a rank, neither its own nor for it
 // Time        alpha_beta_gamma: q alpha + q beta m / 2 for m bytes a rank and p = 2^q: for short vectors
 // Determinism nothing is combined
-// Pre         p * p blocks: block i p + j goes from rank i to rank j; they may differ in length, also be empty
+// Pre         p * p blocks: block i p + j goes from rank i to rank j; they may differ in length,
+//             also be empty
 // Errors      check(): blocks; too many ranks
-// Source      Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient Algorithms for All-to-All Communications in Multiport
-//             Message-Passing Systems", IEEE TPDS 8 (11), 1997; there the smallest digit goes first
+// Source      Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient Algorithms for All-to-All
+//             Communications in Multiport Message-Passing Systems", IEEE TPDS 8 (11), 1997; there
+//             the smallest digit goes first
 //
-// With the largest digit first the blocks that travel together from one source are neighbours in the vector, so that a
-// message has about p / 2^k parts when the distance is 2^k, and a rank handles 2 p of them in all. Blocks keep their
-// numbers, so nothing is rotated before or after.
+// With the largest digit first the blocks that travel together from one source are neighbours in
+// the vector, so that a message has about p / 2^k parts when the distance is 2^k, and a rank
+// handles 2 p of them in all. Blocks keep their numbers, so nothing is rotated before or after.
 //
 // Picture, p = 7, rank 0 (i>j: the block from i to j; distance 4 first):
 //   round 1   to 4    0>4, 0>5 0>6
@@ -73,9 +75,10 @@ struct bruck_alltoall {
     friend constexpr bool operator==(const bruck_alltoall&, const bruck_alltoall&) = default;
 
 private:
-    // Calls f(slice, is_own, arrives, more) for the parts of the message that `sender` sends in the round of distance
-    // d. The blocks whose distance has the digit d: from each source `gone` behind the sender, a multiple of 2 d,
-    // those for the ranks d, d + 1, ... 2 d - 1 ahead of the sender. The first of them arrives, the others go on.
+    // Calls f(slice, is_own, arrives, more) for the parts of the message that `sender` sends in the
+    // round of distance d. The blocks whose distance has the digit d: from each source `gone`
+    // behind the sender, a multiple of 2 d, those for the ranks d, d + 1, ... 2 d - 1 ahead of the
+    // sender. The first of them arrives, the others go on.
     template <class F>
     static constexpr void for_parts(rank_t size, rank_t sender, rank_t d, F&& f) {
         const detail::circle around{size};

@@ -7,9 +7,11 @@
 // Scratch     none
 // Time        alpha_beta_gamma: (p - 1) (alpha + beta m / p) for m bytes a rank: for long vectors
 // Determinism nothing is combined
-// Pre         p * p blocks: block i p + j goes from rank i to rank j; they may differ in length, also be empty
+// Pre         p * p blocks: block i p + j goes from rank i to rank j; they may differ in length,
+//             also be empty
 // Errors      check(): blocks; too many ranks
-// Source      Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005
+// Source      Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
+//             MPICH", 2005
 //
 // In round k, if p is a power of two, a rank exchanges with rank xor k. Otherwise it sends to the
 // rank k ahead and receives from the rank k behind.

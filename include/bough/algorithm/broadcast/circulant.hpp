@@ -2,8 +2,8 @@
 // Broadcast of n blocks in the fewest rounds there can be, for any number of ranks: on a circulant graph.
 //
 // Ranks       any, any root
-// Rounds      n - 1 + q for n blocks, q = ceil(log2 p), with ports that serve messages in the order of the steps: no
-//             one-ported broadcast has fewer
+// Rounds      n - 1 + q for n blocks, q = ceil(log2 p), with ports that serve messages in the order
+//             of the steps: no one-ported broadcast has fewer
 // Traffic     (p - 1) n blocks in all; a rank receives each block once and sends at most n - 1 + q blocks
 // Scratch     none
 // Time        alpha_beta_gamma: (n - 1 + q) (alpha + (m / n) beta) for m bytes; the best n is
@@ -11,7 +11,8 @@
 //             (sqrt((q - 1) alpha) + sqrt(m beta))^2: m beta for long vectors
 // Determinism nothing is combined
 // Errors      more than one port: no form for them is known
-// Source      Traeff, "Round-optimal n-Block Broadcast Schedules in Logarithmic Time", arXiv 2312.11236, 2023
+// Source      Traeff, "Round-optimal n-Block Broadcast Schedules in Logarithmic Time", arXiv
+//             2312.11236, 2023
 //
 // natural_blocks is q (1 for up to two ranks): with it a long vector takes at most twice its best
 // time. The best number of blocks depends on the network: see pipelined_blocks.

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// Broadcast over two binary trees at once: no rank has children in both, and each tree carries half of the blocks.
+// Broadcast over two binary trees at once: no rank has children in both, and each tree carries half
+// of the blocks.
 //
 // Ranks       any, any root
-// Rounds      with ports that serve messages in the order of the steps: at most n + 2 floor(log2(p - 1)) for n blocks
-// Traffic     (p - 1) n blocks in all; a rank receives each block once and sends about as many; it talks to four ranks
-//             at most, whatever p is
+// Rounds      with ports that serve messages in the order of the steps: at most n + 2 floor(log2(p
+//             - 1)) for n blocks
+// Traffic     (p - 1) n blocks in all; a rank receives each block once and sends about as many; it
+//             talks to four ranks at most, whatever p is
 // Scratch     none
-// Time        alpha_beta_gamma: (n + 2 log2 p) (alpha + (m / n) beta) for m bytes, about; m beta for long vectors.
-//             circulant_broadcast needs fewer rounds; this one fewer peers
+// Time        alpha_beta_gamma: (n + 2 log2 p) (alpha + (m / n) beta) for m bytes, about; m beta
+//             for long vectors. circulant_broadcast needs fewer rounds; this one fewer peers
 // Determinism nothing is combined
 // Errors      none of its own
-// Source      Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
-//             Computing 35, 2009
+// Source      Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction
+//             and scan", Parallel Computing 35, 2009
 //
 // Picture, p = 7, root 0 (x > y: x sends to y):
 //   blocks of the first half   0 > 1   1 > 3 2   2 > 5 4   3 > 6

@@ -6,17 +6,19 @@
 //
 // Ranks       those of both, any root
 // Rounds      those of both; over a binomial tree and with q rounds for the allgather: 2 ceil(log2 p)
-// Traffic     of the scatter, and of the allgather less what it sends to the root, which has the vector: over a
-//             binomial tree the root sends (p - 1) / p of the vector, and every rank as much again
-// Scratch     that of the allgather; none at the root. The scatter lands in the output, where every block has its place
-// Time        alpha_beta_gamma, m bytes: alpha (ceil(log2 p) + rounds of the allgather) + 2 beta m (p - 1) / p. For
-//             long vectors circulant_broadcast needs half as much; this one needs no blocks that are cut finer than
-//             ranks
+// Traffic     of the scatter, and of the allgather less what it sends to the root, which has the
+//             vector: over a binomial tree the root sends (p - 1) / p of the vector, and every rank
+//             as much again
+// Scratch     that of the allgather; none at the root. The scatter lands in the output, where every
+//             block has its place
+// Time        alpha_beta_gamma, m bytes: alpha (ceil(log2 p) + rounds of the allgather) + 2 beta m
+//             (p - 1) / p. For long vectors circulant_broadcast needs half as much; this one needs
+//             no blocks that are cut finer than ranks
 // Determinism nothing is combined
 // Pre         as many blocks as ranks; they may differ in length, also be empty
 // Errors      check(): those of both
-// Source      Barnett, Gupta, Payne, Shuler, van de Geijn, Watts, "Interprocessor Collective Communication Library",
-//             1994; Chan, Heimlich, Purkayastha, van de Geijn 2007
+// Source      Barnett, Gupta, Payne, Shuler, van de Geijn, Watts, "Interprocessor Collective
+//             Communication Library", 1994; Chan, Heimlich, Purkayastha, van de Geijn 2007
 //
 // Picture, p = 7, binomial tree, ring (x-y: blocks x to y):
 //   scatter    0->4 4-6   0->2 2-3  4->6 6   0->1 1  2->3 3  4->5 5

@@ -10,7 +10,8 @@
 // Determinism nothing is combined
 // Pre         the tree's root is the plan's root
 // Errors      check() names the shape's parameter that is out of range
-// Source      Moody et al. 2003, sections 5.2 and App. A (f-nomial); Gupta et al. 2003, section 5 (segments)
+// Source      Moody et al. 2003, sections 5.2 and App. A (f-nomial); Gupta et al. 2003, section 5
+//             (segments)
 //
 // Picture, p = 7, binomial, root 0:
 //   round 1  0->4           round 2  0->2  4->6           round 3  0->1  2->3  4->5

@@ -13,7 +13,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// One group of 2^exponent ranks, of the sum of different powers of two that the size is; the largest begins at rank 0.
+// One group of 2^exponent ranks, of the sum of different powers of two that the size is; the
+// largest begins at rank 0.
 struct binary_block {
     rank_t base = 0;
     rank_t ranks = 0; // a power of two; 0: there is no such block

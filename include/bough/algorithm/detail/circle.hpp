@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ranks and blocks on a circle: neighbours at a distance, and arcs of blocks that may pass the end of the vector.
+// Ranks and blocks on a circle: neighbours at a distance, and arcs of blocks that may pass the end
+// of the vector.
 //
-// An arc of `count` blocks that begins at `first` and passes the last block goes on at block 0: it is two slices, and a
-// message of two parts.
+// An arc of `count` blocks that begins at `first` and passes the last block goes on at block 0: it
+// is two slices, and a message of two parts.
 #ifndef BOUGH_ALGORITHM_DETAIL_CIRCLE_HPP
 #define BOUGH_ALGORITHM_DETAIL_CIRCLE_HPP
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allgather over a circulant graph: circulant_allgather and bruck_allgather, which differ in their skips (detail/skips.hpp).
+// Allgather over a circulant graph: circulant_allgather and bruck_allgather, which differ in their
+// skips (detail/skips.hpp).
 #ifndef BOUGH_ALGORITHM_DETAIL_CIRCULANT_ALLGATHER_HPP
 #define BOUGH_ALGORITHM_DETAIL_CIRCULANT_ALLGATHER_HPP
 
@@ -14,8 +15,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Calls f(reach, arc) for each port of the round that begins with `have` blocks and ends with `want`: blocks are passed on
-// over the distance `reach`, `arc` of them.
+// Calls f(reach, arc) for each port of the round that begins with `have` blocks and ends with
+// `want`: blocks are passed on over the distance `reach`, `arc` of them.
 template <class F>
 constexpr void for_each_port(rank_t have, rank_t want, F&& f) {
     for (std::uint64_t reach = have; reach < want; reach += have)
@@ -32,7 +33,8 @@ struct allgather_by_skips {
     using serves = goals<goal::allgather>;
     rank_t ports = 1; // messages that a rank can send, and receive, at a time
 
-    // Round k begins with the blocks of the skips[k] ranks from `rank` on, and ends with those of skips[k + 1] ranks.
+    // Round k begins with the blocks of the skips[k] ranks from `rank` on, and ends with those of
+    // skips[k + 1] ranks.
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const circle around{at.size};
         const Skips skips(at.size, ports);

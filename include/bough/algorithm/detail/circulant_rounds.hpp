@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which block a rank sends and receives in each round of the round-optimal broadcast on a circulant graph.
 //
-// In round i, with k = i mod q, every rank sends to the rank s_k ahead and receives from the rank s_k behind; all
-// numbers count from the root. The q entries of a receive schedule say which blocks come in q rounds, relative to the
-// blocks of those rounds: -1 is the block before, b(r) >= 0 the *baseblock* of the rank, the one that comes earliest.
-// With four conditions this is a broadcast of any number of blocks:
+// In round i, with k = i mod q, every rank sends to the rank s_k ahead and receives from the rank
+// s_k behind; all numbers count from the root. The q entries of a receive schedule say which blocks
+// come in q rounds, relative to the blocks of those rounds: -1 is the block before, b(r) >= 0 the
+// *baseblock* of the rank, the one that comes earliest. With four conditions this is a broadcast of
+// any number of blocks:
 //   1. what r receives in round k is what the rank s_k behind sends in round k
 //   2. in q rounds r receives b(r) and all of -1 ... -q but b(r) - q; the root would receive -1 ... -q
 //   3. what r sends in round k is b(r) - q, or what it has received in an earlier one of the q rounds
 //   4. the root sends k in round k
-// The search walks sums of skips in depth first, largest first: the k-th block is found at the largest sum, below the
-// sum of the block before, that lies between s_k and s_{k+1} behind r; the smallest skip of a sum is the baseblock of
-// the rank there. A skip that has been used is unlinked. O(q) sums for a receive schedule, q receive schedules for a
-// send schedule.
-// Source: Traeff, "Round-optimal n-Block Broadcast Schedules in Logarithmic Time", arXiv 2312.11236, 2023; there a send
-// schedule, too, takes O(q)
+// The search walks sums of skips in depth first, largest first: the k-th block is found at the
+// largest sum, below the sum of the block before, that lies between s_k and s_{k+1} behind r; the
+// smallest skip of a sum is the baseblock of the rank there. A skip that has been used is unlinked.
+// O(q) sums for a receive schedule, q receive schedules for a send schedule.
+// Source: Traeff, "Round-optimal n-Block Broadcast Schedules in Logarithmic Time", arXiv
+// 2312.11236, 2023; there a send schedule, too, takes O(q)
 #ifndef BOUGH_ALGORITHM_DETAIL_CIRCULANT_ROUNDS_HPP
 #define BOUGH_ALGORITHM_DETAIL_CIRCULANT_ROUNDS_HPP
 
@@ -65,7 +66,8 @@ private:
     static constexpr std::uint32_t none = 33;
 
     constexpr bool done() const noexcept { return found_ == q_; }
-    // Sums that may give the next block lie in [target - s_{k+1}, target - s_k], below the sum of the last one.
+    // Sums that may give the next block lie in [target - s_{k+1}, target - s_k], below the sum of
+    // the last one.
     constexpr bool too_large(std::uint64_t sum) const noexcept {
         return sum > target_ - skips_[found_] || sum >= found_sum_;
     }

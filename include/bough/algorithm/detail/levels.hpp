@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The steps of one rank over a list of levels: reduce-scatter upwards, then the mirrored allgather, or a gather to a root.
+// The steps of one rank over a list of levels: reduce-scatter upwards, then the mirrored allgather,
+// or a gather to a root.
 #ifndef BOUGH_ALGORITHM_DETAIL_LEVELS_HPP
 #define BOUGH_ALGORITHM_DETAIL_LEVELS_HPP
 
@@ -20,11 +21,13 @@ constexpr slice part_of(const slice& whole, rank_t i, rank_t n) noexcept {
     return {whole.buffer, whole.first + cut(i), cut(i + 1) - cut(i)};
 }
 
-// Which rank is which member of which group, at every level. Member m of a group before level l: its roles in the tuples
-// of the levels before are the digits of m, the last level's in the lowest place.
+// Which rank is which member of which group, at every level. Member m of a group before level l:
+// its roles in the tuples of the levels before are the digits of m, the last level's in the lowest
+// place.
 class level_map {
 public:
-    // Pre: levels.complete_for(size). The rank `kept` is never eliminated: where it would be, it takes its neighbour's role.
+    // Pre: levels.complete_for(size). The rank `kept` is never eliminated: where it would be, it
+    // takes its neighbour's role.
     constexpr level_map(const level_list& levels, rank_t size, rank_t kept = no_rank) : levels_(levels) {
         swapped_.fill(no_rank);
         groups_[0] = size;
@@ -71,7 +74,8 @@ private:
     std::array<rank_t, level_list::capacity> swapped_{}; // the tuple whose last two groups have changed roles
 };
 
-// Writes the steps of one rank. `acc` is where it accumulates: output, or scratch where the goal gives it no output.
+// Writes the steps of one rank. `acc` is where it accumulates: output, or scratch where the goal
+// gives it no output.
 template <StepSink Sink>
 class level_walk {
 public:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The tree of offsets that the lowest-bit-first algorithms share: the parent of offset o is o without its lowest set bit.
+// The tree of offsets that the lowest-bit-first algorithms share: the parent of offset o is o
+// without its lowest set bit.
 //
-// All edges of one step have one length, so a step is a message to one rank and one from another, with several blocks.
+// All edges of one step have one length, so a step is a message to one rank and one from another,
+// with several blocks.
 #ifndef BOUGH_ALGORITHM_DETAIL_LOWEST_BIT_TREE_HPP
 #define BOUGH_ALGORITHM_DETAIL_LOWEST_BIT_TREE_HPP
 

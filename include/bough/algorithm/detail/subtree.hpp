@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which ranks a subtree has, as intervals: what one message of a gather or scatter can carry.
 //
-// Block b belongs to rank b, so neighbouring ranks are neighbouring blocks. A subtree is one interval if the shape is
-// rank_ordered() and the root is 0, or with ordered{shape} and any root; with a cyclic relabelling it is two at most; in
-// general there may be as many as ranks. Cost: the depth of the tree in the first three cases, else the size of the
-// subtree and its sorting.
+// Block b belongs to rank b, so neighbouring ranks are neighbouring blocks. A subtree is one
+// interval if the shape is rank_ordered() and the root is 0, or with ordered{shape} and any root;
+// with a cyclic relabelling it is two at most; in general there may be as many as ranks. Cost: the
+// depth of the tree in the first three cases, else the size of the subtree and its sorting.
 #ifndef BOUGH_ALGORITHM_DETAIL_SUBTREE_HPP
 #define BOUGH_ALGORITHM_DETAIL_SUBTREE_HPP
 
@@ -27,7 +27,8 @@ constexpr void add_interval(subtree_slices& all, rank_t first, rank_t last) {
     all.push_back({scratch(static_cast<std::uint32_t>(all.size())), first, last - first});
 }
 
-// The last rank below r in a tree whose shape is rank_ordered(): the first child sent to has the furthest subtree.
+// The last rank below r in a tree whose shape is rank_ordered(): the first child sent to has the
+// furthest subtree.
 constexpr rank_t furthest_below(const auto& tree, rank_t r) {
     while (tree.child_count(r) != 0) r = tree.child(r, 0);
     return r;

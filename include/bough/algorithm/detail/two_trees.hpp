@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// Two binary trees over the same ranks such that no rank has children in both: each carries half of a vector.
+// Two binary trees over the same ranks such that no rank has children in both: each carries half of
+// a vector.
 //
-// The N = p - 1 ranks that are not the root, numbered 1 ... N behind it, stand in two heaps: the children of place w
-// are the places 2w and 2w + 1, and place 1 is a child of the root. Rank v has place v in heap 0. In heap 1 it has
-// place N + 1 - v if N is even; if N is odd, N - v, but rank N keeps its place. So the inner places of one heap are
-// leaves of the other.
+// The N = p - 1 ranks that are not the root, numbered 1 ... N behind it, stand in two heaps: the
+// children of place w are the places 2w and 2w + 1, and place 1 is a child of the root. Rank v has
+// place v in heap 0. In heap 1 it has place N + 1 - v if N is even; if N is odd, N - v, but rank N
+// keeps its place. So the inner places of one heap are leaves of the other.
 //
-// Every edge has a colour, 0 or 1: the edge to rank v has v mod 2 in heap 0 (but 0 if v = 1), and the other one in
-// heap 1. Then the two edges by which a rank is reached differ, as do the two by which it sends; so do the root's. If
-// edges of colour 0 carry messages in every other round and those of colour 1 in the rounds between, no rank has two
-// messages in or out in a round.
+// Every edge has a colour, 0 or 1: the edge to rank v has v mod 2 in heap 0 (but 0 if v = 1), and
+// the other one in heap 1. Then the two edges by which a rank is reached differ, as do the two by
+// which it sends; so do the root's. If edges of colour 0 carry messages in every other round and
+// those of colour 1 in the rounds between, no rank has two messages in or out in a round.
 //
 //   p = 7        heap 0  0 > 1   1 > 2 3   2 > 4 5   3 > 6           heap 1  0 > 6   6 > 5 4   5 > 3 2   4 > 1
 //   colours              0       0 1       0 1       0                       1       0 1       0 1       1
-// Source: Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
-// Computing 35, 2009: the idea, and that there is a colouring. There the trees are in-order trees; heaps make the
-// colours simple.
+// Source: Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
+// scan", Parallel Computing 35, 2009: the idea, and that there is a colouring. There the trees are
+// in-order trees; heaps make the colours simple.
 #ifndef BOUGH_ALGORITHM_DETAIL_TWO_TREES_HPP
 #define BOUGH_ALGORITHM_DETAIL_TWO_TREES_HPP
 
@@ -55,8 +56,8 @@ public:
     constexpr bool is_root() const noexcept { return rank_ == 0; }
     constexpr const family& operator[](std::uint32_t t) const noexcept { return tree_[t]; }
 
-    // Calls f(tree, block) for each block of both trees, in the order of the rounds in which they come from the root:
-    // block j of a tree 2 j rounds after its first.
+    // Calls f(tree, block) for each block of both trees, in the order of the rounds in which they
+    // come from the root: block j of a tree 2 j rounds after its first.
     template <class F>
     constexpr void for_each_down(F&& f) const {
         merge(tree_[0].round <= tree_[1].round ? 0 : 1, f);

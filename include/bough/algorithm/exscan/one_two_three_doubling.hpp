@@ -6,11 +6,11 @@
 // Rounds      ceil(log2(p - 1) + log2(4/3)) for p >= 3: never more than the conventional exscan,
 //             and one less if p - 1 is in the lower half between two powers of two
 // Traffic     the whole vector once a round
-// Combines    as many blocks as a rank receives, less one vector; one vector more on ranks that send in the second
-//             round
+// Combines    as many blocks as a rank receives, less one vector; one vector more on ranks that
+//             send in the second round
 // Scratch     two planes; one on rank 1, none on rank 0; for two ranks none
-// Time        alpha_beta_gamma, m bytes: (alpha + m beta + m gamma) rounds, less m gamma for the first round; the
-//             combine before the second send is on the way of the ranks ahead
+// Time        alpha_beta_gamma, m bytes: (alpha + m beta + m gamma) rounds, less m gamma for the
+//             first round; the combine before the second send is on the way of the ranks ahead
 // Determinism a rank's bracket depends on p and on its number alone: same bits every time
 // Post        rank 0's output is not written
 // Errors      none of its own

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Exscan by a shift and recursive doubling: every rank gets its neighbour's vector, then ranks at distance 2^k
-// exchange.
+// Exscan by a shift and recursive doubling: every rank gets its neighbour's vector, then ranks at
+// distance 2^k exchange.
 //
-// The conventional one, and the baseline of one_two_three_doubling, which needs a round less for about half of all p.
+// The conventional one, and the baseline of one_two_three_doubling, which needs a round less for
+// about half of all p.
 //
 // Ranks       any; the root does not matter
 // Op          any associative op: brackets keep rank order
@@ -10,11 +11,13 @@
 // Traffic     the whole vector once a round
 // Combines    as many blocks as a rank receives, less one vector
 // Scratch     two planes; one on rank 1, none on rank 0; for two ranks none
-// Time        alpha_beta_gamma, m bytes: (alpha + m beta) (1 + ceil(log2(p - 1))) + m gamma ceil(log2(p - 1))
+// Time        alpha_beta_gamma, m bytes: (alpha + m beta) (1 + ceil(log2(p - 1))) + m gamma
+//             ceil(log2(p - 1))
 // Determinism a rank's bracket depends on its number alone: same bits every time, and in a larger group
 // Post        rank 0's output is not written
 // Errors      none of its own
-// Source      Hillis, Steele, "Data Parallel Algorithms", Communications of the ACM 29 (12), 1986; on shifted ranks
+// Source      Hillis, Steele, "Data Parallel Algorithms", Communications of the ACM 29 (12), 1986;
+//             on shifted ranks
 //
 // Picture, p = 7 (x+y: op over the ranks x to y):
 //             0     1     2     3     4     5     6

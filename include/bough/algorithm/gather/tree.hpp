@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// Gather over any tree: a rank collects the blocks of its subtree, its own among them, and sends them to its parent.
+// Gather over any tree: a rank collects the blocks of its subtree, its own among them, and sends
+// them to its parent.
 //
 // It is the scatter over the same tree, backwards (bough/algorithm/mirror.hpp).
 // Ranks       any
 // Rounds      over a binomial tree: ceil(log2 p); over a flat tree p - 1
-// Traffic     a block travels as many times as its rank is deep: (p / 2) log2 p blocks in all over a binomial tree of
-//             p = 2^k, p - 1 over a flat one. One message an edge if subtrees are intervals of ranks: a rank_ordered()
-//             shape with root 0, or ordered{shape} with any root; else one for each interval
-// Scratch     the blocks of the own subtree on an inner rank, less the own one if no neighbour travels with it; none at the
-//             root, where blocks land in their place, and none on leaves
+// Traffic     a block travels as many times as its rank is deep: (p / 2) log2 p blocks in all over
+//             a binomial tree of p = 2^k, p - 1 over a flat one. One message an edge if subtrees
+//             are intervals of ranks: a rank_ordered() shape with root 0, or ordered{shape} with
+//             any root; else one for each interval
+// Scratch     the blocks of the own subtree on an inner rank, less the own one if no neighbour
+//             travels with it; none at the root, where blocks land in their place, and none on
+//             leaves
 // Determinism nothing is combined
 // Pre         the tree's root is the plan's root; blocks may differ in length, also be empty
 // Errors      check(): blocks must be the number of ranks; names the shape's parameter that is out of range

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// Multicast by any broadcast: the root and the members do the broadcast among themselves; the other ranks have nothing to do.
+// Multicast by any broadcast: the root and the members do the broadcast among themselves; the other
+// ranks have nothing to do.
 //
 //   const auto plan = plan_multicast(multicast_among{circulant_broadcast{}, {6, 0, 5}}, {.size = 7, .root = 2, .blocks = 8});
 //
-// The participants take the places of the broadcast in this order: first the root, then the members as they are listed. So the
-// list is a tool: ranks that are near each other belong side by side. The root may be listed too; it stands first anyway.
-// Over a tree, tree_multicast (bough/algorithm/multicast/tree.hpp) is the same, and needs no algorithm in its place.
+// The participants take the places of the broadcast in this order: first the root, then the members
+// as they are listed. So the list is a tool: ranks that are near each other belong side by side.
+// The root may be listed too; it stands first anyway. Over a tree, tree_multicast
+// (bough/algorithm/multicast/tree.hpp) is the same, and needs no algorithm in its place.
 //
 // Ranks       any; any subset of them. Below, k is the number of participants
 // Rounds, traffic, scratch   those of the broadcast over k ranks from root 0
 // Determinism nothing is combined
 // Pre         every rank gives the same list, in the same order
-// Errors      check(): a member that is not a rank, or is listed twice (status::peer says which); what the broadcast says
+// Errors      check(): a member that is not a rank, or is listed twice (status::peer says which);
+//             what the broadcast says
 // Source      that of the broadcast
 //
 // Picture, p = 7, root 2, members {6, 0, 5}, circulant_broadcast in one block:
@@ -39,7 +42,8 @@ struct multicast_among {
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         detail::broadcast_among(members, broadcast, at, rank, out);
     }
-    // There is no number of blocks that suits every number of members: a plan that names none gets one block.
+    // There is no number of blocks that suits every number of members: a plan that names none gets
+    // one block.
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         const detail::participants who(members, at.root);

@@ -5,8 +5,8 @@
 //   const auto plan = plan_multicasts(wanted, made.order, {.size = 8});
 //   verify(plan)
 //
-// Every rank does its messages of the order in turn. The root of multicast k has block k in its input; it arrives in the
-// output of the members.
+// Every rank does its messages of the order in turn. The root of multicast k has block k in its
+// input; it arrives in the output of the members.
 //
 // Ranks       any
 // Traffic     one message for each member of each multicast
@@ -14,8 +14,9 @@
 // Determinism nothing is combined
 // Pre         a rank passes on only what it has by then, and every member is served once (otherwise
 //             verify names the fault)
-// Errors      check(): a root, a member or a message names no rank, or a message no multicast (status::peer says which
-//             rank); a member is listed twice; not as many blocks as multicasts
+// Errors      check(): a root, a member or a message names no rank, or a message no multicast
+//             (status::peer says which rank); a member is listed twice; not as many blocks as
+//             multicasts
 // Source      bough; multiple multicast: Banikazemi, Moorthy, Panda, ICPP 1998, section 6.2
 //
 // Picture, p = 4, from 0 to {1, 2, 3} and from 3 to {0, 1}:

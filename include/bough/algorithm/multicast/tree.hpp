@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Multicast over any tree: a broadcast among the root and some members; the other ranks have nothing to do.
 //
-// The participants take the places of the tree in this order: first the root, then the members as they are listed. So the
-// list is a tool: ranks that are near each other belong side by side. The root may be listed too; it stands first anyway.
+// The participants take the places of the tree in this order: first the root, then the members as
+// they are listed. So the list is a tool: ranks that are near each other belong side by side. The
+// root may be listed too; it stands first anyway.
 //
 // Ranks       any; any subset of them. Below, k is the number of participants
 // Rounds      one block over a binomial tree: ceil(log2 k)
@@ -10,7 +11,8 @@
 // Scratch     none
 // Determinism nothing is combined
 // Pre         every rank gives the same list, in the same order; a table has k ranks and root 0
-// Errors      check(): a member that is not a rank, or is listed twice (status::peer says which); what the shape says
+// Errors      check(): a member that is not a rank, or is listed twice (status::peer says which);
+//             what the shape says
 // Source      as tree_broadcast
 //
 // Picture, p = 7, root 2, members {6, 0, 5}, binomial:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce by binary blocks: the first half of the allreduce by binary blocks, then a binary tree of the segments to the root.
+// Reduce by binary blocks: the first half of the allreduce by binary blocks, then a binary tree of
+// the segments to the root.
 //
-// Ranks       any, any root: one outside of the largest block gets rank 0's segment, and plays its role in the gather
+// Ranks       any, any root: one outside of the largest block gets rank 0's segment, and plays its
+//             role in the gather
 // Op          any associative op: brackets keep rank order
 // Rounds      2 log2 p if p is a power of two; else what verify says
 // Traffic     a rank sends less than m in the halving and the way up, at most m/2 in the gather

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce of n blocks in the fewest rounds there can be, for any number of ranks: circulant_broadcast, run backwards.
+// Reduce of n blocks in the fewest rounds there can be, for any number of ranks:
+// circulant_broadcast, run backwards.
 //
 // Ranks       any, any root
 // Op          commutative: brackets follow the circulant graph, not the order of ranks
-// Rounds      n - 1 + q for n blocks, q = ceil(log2 p), with ports that serve messages in the order of the steps: no
-//             one-ported reduce has fewer
+// Rounds      n - 1 + q for n blocks, q = ceil(log2 p), with ports that serve messages in the order
+//             of the steps: no one-ported reduce has fewer
 // Traffic     (p - 1) n blocks in all; a rank sends each block once and receives at most n - 1 + q blocks
 // Combines    (p - 1) n blocks in all; a rank combines as many as it receives
 // Scratch     on ranks other than the root, a block to land in and one to accumulate in for each
 //             block that any rank sends; at the root n to land in
-// Time        alpha_beta_gamma: (n - 1 + q) (alpha + (m / n) (beta + gamma)) for m bytes; see circulant_broadcast
-// Determinism the bracket depends on p, root and n alone: same bits every time. Blocks have different brackets
+// Time        alpha_beta_gamma: (n - 1 + q) (alpha + (m / n) (beta + gamma)) for m bytes; see
+//             circulant_broadcast
+// Determinism the bracket depends on p, root and n alone: same bits every time. Blocks have
+//             different brackets
 // Errors      more than one port: no form for them is known
-// Source      Traeff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, All-Broadcast,
-//             Reduction and All-Reduction", arXiv 2407.18004, 2024
+// Source      Traeff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to
+//             Broadcast, All-Broadcast, Reduction and All-Reduction", arXiv 2407.18004, 2024
 #ifndef BOUGH_ALGORITHM_REDUCE_CIRCULANT_HPP
 #define BOUGH_ALGORITHM_REDUCE_CIRCULANT_HPP
 

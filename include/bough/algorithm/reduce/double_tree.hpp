@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce over two binary trees at once: no rank has children in both, and each tree carries half of the blocks.
+// Reduce over two binary trees at once: no rank has children in both, and each tree carries half of
+// the blocks.
 //
 // Ranks       any, any root
 // Op          commutative: the trees do not keep rank order
-// Rounds      with ports that serve messages in the order of the steps: at most n + 2 floor(log2(p - 1)) for n blocks,
-//             one more if n is odd
-// Traffic     (p - 1) n blocks in all; a rank sends each block once and receives about as many; it talks to four ranks
-//             at most, whatever p is
+// Rounds      with ports that serve messages in the order of the steps: at most n + 2 floor(log2(p
+//             - 1)) for n blocks, one more if n is odd
+// Traffic     (p - 1) n blocks in all; a rank sends each block once and receives about as many; it
+//             talks to four ranks at most, whatever p is
 // Combines    (p - 1) n blocks in all; a rank combines what it receives
-// Scratch     on an inner rank of one tree, for each block of it: one to accumulate in, and one to land in for each
-//             child; at the root one to land in for each block; on other ranks none
+// Scratch     on an inner rank of one tree, for each block of it: one to accumulate in, and one to
+//             land in for each child; at the root one to land in for each block; on other ranks
+//             none
 // Time        alpha_beta_gamma: (n + 2 log2 p) (alpha + (m / n) (beta + gamma)) for m bytes, about
 // Determinism the bracket depends on p, root and n alone; the two halves of the vector have different ones
 // Errors      none of its own
@@ -28,8 +30,8 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// The steps by which `rank` combines what its children send with its own, into `acc`, and sends it on. Child c lands in
-// plane first_plane + c. The operand of the lower rank stands left.
+// The steps by which `rank` combines what its children send with its own, into `acc`, and sends it
+// on. Child c lands in plane first_plane + c. The operand of the lower rank stands left.
 constexpr void reduce_over_two(const two_trees& trees, rank_t rank, buffer acc, std::uint32_t first_plane,
                                StepSink auto& out) {
     trees.for_each_up([&](const two_trees::family& mine, block_t b) {

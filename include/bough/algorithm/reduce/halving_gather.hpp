@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce by recursive halving and a gather: the first half of halving_doubling, then a binary tree of the parts to the root.
+// Reduce by recursive halving and a gather: the first half of halving_doubling, then a binary tree
+// of the parts to the root.
 //
 // Ranks       any, any root: a root that would leave in the fold changes roles with its partner, at no cost
 // Op          any associative op: brackets keep rank order
@@ -9,9 +10,9 @@
 // Combines    (1 - 1/p') m a rank; a rank that folds m/2 more
 // Scratch     half a vector, or up to a whole one on a rank that stays in a fold; on ranks other
 //             than the root up to a whole one more to accumulate in
-// Time        alpha_beta_gamma, p = p': log2 p (1 + f_alpha) alpha + (1 - 1/p) ((1 + f_beta) m beta + m gamma); else
-//             (log2 p' + 1) (1 + f_alpha) alpha + (1 + (1 + f_beta) / 2 + f_beta) m beta + 3/2 m gamma
-//             - ((1 + f_beta) m beta + m gamma) / p'
+// Time        alpha_beta_gamma, p = p': log2 p (1 + f_alpha) alpha + (1 - 1/p) ((1 + f_beta) m beta
+//             + m gamma); else (log2 p' + 1) (1 + f_alpha) alpha + (1 + (1 + f_beta) / 2 + f_beta)
+//             m beta + 3/2 m gamma - ((1 + f_beta) m beta + m gamma) / p'
 // Determinism the bracket of recursive_doubling and halving_doubling, whatever the root
 // Errors      none of its own
 // Source      Rabenseifner 2004, section 2.5

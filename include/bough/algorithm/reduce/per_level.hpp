@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reduce over a list of levels: reduce-scatter upwards, then a gather to the root along the same tuples.
 //
-// Ranks       any, any root: where the root would be eliminated, it changes roles with its neighbour, at no cost
+// Ranks       any, any root: where the root would be eliminated, it changes roles with its
+//             neighbour, at no cost
 // Op          any associative op: every element has the same bracket, in rank order
 // Rounds      a level of radix f: 2 (f - 1), one more with triples, two more with a fold; with the
 //             default levels at most 2 ceil(log2 p) + 1
@@ -9,10 +10,12 @@
 // Combines    at most 1.5 m a rank with the default levels
 // Scratch     one plane, of radix - 1 parts where the largest radix meets; on ranks other than the
 //             root one more to accumulate in
-// Time        alpha_beta_gamma: as the allreduce's, with one-directional messages in the gather and none given back
+// Time        alpha_beta_gamma: as the allreduce's, with one-directional messages in the gather and
+//             none given back
 // Determinism the bracket is that of the allreduce over the same levels, whatever the root
 // Errors      levels that do not make one group of all ranks; levels in the form of exchange
-// Source      as bough/algorithm/allreduce/per_level.hpp; the gather and the change of roles: Rabenseifner 2004, section 2.5
+// Source      as bough/algorithm/allreduce/per_level.hpp; the gather and the change of roles:
+//             Rabenseifner 2004, section 2.5
 //
 // Picture, p = 7, root 2, levels {2, one triple} {3}: ranks 1 and 2 change roles, so 1 leaves in the triple
 //   upwards   0: 0+6 of 0    3: of 1    5: of 2    2: of 3    4: of 4    6: of 5    (parts of the vector 0..5)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce by a ring with increasing strides: every rank combines its own part of the vector, then sends it to the root.
+// Reduce by a ring with increasing strides: every rank combines its own part of the vector, then
+// sends it to the root.
 //
 // In step i a rank sends rank + i the part of that rank, and receives its own part from rank - i.
 // What comes from a lower rank is put in front of what the rank has. What comes from a higher rank,
@@ -15,7 +16,8 @@
 // Time        alpha_beta_gamma: (p - 1) (alpha + alpha_uni) + (1 - 1/p) (m (beta + beta_uni) + m gamma)
 // Determinism brackets differ from part to part, not from run to run or root to root
 // Errors      none of its own
-// Source      Rabenseifner 2004, sections 2.2 and 2.7 (which combine as messages come, and so need a commutative op)
+// Source      Rabenseifner 2004, sections 2.2 and 2.7 (which combine as messages come, and so need
+//             a commutative op)
 //
 // Picture, p = 7, rank 2's part C (xC: of rank x)
 //   steps 1-6   from 1: 1C+2C    0: 0C+(1C+2C)    6: 6C    5: 5C+6C    4: 4C+(5C+6C)    3: 3C+(4C+(5C+6C))

@@ -5,11 +5,14 @@
 // Op          any associative op if the tree keeps rank order: a rank_ordered() shape with root 0,
 //             or ordered{shape} with any root. Otherwise a commutative op (verify tells:
 //             needs_commutative)
-// Rounds      one block over a binomial tree: ceil(log2 p); over an f-nomial tree at most (f - 1) ceil(log_f p)
+// Rounds      one block over a binomial tree: ceil(log2 p); over an f-nomial tree at most (f - 1)
+//             ceil(log_f p)
 // Traffic     p - 1 messages a block
 // Combines    p - 1 blocks in all; a rank combines a block as often as it has children
-// Scratch     (children + 1) planes on an inner rank, children planes at the root; at most landing (+ 1) if that is set
-// Time        C + sum over levels of L + children (r + c): see bough/model/lrc_formula.hpp; blocks > 1 are pipelined
+// Scratch     (children + 1) planes on an inner rank, children planes at the root; at most landing
+//             (+ 1) if that is set
+// Time        C + sum over levels of L + children (r + c): see bough/model/lrc_formula.hpp; blocks
+//             > 1 are pipelined
 // Determinism the bracket depends on the tree alone: same bits every time, for any timing
 // Pre         the tree's root is the plan's root
 // Errors      check() names the shape's parameter that is out of range
@@ -37,8 +40,9 @@ constexpr rank_t landing_planes(rank_t children, std::uint32_t landing) noexcept
     return landing == 0 ? children : std::min<rank_t>(children, landing);
 }
 
-// The steps by which `rank` combines one block of its children with its own into `acc`. Child i (in receive order) lands
-// in plane first_plane + i modulo the number of planes. The operand of the lower rank stands left.
+// The steps by which `rank` combines one block of its children with its own into `acc`. Child i (in
+// receive order) lands in plane first_plane + i modulo the number of planes. The operand of the
+// lower rank stands left.
 constexpr void gather_children(const auto& tree, rank_t rank, block_t b, buffer acc, std::uint32_t first_plane,
                                std::uint32_t planes, StepSink auto& out) {
     const rank_t children = tree.child_count(rank);

@@ -5,8 +5,9 @@
 //
 //   plan_reduce(vector_split{.splits = 2, .degree = 3}, {.size = 36})
 //
-// In split j, rank r keeps the half of what it has that bit j of r says, gives the other half to rank r xor 2^j, and combines.
-// Then rank g + i 2^s is the i-th of the g-th group, and every group reduces its part over an f-nomial tree.
+// In split j, rank r keeps the half of what it has that bit j of r says, gives the other half to
+// rank r xor 2^j, and combines. Then rank g + i 2^s is the i-th of the g-th group, and every group
+// reduces its part over an f-nomial tree.
 //
 // Ranks       a multiple of 2^s; any root
 // Op          any associative op: neighbours first, then ascending groups; brackets keep rank order

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce_scatter over a circulant graph: as few rounds, as little traffic and as little work as there can be, for any
-// number of ranks.
+// Reduce_scatter over a circulant graph: as few rounds, as little traffic and as little work as
+// there can be, for any number of ranks.
 //
-// circulant_allgather backwards. Rank r counts the blocks from its own on: block r + i is R[i]. In a round that halves
-// what there is from s' to s blocks, it sends the partial results R[s], ..., R[s' - 1] to rank r + s, where they are
-// R[0], R[1], ..., and combines what rank r - s sent with its own R[0], R[1], ... The skips: detail/skips.hpp.
+// circulant_allgather backwards. Rank r counts the blocks from its own on: block r + i is R[i]. In
+// a round that halves what there is from s' to s blocks, it sends the partial results R[s], ...,
+// R[s' - 1] to rank r + s, where they are R[0], R[1], ..., and combines what rank r - s sent with
+// its own R[0], R[1], ... The skips: detail/skips.hpp.
 //
 // Ranks       any
 // Op          commutative
@@ -16,7 +17,8 @@
 // Determinism every rank's result is a bracket of its own, the same in every run
 // Pre         one block a rank; they may differ in length
 // Errors      ports: none
-// Source      Traeff 2024, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv 2410.14234
+// Source      Traeff 2024, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv
+//             2410.14234
 //
 // Picture, p = 7 (skips 1 2 4 7), rank 0:
 //   round 1   sends 4 5 6 to 4       gets 0 1 2 from 3       has 0 1 2 of ranks 0 3, and 3 of rank 0

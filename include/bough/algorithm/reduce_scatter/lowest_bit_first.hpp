@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce_scatter up binomial trees, near distances first: optimal for any number of ranks, and most data stays near.
+// Reduce_scatter up binomial trees, near distances first: optimal for any number of ranks, and most
+// data stays near.
 //
 // This is lowest_bit_first_allgather backwards. In round k rank r sends rank r - 2^k the partial
 // results of all blocks whose ranks are an odd multiple of 2^k before it. Half of all data goes
@@ -11,13 +12,15 @@
 // Rounds      q = ceil(log2 p): optimal; with a limit of 2^a, a < q: a + 2^(q-a) - 1, and p - 1 if a = 0
 // Traffic     a rank sends p - 1 blocks: optimal
 // Combines    p - 1 blocks a rank: optimal
-// Scratch     2 floor(p / 2) - 1 blocks: half for landing, half for partial results; a message has a part for each block
+// Scratch     2 floor(p / 2) - 1 blocks: half for landing, half for partial results; a message has
+//             a part for each block
 // Time        alpha_beta_gamma: q alpha + (p - 1) / p n (beta + gamma)
 // Determinism every rank's result is a bracket of its own, the same in every run
 // Pre         one block a rank; they may differ in length
 // Errors      none of its own
-// Source      the reversal of Loch, Koslovski 2021, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather
-//             algorithm"; the limit: Jeaugey 2025, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale"
+// Source      the reversal of Loch, Koslovski 2021, "Sparbit: a new logarithmic-cost and data
+//             locality-aware MPI Allgather algorithm"; the limit: Jeaugey 2025, "PAT: a new
+//             algorithm for all-gather and reduce-scatter operations at scale"
 //
 // Picture, p = 7, rank 0 (blocks; those to send are partial results of more and more ranks):
 //   round 1   sends 6 4 2 to 6       gets 0 5 3 from 1       has 0 5 3 of ranks 0-1, 1 of rank 0

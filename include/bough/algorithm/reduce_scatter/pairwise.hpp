@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce_scatter by pairwise exchange: in round i every rank sends rank r + i its block, and gets its own from r - i.
+// Reduce_scatter by pairwise exchange: in round i every rank sends rank r + i its block, and gets
+// its own from r - i.
 //
-// Rank order for any number of ranks: the contributions of lower ranks come from near to far and go to the left of what
-// is there; then those of higher ranks come from far to near, and are combined among themselves first.
+// Rank order for any number of ranks: the contributions of lower ranks come from near to far and go
+// to the left of what is there; then those of higher ranks come from far to near, and are combined
+// among themselves first.
 //
 // Ranks       any
 // Op          any associative op: brackets keep rank order

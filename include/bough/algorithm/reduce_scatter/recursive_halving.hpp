@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reduce-scatter by recursive halving: in each round a rank gives half of what it has to a partner, and combines the rest.
+// Reduce-scatter by recursive halving: in each round a rank gives half of what it has to a partner,
+// and combines the rest.
 //
 //   recursive_halving{}                                   distances 1, 2, 4, ...: in rank order, messages in many parts
 //   recursive_halving{.distance = distances::halving}     distances p/2, ..., 2, 1: messages in one part, commutative ops
 //
-// Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', the first 2r ranks fold in pairs first, each combining half
-// Op          distances::doubling any associative op; distances::halving a commutative one (for more than 3 ranks)
+// Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', the first 2r ranks fold in pairs
+//             first, each combining half
+// Op          distances::doubling any associative op; distances::halving a commutative one (for
+//             more than 3 ranks)
 // Rounds      log2 p' for p = p', else log2 p' + 3 (in step; one more if ranks that do not fold run
 //             ahead)
 // Traffic     a rank sends (1 - 1/p') m; a rank that folds m/2 and a block more, or m in all if it
 //             leaves
 // Combines    (1 - 1/p') m a rank; a rank that folds m/2 more
-// Packing     doubling: the blocks that a rank gives away are every second one it has, so the message of round k
-//             (from 0) has p' / 2^(k+1) parts: p' - 1 in all, which a transport without gather lists copies; at most one
-//             pass over (1 - 1/p') m at each end. Inside an allreduce the order of blocks does not matter: see
-//             halving_doubling, which needs none of this. halving: one part always
+// Packing     doubling: the blocks that a rank gives away are every second one it has, so the
+//             message of round k (from 0) has p' / 2^(k+1) parts: p' - 1 in all, which a transport
+//             without gather lists copies; at most one pass over (1 - 1/p') m at each end. Inside
+//             an allreduce the order of blocks does not matter: see halving_doubling, which needs
+//             none of this. halving: one part always
 // Scratch     three quarters of the vector for p = p', else less than a whole one. A rank that
 //             stays in a fold needs up to 5/3 of it (p = 3), one that leaves up to 2/3; in both
 //             orders of distances
-// Time        alpha_beta_gamma, p = p': log2 p alpha + (1 - 1/p) (m beta + m gamma) + the packing; else in addition
-//             (1 + 2 f_alpha) alpha + (1 + f_beta) / 2 m beta + m gamma / 2 + a block
+// Time        alpha_beta_gamma, p = p': log2 p alpha + (1 - 1/p) (m beta + m gamma) + the packing;
+//             else in addition (1 + 2 f_alpha) alpha + (1 + f_beta) / 2 m beta + m gamma / 2 + a
+//             block
 // Determinism doubling: the bracket of recursive_doubling; halving: one bracket for all blocks
 // Pre         as many blocks as ranks; they may differ in length
 // Errors      another number of blocks
@@ -50,7 +55,8 @@ enum class distances : std::uint8_t { doubling, halving };
 
 namespace detail {
 
-// The blocks that a member keeps in the round where `left` members still share a vector: f(slice, more), in order.
+// The blocks that a member keeps in the round where `left` members still share a vector: f(slice,
+// more), in order.
 template <class F>
 constexpr void for_each_kept(const paired_fold& fold, distances distance, rank_t member, rank_t left, F&& f) {
     const auto first_of = [&](rank_t m) { return m < fold.extra ? 2 * m : m + fold.extra; };

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Scatter over any tree: a rank gets the blocks of its whole subtree from its parent, keeps its own and passes on the rest.
+// Scatter over any tree: a rank gets the blocks of its whole subtree from its parent, keeps its own
+// and passes on the rest.
 //
 // Ranks       any
 // Rounds      over a binomial tree: ceil(log2 p); over a flat tree p - 1
-// Traffic     a block travels as many times as its rank is deep: (p / 2) log2 p blocks in all over a binomial tree of
-//             p = 2^k, p - 1 over a flat one. One message an edge if subtrees are intervals of ranks: a rank_ordered()
-//             shape with root 0, or ordered{shape} with any root; else one for each interval
-// Scratch     the blocks of the own subtree on an inner rank, less the own one if no neighbour travels with it; none at the
-//             root and on leaves
+// Traffic     a block travels as many times as its rank is deep: (p / 2) log2 p blocks in all over
+//             a binomial tree of p = 2^k, p - 1 over a flat one. One message an edge if subtrees
+//             are intervals of ranks: a rank_ordered() shape with root 0, or ordered{shape} with
+//             any root; else one for each interval
+// Scratch     the blocks of the own subtree on an inner rank, less the own one if no neighbour
+//             travels with it; none at the root and on leaves
 // Determinism nothing is combined
 // Pre         the tree's root is the plan's root; blocks may differ in length, also be empty
 // Errors      check(): blocks must be the number of ranks; names the shape's parameter that is out of range

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The standard candidates for allgather: all of them send as little as there can be; they differ in rounds and in distance.
+// The standard candidates for allgather: all of them send as little as there can be; they differ in
+// rounds and in distance.
 #ifndef BOUGH_SELECT_STANDARD_ALLGATHER_HPP
 #define BOUGH_SELECT_STANDARD_ALLGATHER_HPP
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The standard candidates for allreduce: whole vectors for short ones, reduce_scatter and allgather for long ones.
+// The standard candidates for allreduce: whole vectors for short ones, reduce_scatter and allgather
+// for long ones.
 #ifndef BOUGH_SELECT_STANDARD_ALLREDUCE_HPP
 #define BOUGH_SELECT_STANDARD_ALLREDUCE_HPP
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The standard candidates for reduce_scatter: all of them send as little as there can be; they differ in rounds and in order.
+// The standard candidates for reduce_scatter: all of them send as little as there can be; they
+// differ in rounds and in order.
 #ifndef BOUGH_SELECT_STANDARD_REDUCE_SCATTER_HPP
 #define BOUGH_SELECT_STANDARD_REDUCE_SCATTER_HPP
 

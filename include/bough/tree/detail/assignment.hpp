@@ -3,7 +3,8 @@
 // in time: an assignment problem.
 //
 // Time O(places^2 * ranks), memory O(places * ranks).
-// Source: the Hungarian method (Kuhn 1955, Munkres 1957) by shortest augmenting paths (Jonker and Volgenant 1987).
+// Source: the Hungarian method (Kuhn 1955, Munkres 1957) by shortest augmenting paths (Jonker and
+// Volgenant 1987).
 #ifndef BOUGH_TREE_DETAIL_ASSIGNMENT_HPP
 #define BOUGH_TREE_DETAIL_ASSIGNMENT_HPP
 

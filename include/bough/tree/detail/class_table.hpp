@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// class_table: the exact broadcast tree, by dynamic programming over how many ranks of each class are left to serve.
+// class_table: the exact broadcast tree, by dynamic programming over how many ranks of each class
+// are left to serve.
 //
 // Ranks of equal costs are one class; n distinct ranks are n classes of one rank. A sender s that
 // has to serve the ranks i (so many of each class) sends first to the head of some part c of them.
 // Then the head serves the rest of c, and the sender the ranks that are left:
 //   time(s, i) = send(s) + min over parts c of max(time(s, i - c), lead(c))
 //   lead(c)    = the time in which the best head of c gets the message itself and serves the rest of c
-// With send costs alone the head of c is its fastest rank (lemma 2), so lead(c) = send(head) + min over parts d of
-// max(lead(c - d), lead(d)) needs no other senders: 3^(n-1) steps for n distinct ranks, and as many
-// again for the root. With receive costs the best head of each c is found once, for all senders.
-// Source: the recurrence is that of Banikazemi, Moorthy, Panda, ICPP 1998, section 5; counting by classes that of
-// Libeskind-Hadas, Hartline, Boothe, Rae, Swisher, "On Multicast Algorithms for Heterogeneous Networks of Workstations",
-// JPDC 61(11), 2001. Splitting off lead(c) is bough's.
+// With send costs alone the head of c is its fastest rank (lemma 2), so lead(c) = send(head) + min
+// over parts d of max(lead(c - d), lead(d)) needs no other senders: 3^(n-1) steps for n distinct
+// ranks, and as many again for the root. With receive costs the best head of each c is found once,
+// for all senders.
+// Source: the recurrence is that of Banikazemi, Moorthy, Panda, ICPP 1998, section 5; counting by
+// classes that of Libeskind-Hadas, Hartline, Boothe, Rae, Swisher, "On Multicast Algorithms for
+// Heterogeneous Networks of Workstations", JPDC 61(11), 2001. Splitting off lead(c) is bough's.
 #ifndef BOUGH_TREE_DETAIL_CLASS_TABLE_HPP
 #define BOUGH_TREE_DETAIL_CLASS_TABLE_HPP
 

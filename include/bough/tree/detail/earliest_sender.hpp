@@ -56,8 +56,8 @@ private:
     std::vector<sender> heap_;
 };
 
-// Calls each(parent, child) in the order of time of sending; returns when the last rank has the message. Stops early,
-// with a time not below `enough`, when that time is reached.
+// Calls each(parent, child) in the order of time of sending; returns when the last rank has the
+// message. Stops early, with a time not below `enough`, when that time is reached.
 template <class Time, class F>
 constexpr Time deliver(const node_times<Time>& times, rank_t root, std::span<const rank_t> order,
                        sender_queue<Time>& queue, const Time* enough, F&& each) {

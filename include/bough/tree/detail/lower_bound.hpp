@@ -20,7 +20,8 @@ namespace bough::inline BOUGH_ABI::detail {
 // How many numbers a class_table may store.
 inline constexpr std::uint64_t most_table_entries = std::uint64_t{1} << 25;
 
-// All receivers as fast as the fastest sender and the fastest receiver among them: any order is optimal then.
+// All receivers as fast as the fastest sender and the fastest receiver among them: any order is
+// optimal then.
 template <class Time>
 constexpr Time bound_by_fastest(node_times<Time> times, rank_t root, std::span<const rank_t> order) {
     if (order.empty()) return {};
@@ -37,8 +38,8 @@ constexpr Time bound_by_fastest(node_times<Time> times, rank_t root, std::span<c
     return deliver(times, root, order, queue, static_cast<const Time*>(nullptr), [](rank_t, rank_t) {});
 }
 
-// Cuts the order, fastest first, into `count` groups whose sizes grow by `growth` per cent, and makes each group one
-// class, as fast as its fastest.
+// Cuts the order, fastest first, into `count` groups whose sizes grow by `growth` per cent, and
+// makes each group one class, as fast as its fastest.
 template <class Time>
 constexpr std::vector<rank_class<Time>> coarse_classes(const node_times<Time>& times, std::span<const rank_t> order,
                                                        std::size_t count, unsigned growth) {

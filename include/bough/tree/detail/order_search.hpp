@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// order_search: looks for a broadcast that ends before a given time, by branch and bound. With send costs alone.
+// order_search: looks for a broadcast that ends before a given time, by branch and bound. With send
+// costs alone.
 //
-// A slot is the end of a send that some rank could make before that time. Slots are filled earliest first (lemma 1: no
-// order loses by it). What is chosen for a slot is a class of ranks; a rank opens slots of its own, at its arrival plus
-// one, two, ... times its cost. As soon as there are as many open slots as ranks left, the rest are
-// leaves, and the search has found a broadcast. Leaves come last: a leaf that comes before a rank
-// that opens slots could change places with it, and those slots would open earlier. A branch is cut
-// in two cases. Either even ranks that are all as fast as the fastest one left would not open
-// enough slots; or the ranks left would not, however they are assigned to the times at which such
-// fast ranks would be served (but not before delivery_times allows).
+// A slot is the end of a send that some rank could make before that time. Slots are filled earliest
+// first (lemma 1: no order loses by it). What is chosen for a slot is a class of ranks; a rank
+// opens slots of its own, at its arrival plus one, two, ... times its cost. As soon as there are as
+// many open slots as ranks left, the rest are leaves, and the search has found a broadcast. Leaves
+// come last: a leaf that comes before a rank that opens slots could change places with it, and
+// those slots would open earlier. A branch is cut in two cases. Either even ranks that are all as
+// fast as the fastest one left would not open enough slots; or the ranks left would not, however
+// they are assigned to the times at which such fast ranks would be served (but not before
+// delivery_times allows).
 #ifndef BOUGH_TREE_DETAIL_ORDER_SEARCH_HPP
 #define BOUGH_TREE_DETAIL_ORDER_SEARCH_HPP
 
@@ -40,7 +42,8 @@ public:
         }
     }
 
-    // Is there a broadcast whose last delivery comes before `end`? If found, order() makes one (see deliver).
+    // Is there a broadcast whose last delivery comes before `end`? If found, order() makes one (see
+    // deliver).
     constexpr outcome before(Time end) {
         end_ = end;
         chosen_.clear();
@@ -78,7 +81,8 @@ private:
         std::size_t fastest = 0;
         while (left_[fastest] == 0) ++fastest;
         const Time send = classes_[fastest].send;
-        // Slots come in the order of time; those opened on the way queue behind, each rank's one after the other.
+        // Slots come in the order of time; those opened on the way queue behind, each rank's one
+        // after the other.
         std::size_t open_slots = slots.size();
         std::vector<Time> made; // sorted: first slots of ranks come in order, later ones are counted at once
         for (std::size_t i = 0; i != slots.size() && open_slots < ranks_left_; ++i) {
