@@ -40,7 +40,7 @@ namespace bough::inline BOUGH_ABI {
 namespace detail {
 
 // `own`: this rank's block; `whole`: all blocks.
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, const rank_blocks& blocks,
                         const Choice& choice) {
     static_assert(explain_wire<T>() && explain_choice<goal::allgather, Choice>());
@@ -62,14 +62,14 @@ status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, 
         return run_cut<goal::allgather>(comm, typed, comm.size(), choice);
 }
 
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_allgather(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
         return allgather_blocks<T>(comm, in, out, blocks, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_allgatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
                       const Choice& choice) {
     return guard_call(comm, [&]() -> status {
@@ -77,7 +77,7 @@ status run_allgatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::
         return allgather_blocks<T>(comm, in, out, blocks, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status allgather_in_place(Comm& comm, std::span<T> data, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         if (const status bad = check_equal_cut(data.size(), comm.size())) return comm.refuse(bad);
@@ -85,7 +85,7 @@ status allgather_in_place(Comm& comm, std::span<T> data, const Choice& choice) {
         return allgather_blocks<T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status allgatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);

@@ -42,7 +42,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::allreduce, Choice, true>());
@@ -72,7 +72,7 @@ status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const 
 }
 
 // An op that combines states, as exact_sum.
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                              const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))

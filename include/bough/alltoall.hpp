@@ -71,7 +71,7 @@ status alltoall_data(typed_call<T>& typed, std::span<const T> in, std::span<T> o
     return {};
 }
 
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>() && explain_choice<goal::alltoall, Choice>());
@@ -88,7 +88,7 @@ status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const C
     });
 }
 
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::size_t> send_counts, std::span<T> out,
                      std::span<const std::size_t> receive_counts, const Choice& choice) {
     return guard_call(comm, [&]() -> status {

@@ -25,7 +25,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-template <class Comm, class Choice>
+template <RunsCalls Comm, class Choice>
 status run_barrier(Comm& comm, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_choice<goal::barrier, Choice>());

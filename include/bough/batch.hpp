@@ -72,9 +72,9 @@ public:
 
     // For front doors.
     detail::batch_list& list() const noexcept { return *list_; }
-    template <class Comm, class Choice>
+    template <detail::RunsCalls Comm, class Choice>
     status run_allreduce(Comm& comm, const Choice& choice) const;
-    template <class Comm, class Choice>
+    template <detail::RunsCalls Comm, class Choice>
     status run_reduce(Comm& comm, root to, const Choice& choice) const;
 
 private:
@@ -93,7 +93,7 @@ private:
 namespace detail {
 
 // `writes`: this rank gets the results.
-template <class Goal, class Comm, class Choice, class Wrap>
+template <class Goal, RunsCalls Comm, class Choice, class Wrap>
 status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writes, const Choice& choice, Wrap wrap) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_choice<Goal, Choice, true>());
@@ -124,7 +124,7 @@ status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writ
 
 } // namespace detail
 
-template <class Comm, class Choice>
+template <detail::RunsCalls Comm, class Choice>
 status batch::run_allreduce(Comm& comm, const Choice& choice) const {
     const dimensions at{.size = comm.size()};
     return detail::run_batch<goal::allreduce>(comm, *this, at, true, choice, []<class C>(const C& c) {
@@ -134,7 +134,7 @@ status batch::run_allreduce(Comm& comm, const Choice& choice) const {
             return c;
     });
 }
-template <class Comm, class Choice>
+template <detail::RunsCalls Comm, class Choice>
 status batch::run_reduce(Comm& comm, root to, const Choice& choice) const {
     if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
     const dimensions at{.size = comm.size(), .root = to.rank};

@@ -32,7 +32,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::broadcast, Choice, true>());

@@ -101,7 +101,7 @@ public:
     bool is_stale() const noexcept { return core_->is_stale(); }
     static status stale() noexcept { return detail::communicator_core<T>::stale(); }
 
-    // --- for front doors (bough/call/front_door.hpp) ---
+    // --- for front doors (bough/call/runs_calls.hpp) ---
 
     template <class P, class F>
     const P* remember_plan(const detail::choice_key& key, F&& choose) {

@@ -41,7 +41,7 @@ namespace bough::inline BOUGH_ABI {
 namespace detail {
 
 // `own`: this rank's block; `whole`: all blocks, looked at where this rank is the root.
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status gather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, const rank_blocks& blocks, root to,
                      const Choice& choice) {
     static_assert(explain_wire<T>());
@@ -63,14 +63,14 @@ status gather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, con
     return run_blocks<goal::gather, tree_gather>(comm, typed, choice);
 }
 
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_gather(Comm& comm, std::span<const T> in, std::span<T> out, root to, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
         return gather_blocks<T>(comm, in, out, blocks, to, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_gatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root to,
                    const Choice& choice) {
     return guard_call(comm, [&]() -> status {
@@ -78,7 +78,7 @@ status run_gatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::spa
         return gather_blocks<T>(comm, in, out, blocks, to, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status gather_in_place(Comm& comm, std::span<T> data, root to, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const bool is_root = comm.rank() == to.rank;
@@ -90,7 +90,7 @@ status gather_in_place(Comm& comm, std::span<T> data, root to, const Choice& cho
         return gather_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status gatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, root to,
                         const Choice& choice) {
     return guard_call(comm, [&]() -> status {

@@ -47,7 +47,7 @@ using broadcast_plan = plan<goal::broadcast, any_algorithm>;
 
 // The broadcast by which the participants do it: of the standard candidates for so many ranks the one that the costs choose. Where
 // all pairs of ranks are alike, one choice serves all lists of a length.
-template <class T, class Comm>
+template <class T, RunsCalls Comm>
 const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, std::span<const rank_t> members) {
     const any_cost_model& costs = comm.options().costs;
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
@@ -78,7 +78,7 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
         });
 }
 
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_multicast(Comm& comm, std::span<T> data, std::span<const rank_t> members, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::multicast, Choice, true>());

@@ -45,7 +45,7 @@ inline ordered_multicasts order_of_equals(std::vector<multicast_request> wanted,
     return {std::move(wanted), std::move(made.order)};
 }
 
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_multicasts(Comm& comm, std::span<T> data, std::span<const multicast_request> wanted, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>());

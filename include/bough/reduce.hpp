@@ -38,7 +38,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce, Choice, true>());
@@ -67,7 +67,7 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
 }
 
 // An op that combines states, as exact_sum.
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
                                           const Choice& choice) {
     const bool is_root = comm.rank() == to.rank;

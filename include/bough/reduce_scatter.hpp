@@ -45,7 +45,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-template <class T, class Comm>
+template <class T, RunsCalls Comm>
 status check_reduce_scatter(const Comm& comm, std::span<const T> whole, std::span<T> own, const rank_blocks& blocks) {
     return check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(), true, sizeof(T),
                         "in: must hold one block for every rank",
@@ -53,7 +53,7 @@ status check_reduce_scatter(const Comm& comm, std::span<const T> whole, std::spa
 }
 
 // `whole`: the vector; `own`: this rank's block of the result.
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> own, const rank_blocks& blocks,
                              const O& op, const Choice& choice) {
     static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce_scatter, Choice>());
@@ -75,7 +75,7 @@ status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> 
         return run_cut<goal::reduce_scatter>(comm, typed, comm.size(), choice);
 }
 // An op that combines states, as exact_sum.
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> own,
                                                      const rank_blocks& blocks, const O& op, const Choice& choice) {
     if (const status bad = detail::check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
@@ -88,14 +88,14 @@ requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const
     });
 }
 
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 status run_reduce_scatter(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
         return reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });
 }
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 status run_reduce_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
                            const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
@@ -103,7 +103,7 @@ status run_reduce_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, 
         return reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });
 }
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 status reduce_scatter_in_place(Comm& comm, std::span<T> data, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         if (const status bad = check_equal_cut(data.size(), comm.size())) return comm.refuse(bad);
@@ -111,7 +111,7 @@ status reduce_scatter_in_place(Comm& comm, std::span<T> data, const O& op, const
         return reduce_scatter_blocks<T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
     });
 }
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 status reduce_scatterv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, const O& op,
                                 const Choice& choice) {
     return guard_call(comm, [&]() -> status {

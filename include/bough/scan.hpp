@@ -39,7 +39,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::scan, Choice>());
@@ -58,7 +58,7 @@ status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op
 }
 
 // An op that combines states, as exact_sum.
-template <class T, class Comm, class O, class Choice>
+template <class T, RunsCalls Comm, class O, class Choice>
 requires LiftedOp<O, T> status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                         const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))

@@ -40,7 +40,7 @@ namespace bough::inline BOUGH_ABI {
 namespace detail {
 
 // `own`: this rank's block; `whole`: all blocks, looked at where this rank is the root.
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status scatter_blocks(Comm& comm, std::span<T> own, std::span<const T> whole, const rank_blocks& blocks, root from,
                       const Choice& choice) {
     static_assert(explain_wire<T>());
@@ -62,14 +62,14 @@ status scatter_blocks(Comm& comm, std::span<T> own, std::span<const T> whole, co
     return run_blocks<goal::scatter, tree_scatter>(comm, typed, choice);
 }
 
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_scatter(Comm& comm, std::span<const T> in, std::span<T> out, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
         return scatter_blocks<T>(comm, out, in, blocks, from, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status run_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root from,
                     const Choice& choice) {
     return guard_call(comm, [&]() -> status {
@@ -77,7 +77,7 @@ status run_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::sp
         return scatter_blocks<T>(comm, out, in, blocks, from, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status scatter_in_place(Comm& comm, std::span<T> data, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const bool is_root = comm.rank() == from.rank;
@@ -89,7 +89,7 @@ status scatter_in_place(Comm& comm, std::span<T> data, root from, const Choice& 
         return scatter_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
     });
 }
-template <class T, class Comm, class Choice>
+template <class T, RunsCalls Comm, class Choice>
 status scatterv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, root from,
                          const Choice& choice) {
     return guard_call(comm, [&]() -> status {

@@ -128,7 +128,7 @@ std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank
 
 // Runs the plan that the caller chose, on a vector of so many blocks. `wrap` makes an algorithm
 // from a tree source.
-template <class Goal, class Comm, class T, class Choice, class Wrap>
+template <class Goal, RunsCalls Comm, class T, class Choice, class Wrap>
 status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {
     bool fits = true; // trees always fit, see their check()
     if constexpr (is_plan<Choice>::value)
@@ -141,14 +141,14 @@ status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Cho
                                                 : "plan: must have one block for every rank"));
     return run_choice<Goal>(comm, typed, choice, wrap);
 }
-template <class Goal, class Comm, class T, class Choice>
+template <class Goal, RunsCalls Comm, class T, class Choice>
 status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice) {
     return run_cut<Goal>(comm, typed, blocks, choice, [](const auto& c) { return c; });
 }
 
 // Runs the plan that the caller chose, or the plan that the costs choose among the standard
 // candidates.
-template <class Goal, template <class> class TreeAlgorithm, class Comm, class T, class Choice>
+template <class Goal, template <class> class TreeAlgorithm, RunsCalls Comm, class T, class Choice>
 status run_blocks(Comm& comm, const typed_call<T>& typed, const Choice& choice) {
     const auto wrap = []<class C>(const C& c) {
         if constexpr (TreeSource<C>)

@@ -5,7 +5,7 @@
 //   contiguous_call<Comm> whole(comm);
 //   return run_automatic<goal::allreduce>(whole, bytes, automatic{}); // a typed_call<std::byte>
 // It wraps the communicator or initiator on which the front door would run
-// (bough/call/front_door.hpp).
+// (bough/call/runs_calls.hpp).
 #ifndef BOUGH_CALL_CONTIGUOUS_CALL_HPP
 #define BOUGH_CALL_CONTIGUOUS_CALL_HPP
 
@@ -16,7 +16,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-template <class Comm>
+template <RunsPlans Comm>
 class contiguous_call {
 public:
     explicit contiguous_call(Comm& comm) noexcept : comm_(comm) {}

@@ -13,6 +13,7 @@
 #ifndef BOUGH_CALL_FIRST_USE_HPP
 #define BOUGH_CALL_FIRST_USE_HPP
 
+#include <bough/call/runs_calls.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/status.hpp>
 #include <bough/schedule/plan.hpp>
@@ -33,7 +34,7 @@ namespace bough::inline BOUGH_ABI::detail {
 inline constexpr std::uint64_t most_verified_blocks = 4096;
 
 // An error names the untrue claim.
-template <class Comm, class P>
+template <RunsPlans Comm, Plan P>
 status verify_first_use(Comm& comm, const P& plan) {
     if (const P* bound = comm.find_bound(plan)) {
         std::size_t steps = 0;
@@ -57,7 +58,7 @@ status verify_first_use(Comm& comm, const P& plan) {
 #endif
 
 // `relies`: the op is not known to commute.
-template <class Comm, class P>
+template <RunsPlans Comm, Plan P>
 status check_first_use([[maybe_unused]] Comm& comm, [[maybe_unused]] const P& plan, [[maybe_unused]] bool relies) {
 #if BOUGH_VERIFY_PLANS
     return verify_first_use(comm, plan);

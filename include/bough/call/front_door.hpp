@@ -7,6 +7,7 @@
 #include <bough/algorithm/tree_source.hpp>
 #include <bough/call/arguments.hpp>
 #include <bough/call/first_use.hpp>
+#include <bough/call/runs_calls.hpp>
 #include <bough/communicator.hpp>
 #include <bough/concepts/explain_op.hpp>
 #include <bough/core/config.hpp>
@@ -103,21 +104,9 @@ struct typed_call {
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
-// A front door runs on `comm`. That is a communicator, which runs the operation and waits, or an
-// initiator (bough/call/initiator.hpp), which starts it and returns. Both have
-//   rank(), size(), transport(), options()
-//   remember_plan<P>(key, choose)            -> const P*: what choose() gave first for this key
-//   refuse(why), run(plan, call, signature)  -> status
-//   find_bound(plan)                         -> an equal plan that is kept bound; null: none
-//   hold(op)                                 -> const O&, valid as long as the operation lives
-//   room<T>()                                -> an empty vector that lives as long; use auto&&
-//   before(f), then(status, f)               -> status. before: f() -> status makes the data ready;
-//                                               then: f() makes the result from them
-// In each run, a persistent operation calls again what before() and then() were given.
-
 // Runs a front door. Nothing throws once the call has its number. So an exception (memory runs out
 // while a plan is chosen) is an error of a call that has not started.
-template <class Comm, class F>
+template <RunsCalls Comm, class F>
 status guard_call(Comm& comm, F&& front_door) {
 #if BOUGH_HAS_EXCEPTIONS
     try {
@@ -155,7 +144,7 @@ status encode_all(const T* in, std::size_t count, std::byte* out) {
 }
 
 // Runs `plan` on typed memory: directly if T travels as bytes, otherwise through its wire form.
-template <class Comm, class P, class T>
+template <RunsPlans Comm, Plan P, class T>
 status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
     call c;
     c.count = typed.count;
@@ -195,7 +184,7 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
 
 // Runs the plan that the caller chose: a plan, an algorithm, or a tree source, from which `wrap`
 // makes an algorithm.
-template <class Goal, class Comm, class T, class Choice, class Wrap>
+template <class Goal, RunsPlans Comm, class T, class Choice, class Wrap>
 status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, Wrap&& wrap) {
     const dimensions& at = typed.at;
     if constexpr (is_plan<Choice>::value) {
@@ -239,9 +228,9 @@ constexpr std::uint8_t size_class_of(std::uint64_t bytes) noexcept {
     return static_cast<std::uint8_t>(bytes == 0 ? 0 : std::bit_width(bytes - 1) + 1);
 }
 
-template <class Comm>
+template <RunsPlans Comm>
 problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept {
-    if constexpr (requires { comm.problem_of(size_class, exact_op); })
+    if constexpr (StatesProblem<Comm>)
         return comm.problem_of(size_class, exact_op);
     else
         return {.bytes = size_class == 0 ? 0 : std::uint64_t{1} << (size_class - 1),
@@ -264,7 +253,7 @@ standard_plan(const dimensions& at, const problem& what, const any_cost_model& c
 
 // Runs the plan that the communicator's costs choose among the standard candidates of the goal
 // (bough/select/standard_set.hpp).
-template <class Goal, class Comm, class T>
+template <class Goal, RunsPlans Comm, class T>
 status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     using chosen = plan<Goal, any_algorithm>;
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);

@@ -6,7 +6,7 @@
 // With persistent_operation in place of operation it binds.
 //
 // The forms of a collective run on it: allreduce_forms::call(on, data, op, choice). It has those
-// members of a communicator that front doors use (bough/call/front_door.hpp). So no collective is
+// members of a communicator that front doors use (bough/call/runs_calls.hpp). So no collective is
 // written twice.
 #ifndef BOUGH_CALL_INITIATOR_HPP
 #define BOUGH_CALL_INITIATOR_HPP

@@ -16,7 +16,7 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // `run(states, held)` is the same front door on a std::span of states, in place, with an op that
 // lives as long as the operation. `out` is this rank's result; it may be empty.
-template <class T, class Comm, class O, class Run>
+template <class T, RunsCalls Comm, class O, class Run>
 requires LiftedOp<O, T> status run_via_state(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                              Run&& run) {
     return guard_call(comm, [&]() -> status {
