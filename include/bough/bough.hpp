@@ -79,6 +79,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/freeze.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/slice.hpp>
@@ -204,7 +205,6 @@
 #include <bough/simulate/export_svg.hpp>
 #include <bough/simulate/network.hpp>
 #include <bough/simulate/noise.hpp>
-#include <bough/simulate/random.hpp>
 #include <bough/simulate/result.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/simulate/static.hpp>

@@ -3,9 +3,9 @@
 // are a few lines; test/fabric/deferred_work.cpp has those of libfabric.
 #include "nic/conformance_programs.hpp"
 #include "support/catch.hpp"
+#include <bough/core/random.hpp>
 #include <bough/nic/check.hpp>
 #include <bough/nic/triggered.hpp>
-#include <bough/simulate/random.hpp>
 
 #include <cstdint>
 #include <vector>

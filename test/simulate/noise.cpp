@@ -13,7 +13,6 @@
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace {
 
@@ -23,10 +22,6 @@ using bough::sim_options;
 using bough::sim_result;
 using bough::simulate;
 using bough::simulator;
-
-// Numbers that must be the same on every machine.
-static_assert(bough::mix_bits(0) == 0xe220'a839'7b1d'cdafu);
-static_assert(bough::random_sequence(1, 2, 3).below(1'000'000) == 71'663);
 
 noise busy_noise(std::uint64_t seed, noise::reaches reach) {
     return {.seed = seed,
@@ -39,24 +34,6 @@ noise busy_noise(std::uint64_t seed, noise::reaches reach) {
 }
 
 } // namespace
-
-TEST_CASE("noise: random numbers are what they should be on average") {
-    double sum = 0, squares = 0, exponential = 0, above = 0;
-    constexpr int n = 20'000;
-    for (int i = 0; i != n; ++i) {
-        bough::random_sequence random(7, 1, static_cast<std::uint64_t>(i));
-        const double u = random.unit();
-        const double e = random.exponential();
-        sum += u;
-        squares += u * u;
-        exponential += e;
-        above += e > 1;
-    }
-    CHECK(sum / n == Approx(0.5).margin(0.01));
-    CHECK(squares / n == Approx(1 / 3.0).margin(0.01));
-    CHECK(exponential / n == Approx(1).margin(0.03));
-    CHECK(above / n == Approx(std::exp(-1.0)).margin(0.015));
-}
 
 TEST_CASE("noise: work ends when a clock that ticks through the interruptions says") {
     const noise n{.seed = 5,

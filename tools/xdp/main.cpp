@@ -17,6 +17,7 @@
 #include "two_level.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/core/random.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/check.hpp>
@@ -25,7 +26,6 @@
 #include <bough/op/exact_sum.hpp>
 #include <bough/op/limb_state.hpp>
 #include <bough/op/soft_ops.hpp>
-#include <bough/simulate/random.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <array>

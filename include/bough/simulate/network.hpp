@@ -16,8 +16,8 @@
 #define BOUGH_SIMULATE_NETWORK_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
-#include <bough/simulate/random.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -17,9 +17,9 @@
 #define BOUGH_SIMULATE_NOISE_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
-#include <bough/simulate/random.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -50,7 +50,7 @@ class process_checker {
 public:
     process_checker(T end, const process_check& options)
         : end_(std::move(end)), options_(options), traffic_(std::max<std::size_t>(options.longest, 64)),
-          random_(mix(options.seed ^ mix(end_->rank()))), out_(end_->size(), 0), in_(end_->size()) {
+          random_(mix_bits(options.seed ^ mix_bits(end_->rank()))), out_(end_->size(), 0), in_(end_->size()) {
         options_.longest = std::max<std::size_t>(options.longest, 64);
     }
 
@@ -127,7 +127,7 @@ private:
         if (section_of(from, to, n) == section::flood) s.fixed = 8;
         return traffic_.payload(s, n);
     }
-    std::uint64_t draw(std::uint64_t below) { return (random_ = mix(random_)) % below; }
+    std::uint64_t draw(std::uint64_t below) { return (random_ = mix_bits(random_)) % below; }
 
     bool fail(transport_rule rule, const char* sentence) {
         if (!fault_) fault_ = {rule, me_, sentence};
@@ -139,7 +139,7 @@ private:
     posted post(rank_t to, std::span<const std::byte> bytes) {
         const std::uint32_t n = out_[to];
         auto copy = std::make_unique<std::vector<std::byte>>(bytes.begin(), bytes.end());
-        const std::uint64_t id = mix(++ids_);
+        const std::uint64_t id = mix_bits(++ids_);
         const posted result = end_->post_send(to, transport_traffic::tag(link(me_, to), n), *copy, id);
         if (result == posted::failed) fail(transport_rule::loss, "a send to a rank that is there fails");
         if (result == posted::complete) std::fill(copy->begin(), copy->end(), std::byte{0xdd});
@@ -206,7 +206,7 @@ private:
                 std::count(wrong.begin(), wrong.end(), std::byte{0xaa}) != static_cast<std::ptrdiff_t>(wrong.size()))
                 return fail(transport_rule::length, "a take of another length does not fail"), true;
         }
-        const std::uint64_t id = mix(++ids_);
+        const std::uint64_t id = mix_bits(++ids_);
         const posted result = end_->take(e.id, into, id);
         if (result == posted::pending) {
             const bool shall_go = s == section::plain && draw(2) == 0;

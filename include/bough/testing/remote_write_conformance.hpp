@@ -13,6 +13,7 @@
 #define BOUGH_TESTING_REMOTE_WRITE_CONFORMANCE_HPP
 
 #include <bough/concepts/explain_remote_write_transport.hpp>
+#include <bough/core/random.hpp>
 #include <bough/core/remote_words.hpp>
 
 #include <algorithm>
@@ -92,12 +93,7 @@ private:
         std::uint64_t id;
     };
 
-    std::uint64_t draw(std::uint64_t below) noexcept { // SplitMix64
-        std::uint64_t z = random_ += 0x9e37'79b9'7f4a'7c15u;
-        z = (z ^ z >> 30) * 0xbf58'476d'1ce4'e5b9u;
-        z = (z ^ z >> 27) * 0x94d0'49bb'1331'11ebu;
-        return (z ^ z >> 31) % below;
-    }
+    std::uint64_t draw(std::uint64_t below) noexcept { return random_() % below; }
     bool fail(rule broken, rank_t r, const char* sentence) {
         if (!fault_) fault_ = {broken, r, sentence};
         return false;
@@ -406,7 +402,7 @@ private:
 
     Make& make_;
     remote_write_check options_;
-    std::uint64_t random_;
+    bough::detail::split_mix random_;
     std::uint64_t ids_ = 0;
     rank_t to_ = 0, leaving_ = no_rank, silent_ = no_rank; // the target of posts; the ranks that leave and do not poll
     bool may_fail_ = false;                                // posts may end with an error, and ranks may be lost

@@ -252,7 +252,7 @@ private:
         if (taken_back) return {transport_rule::length, 1, "a take of the right length fails"};
         if (d.posts()[take].now != post_state::pending) return {}; // there is nothing to cancel
         d.posts()[take].guarded = true;
-        for (std::uint64_t polls = moment < 2 ? moment : mix(moment) % 64; polls != 0; --polls) {
+        for (std::uint64_t polls = moment < 2 ? moment : mix_bits(moment) % 64; polls != 0; --polls) {
             bool moved = false;
             if (!d.poll_all(moved)) return d.fault();
         }

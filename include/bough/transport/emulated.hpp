@@ -39,6 +39,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/random.hpp>
 #include <bough/model/lrc.hpp>
 
 #include <algorithm>
@@ -128,16 +129,10 @@ inline double through_windows(const emulated_windows& slow, double begin, double
            (rest < in_window ? rest * slow.factor : slow.duration_ns + (rest - in_window));
 }
 
-// One of 2^53 numbers in [0, 1), from a seed, a link and the number of a message on it (the
-// finaliser of splitmix64).
+// One of 2^53 numbers in [0, 1), from a seed, a link and the number of a message on it.
 inline double drawn(std::uint64_t seed, rank_t from, rank_t to, std::uint64_t number) noexcept {
     std::uint64_t x = seed;
-    for (const std::uint64_t part : {std::uint64_t{from} << 32 | to, number}) {
-        x += part + 0x9e37'79b9'7f4a'7c15u;
-        x = (x ^ x >> 30) * 0xbf58'476d'1ce4'e5b9u;
-        x = (x ^ x >> 27) * 0x94d0'49bb'1331'11ebu;
-        x ^= x >> 31;
-    }
+    for (const std::uint64_t part : {std::uint64_t{from} << 32 | to, number}) x = mix_bits(x + part);
     return static_cast<double>(x >> 11) * 0x1p-53;
 }
 

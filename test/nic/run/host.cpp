@@ -12,11 +12,11 @@
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
+#include <bough/core/random.hpp>
 #include <bough/group.hpp>
 #include <bough/nic/run/host.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
-#include <bough/simulate/random.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/simulated.hpp>
 #include <bough/tree/fnomial.hpp>

@@ -27,10 +27,10 @@
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/nic/assembled.hpp>
 #include <bough/nic/machine.hpp>
-#include <bough/simulate/random.hpp>
 
 #include <algorithm>
 #include <cstddef>

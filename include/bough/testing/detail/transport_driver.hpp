@@ -95,7 +95,7 @@ public:
     }
     bool poll_one(rank_t r, bool& moved) {
         std::array<event, 8> events;
-        const std::size_t room = 1 + mix(++polls_) % events.size();
+        const std::size_t room = 1 + mix_bits(++polls_) % events.size();
         const std::size_t found = at(r).poll(std::span(events).first(room));
         if (found > room)
             return fail(transport_rule::poll_returns, r, "poll fills in more events than there is room for");
@@ -119,7 +119,7 @@ public:
             }
             if (!poll_all(moved)) return false;
             if (!moved && !held_.empty() && !keep_arrivals) {
-                if (!use(take_one(mix(++polls_) % held_.size()))) return false;
+                if (!use(take_one(mix_bits(++polls_) % held_.size()))) return false;
                 moved = true;
             }
             if (moved) {
@@ -138,7 +138,7 @@ public:
     // Uses up an arrival, in one of the possible ways.
     bool use(arrival a) {
         const stream& s = streams_[a.from];
-        const std::uint64_t how = mix(transport_traffic::key(s, a.number) + 1);
+        const std::uint64_t how = mix_bits(transport_traffic::key(s, a.number) + 1);
         T& end = at(a.at);
         if (a.claimed) {
             if (!traffic_.is_payload(s, a.number, a.seen.data))
@@ -313,7 +313,7 @@ private:
         arrival a{r, e, from, s.arrived++, false};
         if constexpr (InPlaceTransport<T>) {
             const bool within_reach = e.bytes == 0 || e.data != nullptr; // otherwise it must be taken
-            if (!keep_arrivals && within_reach && mix(transport_traffic::key(s, a.number) + 2) % 2 == 0) {
+            if (!keep_arrivals && within_reach && mix_bits(transport_traffic::key(s, a.number) + 2) % 2 == 0) {
                 if (!at(r).claim(e.id))
                     return fail(transport_rule::same_payload, r, "a message that was not taken back cannot be claimed");
                 a.claimed = true;
@@ -322,7 +322,7 @@ private:
             }
         }
         held_.push_back(a);
-        return keep_arrivals || held_.size() < 4 || use(take_one(mix(e.id + polls_) % held_.size()));
+        return keep_arrivals || held_.size() < 4 || use(take_one(mix_bits(e.id + polls_) % held_.size()));
     }
     // T7: a take of another length fails, writes nothing, and leaves the arrival there.
     bool wrong_takes(const arrival& a) {

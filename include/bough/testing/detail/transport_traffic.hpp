@@ -5,6 +5,7 @@
 #define BOUGH_TESTING_DETAIL_TRANSPORT_TRAFFIC_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/random.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,13 +16,6 @@
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::testing::detail {
-
-constexpr std::uint64_t mix(std::uint64_t x) noexcept {
-    x += 0x9e37'79b9'7f4a'7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11ebu;
-    return x ^ (x >> 31);
-}
 
 // The messages from one rank to another.
 struct stream {
@@ -35,21 +29,21 @@ struct stream {
 class transport_traffic {
 public:
     explicit transport_traffic(std::size_t longest) : longest_(longest), noise_(period + longest) {
-        for (std::size_t i = 0; i != noise_.size(); ++i) noise_[i] = static_cast<std::byte>(mix(i));
+        for (std::size_t i = 0; i != noise_.size(); ++i) noise_[i] = static_cast<std::byte>(mix_bits(i));
     }
 
     static std::uint64_t key(const stream& s, std::uint32_t number) noexcept {
-        return mix(mix(std::uint64_t{s.from} << 32 | s.to) + number);
+        return mix_bits(mix_bits(std::uint64_t{s.from} << 32 | s.to) + number);
     }
     std::size_t length(const stream& s, std::uint32_t number) const noexcept {
         if (s.fixed != ~std::size_t{0}) return s.fixed;
         constexpr std::array<std::size_t, 15> lengths{0, 1, 8, 24, 25, 64, 2048, 2049, 0, 1, 8, 24, 25, 64, 8};
-        const std::uint64_t k = mix(key(s, number));
+        const std::uint64_t k = mix_bits(key(s, number));
         return k % 64 == 0 ? longest_ : std::min(longest_, lengths[(k >> 8) % lengths.size()]);
     }
     static envelope tag(const stream& s, std::uint32_t number) noexcept {
         std::uint64_t k = key(s, number);
-        const auto next = [&k] { return k = mix(k); };
+        const auto next = [&k] { return k = mix_bits(k); };
         envelope e;
         e.epoch = static_cast<std::uint32_t>(next());
         e.operation = static_cast<std::uint32_t>(next());

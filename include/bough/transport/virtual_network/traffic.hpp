@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The parts of the simulated world (world.hpp): its options and faults, its random numbers,
-// messages, edges, ranks and agenda.
+// The parts of the simulated world (world.hpp): its options and faults, messages, edges, ranks and
+// agenda.
 #ifndef BOUGH_TRANSPORT_VIRTUAL_NETWORK_TRAFFIC_HPP
 #define BOUGH_TRANSPORT_VIRTUAL_NETWORK_TRAFFIC_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/random.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -44,24 +45,6 @@ struct simulated_fault {
 };
 
 namespace detail {
-
-// Steele, Lea, Flood: SplitMix64. Equal on every machine.
-class split_mix {
-public:
-    constexpr explicit split_mix(std::uint64_t seed) noexcept : state_(seed) {}
-    constexpr std::uint64_t operator()() noexcept {
-        std::uint64_t z = state_ += 0x9e37'79b9'7f4a'7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11ebu;
-        return z ^ (z >> 31);
-    }
-    // Below n. Pre: 1 <= n < 2^32.
-    constexpr std::uint64_t below(std::uint64_t n) noexcept { return ((*this)() >> 32) * n >> 32; }
-    constexpr bool chance(std::uint32_t in_1000) noexcept { return in_1000 != 0 && below(1000) < in_1000; }
-
-private:
-    std::uint64_t state_;
-};
 
 enum class simulated_life : std::uint8_t { alive, stopped, gone };
 enum class simulated_place : std::uint8_t { free, flying, landed, seen, taking };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Random numbers for the simulator. They are functions of (seed, what, rank, count), not of the
-// order in which they are asked for.
+// Random numbers for all that runs in virtual time: the simulator, the simulated worlds, and the
+// tests of transports.
 //
 // All arithmetic is on integers, so the numbers are the same on every machine; a double that is
 // returned is one rounding away from an integer.
-#ifndef BOUGH_SIMULATE_RANDOM_HPP
-#define BOUGH_SIMULATE_RANDOM_HPP
+#ifndef BOUGH_CORE_RANDOM_HPP
+#define BOUGH_CORE_RANDOM_HPP
 
 #include <bough/core/config.hpp>
 
@@ -21,7 +21,8 @@ constexpr std::uint64_t mix_bits(std::uint64_t z) noexcept {
     return z ^ (z >> 31);
 }
 
-// A sequence of numbers for each (seed, stream, place): two different places have unrelated sequences.
+// A sequence of numbers for each (seed, stream, place): two different places have unrelated
+// sequences. The numbers do not depend on the order in which several sequences are asked.
 class random_sequence {
 public:
     constexpr random_sequence(std::uint64_t seed, std::uint64_t stream, std::uint64_t place) noexcept
@@ -50,6 +51,28 @@ public:
 private:
     std::uint64_t state_;
 };
+
+namespace detail {
+
+// SplitMix64: one sequence for each seed.
+class split_mix {
+public:
+    constexpr explicit split_mix(std::uint64_t seed) noexcept : state_(seed) {}
+
+    constexpr std::uint64_t operator()() noexcept {
+        const std::uint64_t drawn = mix_bits(state_);
+        state_ += 0x9e37'79b9'7f4a'7c15u;
+        return drawn;
+    }
+    // Below n. Pre: 1 <= n < 2^32.
+    constexpr std::uint64_t below(std::uint64_t n) noexcept { return ((*this)() >> 32) * n >> 32; }
+    constexpr bool chance(std::uint32_t in_1000) noexcept { return in_1000 != 0 && below(1000) < in_1000; }
+
+private:
+    std::uint64_t state_;
+};
+
+} // namespace detail
 
 } // namespace bough
 
