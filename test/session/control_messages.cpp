@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Notices arrive whole, wherever their payload is at first, and their slots are free again.
+// Control messages arrive whole, wherever their payload is at first, and their slots are free again.
 #include "support/catch.hpp"
 #include <bough/session/control_messages.hpp>
 #include <bough/testing/transport_archetype.hpp>
@@ -34,11 +34,11 @@ envelope numbered(std::uint32_t operation) {
 
 } // namespace
 
-TEST_CASE("notices: a payload that lies in the arrival is copied, and its slot is free at once") {
+TEST_CASE("control messages: a payload that lies in the arrival is copied, and its slot is free at once") {
     simulated world(2, {.slots = 1});
     auto sender = world.connect(0), receiver = world.connect(1);
     unexpected_messages early(receiver, {});
-    notices in;
+    control_messages in;
     for (std::uint32_t i = 0; i != 10; ++i) {
         const std::vector<std::byte> bytes = some_bytes(2 * i); // the first has none
         while (sender.post_send(1, numbered(i), bytes, i) != posted::complete) {
@@ -57,11 +57,11 @@ TEST_CASE("notices: a payload that lies in the arrival is copied, and its slot i
     CHECK(world.violations() == 0);
 }
 
-TEST_CASE("notices: payloads that come later are given when they have come, each with its own envelope") {
+TEST_CASE("control messages: payloads that come later are given when they have come, each with its own envelope") {
     const testing::loop_group group(2, {.slots = 3});
     std::vector<testing::transport_archetype> ends = group.connect_all();
     unexpected_messages early(ends[1], {});
-    notices in;
+    control_messages in;
     for (std::uint32_t i = 1; i <= 3; ++i)
         REQUIRE(ends[0].post_send(1, numbered(i), some_bytes(10 * i), i) == posted::complete);
     for (const event& e : polled(ends[1])) {
@@ -70,7 +70,7 @@ TEST_CASE("notices: payloads that come later are given when they have come, each
     }
     std::uint32_t came = 0;
     for (const event& e : polled(ends[1])) {
-        CHECK(e.id >> 32 == notices::id_mark);
+        CHECK(e.id >> 32 == control_messages::id_mark);
         control_message m;
         REQUIRE(in.taken(e, m));
         CHECK(m.peer == 0);
@@ -82,11 +82,11 @@ TEST_CASE("notices: payloads that come later are given when they have come, each
     CHECK(ends[0].post_send(1, numbered(4), {}, 4) == posted::complete); // the slots are free
 }
 
-TEST_CASE("notices: a payload that its sender takes back is no message") {
+TEST_CASE("control messages: a payload that its sender takes back is no message") {
     const testing::loop_group group(2);
     std::vector<testing::transport_archetype> ends = group.connect_all();
     unexpected_messages early(ends[1], {});
-    notices in;
+    control_messages in;
     const std::vector<std::byte> bytes = some_bytes(200); // stays with its sender
     REQUIRE(ends[0].post_send(1, numbered(1), bytes, 1) == posted::pending);
     control_message m;
@@ -101,11 +101,11 @@ TEST_CASE("notices: a payload that its sender takes back is no message") {
     CHECK_FALSE(in.taken(ended[0], m));
 }
 
-TEST_CASE("notices: memory of messages that were read serves for the next ones") {
+TEST_CASE("control messages: memory of messages that were read serves for the next ones") {
     simulated world(2);
     auto sender = world.connect(0), receiver = world.connect(1);
     unexpected_messages early(receiver, {});
-    notices in;
+    control_messages in;
     in.reserve(1, 24);
     CHECK(in.room() == 1);
     const std::byte* memory = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Notices: incoming messages that belong to a session and not to an operation, such as aborts and
-// agreement.
+// Control_messages: receives the messages that belong to a session and not to an operation, such as
+// aborts and agreement.
 //
 // Their payloads are structs (abort_notice, told_signature, ...) as they lie in memory, like those
 // of operations (op/wire.hpp). Pre: all ranks of a group have one byte order and one layout of
@@ -29,7 +29,7 @@ struct control_message {
 
 // Copies their short payloads. Where a transport delivers payloads later, messages wait here for
 // theirs.
-class notices {
+class control_messages {
 public:
     // The upper half of the ids of its takes; no operation's ticket has this value.
     static constexpr std::uint32_t id_mark = outbox::id_mark - 1;

@@ -16,7 +16,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/session/absence_search.hpp>
-#include <bough/session/control_messages.hpp>
+#include <bough/session/control.hpp>
 #include <bough/session/inquiry.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
@@ -37,19 +37,19 @@ struct deadline_watch {
 
     void look(std::uint64_t now) {
         look_at_departures(now);
-        for (std::size_t i = self.active_.size(); i-- != 0;) {
-            session_operation& op = *self.active_[i];
+        for (std::size_t i = self.flight_.size(); i-- != 0;) {
+            session_operation& op = self.flight_[i];
             if (op.result_) continue;
             if (const session_operation::due what = op.at(now); what != session_operation::due::nothing)
                 attend(op, what, now);
-            i = std::min(i, self.active_.size());
+            i = std::min(i, self.flight_.size());
         }
     }
 
     // Handles a message of a rank that searches for those that hold it up. In a broken group they
     // need no answer.
     void heard(const control_message& m) {
-        if (self.poison_) return;
+        if (self.failure_.poison()) return;
         if (m.tag.segment == search_segment) return answer(m.peer, m.tag);
         if (m.tag.segment == proposal_segment) return proposed(m);
         whereabouts said;
@@ -83,19 +83,19 @@ private:
     using due = session_operation::due;
 
     BOUGH_COLD void attend(session_operation& op, due what, std::uint64_t now) {
-        if (what == due::end && self.dispute_.is_open()) return self.disputes().conclude();
-        if (what == due::end) return self.fail(op, report_of(op, now));
-        self.sheltered([&] {
-            const bool is_oldest = &op == self.active_.front();
+        if (what == due::end && self.failure_.dispute().is_open()) return self.failure_.conclude_dispute();
+        if (what == due::end) return self.failure_.fail(op, report_of(op, now));
+        self.failure_.sheltered([&] {
+            const bool is_oldest = self.flight_.is_oldest(op);
             if (is_oldest && what != due::proposal && !std::exchange(op.asked_, true))
-                bough::detail::ask(self.transport_, self.outbox_, *op.work_, op.tag_, self.lost_);
+                bough::detail::ask(self.control_, self.members_, *op.work_, op.tag_);
             if (what == due::proposal) return propose(op, now);
             self.free_slots(); // the questions of others may need slots
             if (what == due::question) return;
             self.search_.begin_round(now, op.part_ns() / 2);
             if (what == due::search) op.search_ = self.search_.round();
             ask(waits_of(op), op.tag_, now);
-            if (is_held_back(op)) ask(waits_of(*self.active_.front()), self.active_.front()->tag_, now);
+            if (is_held_back(op)) ask(waits_of(self.flight_[0]), self.flight_[0].tag_, now);
         });
     }
     void ask(const rank_set& who, const envelope& call, std::uint64_t now) {
@@ -103,38 +103,32 @@ private:
         look_at_departures(now);
     }
     auto sender() {
-        return [this](rank_t r, envelope tag) {
-            if (self.is_lost(r)) return;
-            tag.epoch = self.epoch_;
-            tag.segment = search_segment;
-            self.outbox_.send(self.transport_, r, tag, {});
+        return [this](rank_t r, const envelope& call) {
+            if (!self.is_lost(r)) self.control_.send(r, search_segment, call, {});
         };
     }
     void look_at_departures(std::uint64_t now) {
-        self.search_.look_at_departures(now, [this](rank_t r) { return self.outbox_.holds_for(r); });
+        self.search_.look_at_departures(now, [this](rank_t r) { return self.control_.holds_for(r); });
     }
     void answer(rank_t to, const envelope& asked) {
         whereabouts said = where(asked);
-        envelope tag = said.call;
-        tag.epoch = self.epoch_;
-        tag.segment = answer_segment;
         const answer_head head{asked.operation, asked.context, said.at, 0};
         std::vector<std::byte> bytes(sizeof head + said.waits.bytes().size());
         std::memcpy(bytes.data(), &head, sizeof head);
         std::memcpy(bytes.data() + sizeof head, said.waits.bytes().data(), said.waits.bytes().size());
-        self.outbox_.send(self.transport_, to, tag, bytes);
+        self.control_.send(to, answer_segment, said.call, bytes);
     }
     // Where this rank is, for those that wait for it in `call`.
     whereabouts where(const envelope& call) {
         whereabouts said;
         said.waits = rank_set(self.size());
-        session_operation* op = self.find(call);
-        if (op == nullptr && self.contexts_.was_started(call)) {
+        session_operation* op = self.flight_.find(call);
+        if (op == nullptr && self.contexts().was_started(call)) {
             said.at = whereabouts::place::done;
             said.call = call;
-        } else if (op != nullptr || !self.active_.empty()) {
+        } else if (op != nullptr || !self.flight_.empty()) {
             said.at = op != nullptr ? whereabouts::place::in_it : whereabouts::place::elsewhere;
-            if (op == nullptr) op = self.active_.front();
+            if (op == nullptr) op = &self.flight_[0];
             said.call = op->tag_;
             said.waits = waits_of(*op);
         } else {
@@ -148,13 +142,13 @@ private:
         for (const auto& channel : op.work_->incoming())
             if (channel.arrived != channel.count) who.add(channel.peer);
         op.work_->engine().for_each_held_up([&](rank_t r) { who.add(r); });
-        self.departures_.for_each_late(self.transport_, op, [&](rank_t r) { who.add(r); });
+        self.flight_.for_each_late(op, [&](rank_t r) { who.add(r); });
         if (op.taken_back_by_ != no_rank) who.add(op.taken_back_by_);
         return who;
     }
     // It cannot send until the oldest operation has ended or has moved on.
     bool is_held_back(const session_operation& op) const {
-        return &op != self.active_.front() && op.work_->engine().has_blocked();
+        return !self.flight_.is_oldest(op) && op.work_->engine().has_blocked();
     }
 
     finding find(session_operation& op, std::uint64_t now) {
@@ -163,7 +157,7 @@ private:
                                      [this](const envelope& call) { return where(call); });
         };
         finding f = in(op);
-        if (is_held_back(op)) f = both(f, in(*self.active_.front()));
+        if (is_held_back(op)) f = both(f, in(self.flight_[0]));
         return f;
     }
     // Sends its finding to all ranks. Each keeps it for two parts, twice as long as the operation
@@ -174,18 +168,17 @@ private:
         self.search_.propose(self.rank(), op.tag_, f, deadline_after(now, 2 * op.part_ns()), now);
         op.proposed_ = true;
         tell_proposal(op, f, 2 * op.part_ns());
-        self.outbox_.flush(self.transport_);
+        self.control_.flush();
     }
     void tell_proposal(session_operation& op, const finding& f, std::uint64_t lasts_ns) {
         const proposal_message said{
             abort_notice::of(f.report), lasts_ns, op.tag_.operation, op.tag_.context, f.sure, 0};
-        envelope tag;
-        tag.epoch = self.epoch_;
-        tag.operation = f.report.operation;
-        tag.context = f.report.context;
-        tag.segment = proposal_segment;
+        envelope call;
+        call.operation = f.report.operation;
+        call.context = f.report.context;
         for (rank_t r = 0; r != self.size(); ++r)
-            if (r != self.rank() && !self.is_lost(r)) self.outbox_.put(r, tag, std::as_bytes(std::span(&said, 1)));
+            if (r != self.rank() && !self.is_lost(r))
+                self.control_.put(r, proposal_segment, call, std::as_bytes(std::span(&said, 1)));
     }
     void proposed(const control_message& m) {
         proposal_message said{};
@@ -210,10 +203,10 @@ private:
         finding f = self.search_.proposed(now);
         if (f.sure != finding::how_sure::nothing) {
             rank_set present;
-            self.sheltered([&] { present = self.search_.proposers(now); });
+            self.failure_.sheltered([&] { present = self.search_.proposers(now); });
             return f.settled(present);
         }
-        self.sheltered([&] { f = find(op, now); });
+        self.failure_.sheltered([&] { f = find(op, now); });
         if (f.sure != finding::how_sure::nothing) return f.settled({});
         return {.code = errc::deadline,
                 .collective = op.tag_.kind,

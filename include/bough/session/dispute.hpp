@@ -16,7 +16,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/status.hpp>
-#include <bough/session/inquiry.hpp>
+#include <bough/session/control.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
 
@@ -112,35 +112,35 @@ public:
     BOUGH_COLD void heard(session_operation* op, const event& e) {
         const made_call* mine = find(op, e.envelope);
         if (mine != nullptr && bough::differ(mine->tag, e.envelope)) {
-            self.sheltered([&] { differ(op, *mine, e.envelope, e.peer); });
+            self.failure_.sheltered([&] { differ(op, *mine, e.envelope, e.peer); });
         } else if (e.envelope.segment != inquiry_segment) {
-            self.break_group({.code = errc::call_mismatch,
-                              .mismatch = mismatch::operation,
-                              .peer = e.peer,
-                              .operation = e.envelope.operation});
+            self.failure_.break_group({.code = errc::call_mismatch,
+                                       .mismatch = mismatch::operation,
+                                       .peer = e.peer,
+                                       .operation = e.envelope.operation});
         }
     }
     // Handles a question or an answer. If it is about no dispute of this rank, only the peer has
     // seen a difference so far.
     BOUGH_COLD void told(rank_t peer, const envelope& theirs, std::span<const std::byte> bytes) {
-        if (self.poison_) return;
+        if (self.failure_.poison()) return;
         const told_signature said = told_signature::read(bytes);
-        const made_call* mine = self.dispute_.find(theirs);
-        if (mine == nullptr) mine = find(self.find(theirs), theirs);
+        const made_call* mine = self.failure_.dispute().find(theirs);
+        if (mine == nullptr) mine = find(self.flight_.find(theirs), theirs);
         if (mine == nullptr) {
             if (said.asks != 0) tell(peer, theirs, {});
-            return self.break_group({.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
+            return self.failure_.break_group(
+                {.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
         }
         // An answer without a signature carries this rank's own envelope: the message that opened
         // the dispute says more.
-        if (said.known == 0 && self.dispute_.is_with(peer) && self.dispute_.find(theirs)) return conclude();
+        if (said.known == 0 && self.failure_.dispute().is_with(peer) && self.failure_.dispute().find(theirs))
+            return self.failure_.conclude_dispute();
         status why = call_mismatch(mine->tag, theirs, peer);
         if (said.asks != 0) tell(peer, mine->tag, {mine->signature, 1, 0});
         if (said.known != 0) why = call_mismatch(mine->signature, said.signature, peer, theirs.operation);
-        self.break_group(why);
+        self.failure_.break_group(why);
     }
-    // There will be no answer.
-    BOUGH_COLD void conclude() { self.break_group(self.dispute_.known()); }
 
 private:
     Core& self;
@@ -152,18 +152,17 @@ private:
         return &running_;
     }
     void differ(session_operation* op, const made_call& mine, const envelope& theirs, rank_t peer) {
-        if (self.poison_) return;
-        const bool is_first = !self.dispute_.is_open();
-        if (is_first) self.dispute_.open(mine, theirs, peer, self.transport_.now_ns());
+        if (self.failure_.poison()) return;
+        const bool is_first = !self.failure_.dispute().is_open();
+        if (is_first) self.failure_.dispute().open(mine, theirs, peer, self.transport_.now_ns());
         if (self.is_lost(peer) || (is_first && theirs.kind != mine.tag.kind))
-            return conclude();                                                       // no answer, or none needed
-        if (op != nullptr && !op->done_ && !op->result_) self.taken_back(*op, peer); // nothing more is delivered to it
+            return self.failure_.conclude_dispute(); // no answer, or none needed
+        if (op != nullptr && !op->done_ && !op->result_)
+            self.failure_.taken_back(*op, peer); // nothing more is delivered to it
         if (is_first) tell(peer, mine.tag, {mine.signature, 1, 1});
     }
-    void tell(rank_t to, envelope tag, const told_signature& what) {
-        tag.epoch = self.epoch_;
-        tag.segment = signature_segment;
-        self.outbox_.send(self.transport_, to, tag, what.bytes());
+    void tell(rank_t to, const envelope& call, const told_signature& what) {
+        self.control_.send(to, signature_segment, call, what.bytes());
     }
 };
 

@@ -16,32 +16,18 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/engine/prepared.hpp>
-#include <bough/session/outbox.hpp>
-
-#include <cstdint>
-#include <vector>
+#include <bough/session/control.hpp>
+#include <bough/session/membership.hpp>
 
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// Segments of messages that do not belong to operations. inquiry_segment is the least of them.
-inline constexpr std::uint32_t inquiry_segment = 0xffff'fff8u;
-inline constexpr std::uint32_t signature_segment = 0xffff'fff9u; // bough/session/dispute.hpp
-inline constexpr std::uint32_t search_segment = 0xffff'fffau;    // and the next two: bough/session/deadline_watch.hpp
-inline constexpr std::uint32_t answer_segment = 0xffff'fffbu;
-inline constexpr std::uint32_t proposal_segment = 0xffff'fffcu;
-inline constexpr std::uint32_t refusal_segment = 0xffff'fffdu;
-inline constexpr std::uint32_t control_segment = 0xffff'fffeu;
-inline constexpr std::uint32_t abort_segment = 0xffff'ffffu;
-
-// `lost`: by rank: why it is lost; ok: it is not.
 template <Transport T>
-void ask(T& transport, outbox& out, prepared& work, envelope tag, const std::vector<errc>& lost) {
-    tag.segment = inquiry_segment;
+void ask(control<T>& out, const membership& members, prepared& work, const envelope& call) {
     for (const auto& channel : work.incoming())
-        if (channel.arrived != channel.count && lost[channel.peer] == errc::ok)
-            out.send(transport, channel.peer, tag, {});
+        if (channel.arrived != channel.count && !members.is_lost(channel.peer))
+            out.send(channel.peer, inquiry_segment, call, {});
 }
 
 } // namespace detail

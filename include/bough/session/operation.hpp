@@ -16,8 +16,12 @@ namespace detail {
 template <Transport T>
 class session_core;
 template <Transport T>
+class in_flight;
+template <Transport T>
+class failure;
+template <Transport T>
 class departures;
-template <class Session>
+template <Transport T>
 struct session_port;
 template <class Session>
 struct deadline_watch;
@@ -38,7 +42,13 @@ private:
     template <Transport T>
     friend class detail::session_core;
     template <Transport T>
+    friend class detail::in_flight;
+    template <Transport T>
+    friend class detail::failure;
+    template <Transport T>
     friend class detail::departures;
+    template <Transport T>
+    friend struct detail::session_port;
     template <class Session>
     friend struct detail::deadline_watch;
     using due = deadline_stages::due;
@@ -49,8 +59,6 @@ private:
         done_ = true;
     }
 
-    template <class Session>
-    friend struct detail::session_port;
     template <class Core>
     friend class detail::session_disputes;
     prepared* work_ = nullptr;

@@ -102,21 +102,16 @@ public:
     // The upper half of the ids of its posts; no operation's ticket has this value.
     static constexpr std::uint32_t id_mark = 0xffff'ffffu;
 
-    bool empty() const noexcept { return notices_.empty(); }
+    bool empty() const noexcept { return messages_.empty(); }
 
-    template <Transport T>
-    void send(T& transport, rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
-        put(to, tag, bytes);
-        flush(transport);
-    }
     // The next flush() sends it.
     void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
-        notices_.push_back({to, tag, spare_.copy_of(bytes), std::uint64_t{id_mark} << 32 | next_id_++, false});
+        messages_.push_back({to, tag, spare_.copy_of(bytes), std::uint64_t{id_mark} << 32 | next_id_++, false});
     }
     // Reserves memory for so many more messages, until unreserve. If it throws, nothing has
     // changed.
     void reserve(std::size_t messages, std::size_t bytes) {
-        notices_.reserve(notices_.size() + spare_.room() + messages);
+        messages_.reserve(messages_.size() + spare_.room() + messages);
         spare_.reserve(messages, bytes);
     }
     void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
@@ -124,43 +119,43 @@ public:
     // Posts the messages that are not posted yet, in order for each peer.
     template <Transport T>
     void flush(T& transport) {
-        for (std::size_t i = 0; i != notices_.size();) {
-            notice& n = notices_[i];
-            if (n.posted || blocked_before(i)) {
+        for (std::size_t i = 0; i != messages_.size();) {
+            message& m = messages_[i];
+            if (m.posted || blocked_before(i)) {
                 ++i;
                 continue;
             }
-            const posted result = transport.post_send(n.to, n.tag, n.bytes, n.id);
-            if (result == posted::complete || result == posted::failed) { // a lost peer needs no notice
-                spare_.give(std::move(n.bytes));
-                notices_.erase(notices_.begin() + static_cast<std::ptrdiff_t>(i));
+            const posted result = transport.post_send(m.to, m.tag, m.bytes, m.id);
+            if (result == posted::complete || result == posted::failed) { // a lost peer needs no message
+                spare_.give(std::move(m.bytes));
+                messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(i));
                 continue;
             }
-            n.posted = result == posted::pending;
+            m.posted = result == posted::pending;
             ++i;
         }
     }
     // The post with this id has ended.
     void completed(std::uint64_t id) {
-        for (std::size_t i = 0; i != notices_.size(); ++i) {
-            if (!notices_[i].posted || notices_[i].id != id) continue;
-            spare_.give(std::move(notices_[i].bytes));
-            notices_.erase(notices_.begin() + static_cast<std::ptrdiff_t>(i));
+        for (std::size_t i = 0; i != messages_.size(); ++i) {
+            if (!messages_[i].posted || messages_[i].id != id) continue;
+            spare_.give(std::move(messages_[i].bytes));
+            messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(i));
             return;
         }
     }
     // Is a message to this rank still here, because the transport has not taken it?
     bool holds_for(rank_t peer) const noexcept {
-        for (const notice& n : notices_)
-            if (!n.posted && n.to == peer) return true;
+        for (const message& m : messages_)
+            if (!m.posted && m.to == peer) return true;
         return false;
     }
     void forget(rank_t peer) {
-        std::erase_if(notices_, [peer](const notice& n) { return !n.posted && n.to == peer; });
+        std::erase_if(messages_, [peer](const message& m) { return !m.posted && m.to == peer; });
     }
 
 private:
-    struct notice {
+    struct message {
         rank_t to;
         envelope tag;
         std::vector<std::byte> bytes;
@@ -169,11 +164,11 @@ private:
     };
     bool blocked_before(std::size_t i) const noexcept {
         for (std::size_t k = 0; k != i; ++k)
-            if (!notices_[k].posted && notices_[k].to == notices_[i].to) return true;
+            if (!messages_[k].posted && messages_[k].to == messages_[i].to) return true;
         return false;
     }
 
-    std::vector<notice> notices_;
+    std::vector<message> messages_;
     spare_bytes spare_;
     std::uint32_t next_id_ = 0;
 };

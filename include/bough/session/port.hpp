@@ -7,7 +7,9 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/engine/engine.hpp>
 #include <bough/engine/prepared.hpp>
+#include <bough/session/in_flight.hpp>
 #include <bough/session/operation.hpp>
+#include <bough/session/unexpected.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,34 +33,23 @@ inline status why_stopped(prepared& work, std::uint32_t operation) noexcept {
             .theirs = stopped.came()};
 }
 
-template <class Session>
+template <Transport T>
 struct session_port {
-    Session& self;
+    in_flight<T>& flight;
+    unexpected_messages<T>& early;
     session_operation& op;
 
     posted send(std::uint32_t step, rank_t to, std::uint32_t segment, const std::byte* data, std::uint64_t bytes) {
-        const bool oldest = self.active_.front() == &op;
-        if (!oldest && !self.ahead_.fits(to, bytes)) return self.blocked_ = true, posted::would_block;
-        op.tag_.segment = segment;
-        posted result = self.transport_.post_send(to, op.tag_, {data, static_cast<std::size_t>(bytes)}, id(step));
-        // The peer is lost, but its last messages may be among the events that are still to be
-        // handled. retry() sends again after those.
-        if (result == posted::failed && self.handling_) result = posted::would_block;
-        if (result == posted::pending) ++op.pending_;
-        if (result == posted::would_block) self.blocked_ = true;
-        if (!oldest && (result == posted::pending || result == posted::complete))
-            self.ahead_.sent(*op.work_, to, bytes);
-        return result;
+        return flight.send(op, step, to, segment, {data, static_cast<std::size_t>(bytes)});
     }
     posted take(const held_message& held, std::byte* into, std::uint64_t bytes, std::uint32_t step) {
-        const posted result = self.early_.take(held.handle, {into, static_cast<std::size_t>(bytes)}, id(step));
+        const posted result =
+            early.take(held.handle, {into, static_cast<std::size_t>(bytes)}, in_flight<T>::post_id(op, step));
         if (result == posted::pending) ++op.pending_;
         return result;
     }
-    bool claim(const held_message& held) { return self.early_.claim(held.handle); }
-    void release(const held_message& held) { self.early_.release(held.handle); }
-
-    std::uint64_t id(std::uint32_t step) const noexcept { return std::uint64_t{op.ticket_} << 32 | step; }
+    bool claim(const held_message& held) { return early.claim(held.handle); }
+    void release(const held_message& held) { early.release(held.handle); }
 };
 
 } // namespace bough::detail

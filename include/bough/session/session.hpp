@@ -127,14 +127,14 @@ public:
     // Gives an operation up: it ends with errc::cancelled, and the group with it.
     void cancel(session_operation& op) {
         const lock_guard held = hold();
-        if (!is_over(op)) core_.fail_as(op, errc::cancelled);
+        if (!is_over(op)) core_.cancel(op, errc::cancelled);
     }
     // For an exception that does not come from the op, for instance when memory runs out: ends the
     // operation, and the group with it, unless the operation has ended.
     void abandon(session_operation& op) noexcept {
         const lock_guard held = hold();
         if (is_over(op)) return;
-        core_.fail_as(op, errc::no_resources);
+        core_.cancel(op, errc::no_resources);
         BOUGH_EXPECTS(wait_for_bytes(op), kept_bytes);
     }
     // Waits until the transport has given back the bytes of an operation that has failed. Rule T9
@@ -243,24 +243,24 @@ public:
     // Have the control messages to this rank left the process?
     bool has_told(rank_t to) {
         const lock_guard held = hold();
-        return forked() || core_.has_told(to);
+        return forked() || core_.messages().has_told(to);
     }
     static constexpr std::uint16_t shrink_context = bough::contexts::none;
     // Control messages that have come, in order per peer; the reader removes those that it has
     // used. Only within with_lock.
-    std::vector<control_message>& inbox() noexcept { return core_.inbox(); }
+    std::vector<control_message>& inbox() noexcept { return core_.messages().inbox(); }
     // reserve_control: memory for so many more control messages, each way, until unreserve_control.
     // If it throws, nothing is reserved. recycle: takes the memory of a message that was used, for
     // later ones.
     void reserve_control(std::size_t messages, std::size_t bytes) {
         const lock_guard held = hold();
-        core_.reserve_control(messages, bytes);
+        core_.messages().reserve(messages, bytes);
     }
     void unreserve_control(std::size_t messages, std::size_t bytes) {
         const lock_guard held = hold();
-        core_.unreserve_control(messages, bytes);
+        core_.messages().unreserve(messages, bytes);
     }
-    void recycle(std::vector<std::byte>&& bytes) { core_.recycle(std::move(bytes)); } // within with_lock
+    void recycle(std::vector<std::byte>&& bytes) { core_.messages().recycle(std::move(bytes)); } // within with_lock
     // Something that runs on control messages has failed: poisons the group with `why`, as a failed
     // operation does.
     void give_up(const status& why) {

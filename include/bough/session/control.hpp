@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+// Control: the messages that a session exchanges with other sessions by itself: aborts, refusals,
+// questions of all kinds, and what agreements and NIC programs have to say.
+//
+// A control message is about a call, whose number its envelope has; its segment says of which kind
+// it is. Messages that go out wait here until the transport has sent them, in order for each rank.
+// Messages that come in are copied, so that they keep no slot of the transport. Those of agreements
+// and NIC programs (control_segment) then wait in the inbox for their reader.
+//
+// It needs a transport, and of the membership the epoch. It must outlive the transport, which may
+// still read or write the bytes of messages.
+#ifndef BOUGH_SESSION_CONTROL_HPP
+#define BOUGH_SESSION_CONTROL_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/session/control_messages.hpp>
+#include <bough/session/membership.hpp>
+#include <bough/session/outbox.hpp>
+#include <bough/session/unexpected.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace bough::inline BOUGH_ABI::detail {
+
+// Segments of messages that do not belong to the steps of operations. inquiry_segment is the least
+// of them.
+inline constexpr std::uint32_t inquiry_segment = 0xffff'fff8u;   // bough/session/inquiry.hpp
+inline constexpr std::uint32_t signature_segment = 0xffff'fff9u; // bough/session/dispute.hpp
+inline constexpr std::uint32_t search_segment = 0xffff'fffau;    // and the next two: bough/session/deadline_watch.hpp
+inline constexpr std::uint32_t answer_segment = 0xffff'fffbu;
+inline constexpr std::uint32_t proposal_segment = 0xffff'fffcu;
+inline constexpr std::uint32_t refusal_segment = 0xffff'fffdu;
+inline constexpr std::uint32_t control_segment = 0xffff'fffeu;
+inline constexpr std::uint32_t abort_segment = 0xffff'ffffu;
+
+template <Transport T>
+class control {
+public:
+    // Neither is used before it is constructed.
+    control(T& transport, const membership& members) noexcept : transport_(transport), members_(members) {}
+    control(const control&) = delete;
+    control& operator=(const control&) = delete;
+
+    // Sends a message to a rank; `segment` is one of those above, `call` the call that it is about.
+    void send(rank_t to, std::uint32_t segment, const envelope& call, std::span<const std::byte> bytes) {
+        put(to, segment, call, bytes);
+        flush();
+    }
+    // The next flush() sends it.
+    void put(rank_t to, std::uint32_t segment, envelope call, std::span<const std::byte> bytes) {
+        call.epoch = members_.epoch();
+        call.segment = segment;
+        out_.put(to, call, bytes);
+    }
+    // Gives the transport as many messages as it takes.
+    void flush() { out_.flush(transport_); }
+    bool has_to_send() const noexcept { return !out_.empty(); }
+    // Is a message to this rank still here, because the transport has not taken it?
+    bool holds_for(rank_t to) const noexcept { return out_.holds_for(to); }
+    // Have all messages to this rank left the process?
+    bool has_told(rank_t to) const {
+        if (to == members_.rank() || members_.is_lost(to)) return true;
+        if constexpr (GatheringTransport<T>)
+            if (transport_.handed_over(to) < transport_.accepted(to)) return false;
+        return !out_.holds_for(to);
+    }
+    // The rank is lost: drops what the transport has not taken.
+    void forget(rank_t to) { out_.forget(to); }
+
+    // Reads an arrival and releases it, also if memory runs out. True: `m` is the message. False:
+    // completed() will give it, if it comes.
+    bool read(unexpected_messages<T>& early, const event& e, control_message& m) {
+        return in_.read(transport_, early, e, m);
+    }
+    // Is it the end of a post or a take of this class?
+    static bool owns(const event& e) noexcept { return e.id >> 32 >= control_messages::id_mark; }
+    // True: `m` is a message that has come. Pre: owns(e).
+    bool completed(const event& e, control_message& m) {
+        if (e.id >> 32 == control_messages::id_mark) return in_.taken(e, m);
+        out_.completed(e.id);
+        return false;
+    }
+
+    // Messages with control_segment that have come, in order per rank. Their reader removes those
+    // that it has used, and returns their memory with recycle().
+    std::vector<control_message>& inbox() noexcept { return inbox_; }
+    void recycle(std::vector<std::byte>&& bytes) noexcept { in_.recycle(std::move(bytes)); }
+    // Removes what was for other epochs. Call it when the membership has begun an epoch.
+    void begin_epoch() {
+        std::erase_if(inbox_, [this](const control_message& m) { return !members_.is_of_epoch(m.tag); });
+    }
+
+    // Reserves memory for so many more messages, each way, until unreserve(). If it throws, only the
+    // capacity of the inbox has changed.
+    void reserve(std::size_t messages, std::size_t bytes) {
+        inbox_.reserve(inbox_.size() + in_.room() + messages);
+        struct undo {
+            control_messages& in;
+            std::size_t messages, bytes;
+            ~undo() { in.unreserve(messages, bytes); } // undoes nothing, unless memory runs out
+        } half{in_, 0, bytes};
+        in_.reserve(messages, bytes);
+        half.messages = messages;
+        out_.reserve(messages, bytes);
+        half.messages = 0;
+    }
+    void unreserve(std::size_t messages, std::size_t bytes) noexcept {
+        in_.unreserve(messages, bytes);
+        out_.unreserve(messages, bytes);
+    }
+
+private:
+    T& transport_;
+    const membership& members_;
+    outbox out_;
+    control_messages in_;
+    std::vector<control_message> inbox_;
+};
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "session/parts_of_session.hpp"
+#include "support/catch.hpp"
+#include <bough/session/in_flight.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+using namespace bough;
+using test::parts_of_session;
+
+TEST_CASE("in flight: an operation is found by its call and by its posts, until it has ended") {
+    const testing::loop_group group(2);
+    parts_of_session one(group, 1, 2);
+    CHECK(one.running.empty());
+    session_operation &first = one.start(1), &second = one.start(2), &third = one.start(3);
+    CHECK(one.running.size() == 3);
+    for (session_operation* op : {&first, &second, &third}) {
+        CHECK_FALSE(op->done());
+        CHECK(one.running.find_post(one.running.post_id(*op, 7)) == op);
+    }
+    CHECK(one.running.find(parts_of_session::call_of(2)) == &second);
+    CHECK(one.running.find(parts_of_session::call_of(4)) == nullptr);
+    CHECK(one.running.is_oldest(first));
+    one.running.remove(second); // not the last: the order of the others stays
+    CHECK(second.done());
+    CHECK(one.running.find(parts_of_session::call_of(2)) == nullptr);
+    CHECK(one.running.find_post(one.running.post_id(second, 0)) == nullptr);
+    CHECK(&one.running[0] == &first);
+    CHECK(&one.running[1] == &third);
+    one.running.remove(first);
+    CHECK(one.running.is_oldest(third));
+    one.running.remove(third);
+    CHECK(one.running.empty());
+}
+
+TEST_CASE("in flight: the ids of posts differ between operations, and from those of control messages") {
+    const testing::loop_group group(2);
+    parts_of_session one(group, 1, 2);
+    session_operation &first = one.start(1), &second = one.start(2);
+    CHECK(one.running.post_id(first, 0) != one.running.post_id(second, 0));
+    CHECK(one.running.post_id(first, 0) != one.running.post_id(first, 1));
+    event e;
+    e.what = event::kind::complete;
+    e.id = one.running.post_id(second, 0xffff'ffff);
+    CHECK_FALSE(one.messages.owns(e));
+}
+
+TEST_CASE("in flight: a post that is refused is remembered once") {
+    const testing::loop_group group(2, {.slots = 1});
+    parts_of_session zero(group, 0, 2);
+    session_operation& op = zero.start(1); // fills the slot
+    CHECK_FALSE(zero.running.was_blocked());
+    const std::array<std::byte, 4> bytes{};
+    CHECK(zero.running.send(op, 0, 1, 1, bytes) == posted::would_block);
+    CHECK(zero.running.was_blocked());
+    CHECK_FALSE(zero.running.was_blocked());
+}
+
+TEST_CASE("in flight: a post to a lost rank fails, but waits while events are being handled") {
+    const testing::loop_group group(2);
+    parts_of_session zero(group, 0, 2);
+    session_operation& op = zero.start(1);
+    { const auto lost = group.connect(1); }
+    (void)zero.polled(); // tells the loss
+    const std::array<std::byte, 4> bytes{};
+    CHECK(zero.running.send(op, 0, 1, 1, bytes) == posted::failed);
+    CHECK_FALSE(zero.running.was_blocked());
+    zero.running.begin_events();
+    CHECK(zero.running.send(op, 0, 1, 1, bytes) == posted::would_block);
+    zero.running.end_events();
+    CHECK(zero.running.was_blocked());
+}
+
+TEST_CASE("in flight: an operation that is not the oldest sends no message that its peer may be unable to keep") {
+    const testing::loop_group group(2);
+    parts_of_session zero(group, 0, 2);
+    session_operation &first = zero.start(1), &second = zero.start(2);
+    const std::vector<std::byte> huge(early_limits{}.bytes_per_peer);
+    CHECK(zero.running.send(second, 0, 1, 1, huge) == posted::would_block);
+    CHECK(zero.running.was_blocked());
+    CHECK(zero.running.send(first, 0, 1, 1, huge) == posted::pending);
+    zero.running.remove(first);
+    CHECK(zero.running.send(second, 0, 1, 1, huge) == posted::pending); // it is the oldest now
+}
