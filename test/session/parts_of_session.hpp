@@ -5,6 +5,7 @@
 
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/session/failure.hpp>
+#include <bough/session/matching.hpp>
 #include <bough/testing/transport_archetype.hpp>
 #include <bough/tree/flat.hpp>
 
@@ -31,8 +32,9 @@ struct parts_of_session {
     };
 
     parts_of_session(const bough::testing::loop_group& group, bough::rank_t rank, bough::rank_t size)
-        : members(rank, size), messages(transport, members), transport(group.connect(rank)), early(transport, {}),
-          running(transport, size, {}), failing(transport, members, messages, early, running) {}
+        : members(rank, size), messages(transport, members), transport(group.connect(rank)),
+          running(transport, size, {}), matched(transport, {}, members, running),
+          failing(transport, members, messages, matched.early(), running) {}
 
     static bough::envelope call_of(std::uint32_t n) {
         bough::envelope call;
@@ -46,7 +48,7 @@ struct parts_of_session {
         running.prepare(f.op, f.work, call_of(n), members.epoch(), {}, 1'000'000);
         f.work.prepare(c);
         running.add(f.op);
-        bough::detail::session_port<loop_end> port{running, early, f.op};
+        bough::detail::session_port<loop_end> port{running, matched.early(), f.op};
         f.work.engine().start(c, port);
         return f.op;
     }
@@ -63,7 +65,7 @@ struct parts_of_session {
                 bough::control_message m;
                 const bool is_one = e.envelope.segment == segment && members.is_of_epoch(e.envelope);
                 const bool is_there = e.what == bough::event::kind::arrived
-                                          ? is_one && messages.read(early, e, m)
+                                          ? is_one && messages.read(matched.early(), e, m)
                                           : messages.owns(e) && messages.completed(e, m);
                 if (!is_there) continue;
                 all.push_back(bough::abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context));
@@ -74,8 +76,8 @@ struct parts_of_session {
     bough::detail::membership members;
     bough::detail::control<loop_end> messages;
     loop_end transport;
-    bough::unexpected_messages<loop_end> early;
     bough::detail::in_flight<loop_end> running;
+    bough::detail::matching<loop_end> matched;
     bough::detail::failure<loop_end> failing;
     std::deque<flight> started;
 };

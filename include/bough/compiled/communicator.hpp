@@ -23,7 +23,12 @@
     namespace detail {                                                                                                 \
     BOUGH_COMPILED_TEMPLATE class communicator_core<T>;                                                                \
     BOUGH_COMPILED_TEMPLATE class session_core<T>;                                                                     \
-    BOUGH_COMPILED_TEMPLATE struct deadline_watch<session_core<T>>;                                                    \
+    BOUGH_COMPILED_TEMPLATE class control<T>;                                                                          \
+    BOUGH_COMPILED_TEMPLATE class in_flight<T>;                                                                        \
+    BOUGH_COMPILED_TEMPLATE class matching<T>;                                                                         \
+    BOUGH_COMPILED_TEMPLATE class failure<T>;                                                                          \
+    BOUGH_COMPILED_TEMPLATE class disputes<T>;                                                                         \
+    BOUGH_COMPILED_TEMPLATE class deadline_watch<T>;                                                                   \
     }
 
 namespace bough::inline BOUGH_ABI {

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Session_core: the work of a session, without its lock. Others use bough/session/session.hpp.
 //
-// It hands events from the transport to the engines of the operations in flight, and ends
-// operations that cannot go on. Once an operation has started nothing is thrown: if memory runs
+// It takes each event of the transport to the part that it is for, and none of the parts calls back:
+//   membership       which ranks are lost, the epoch
+//   control          messages between sessions
+//   in_flight        the operations that have started, and what they may send
+//   matching         the operation and the step that a message is for; early messages
+//   failure          the one place where an operation, or the group, ends with an error
+//   disputes         what differs, when two ranks have made different calls
+//   deadline_watch   who is missing, when an operation does not end
+// Each part uses those above it. Once an operation has started nothing is thrown: if memory runs
 // out, the group is broken with no_resources, and others are told when there is memory for that.
 #ifndef BOUGH_SESSION_CORE_HPP
 #define BOUGH_SESSION_CORE_HPP
@@ -15,9 +22,10 @@
 #include <bough/session/control.hpp>
 #include <bough/session/deadline_watch.hpp>
 #include <bough/session/departures.hpp>
-#include <bough/session/dispute.hpp>
+#include <bough/session/disputes.hpp>
 #include <bough/session/failure.hpp>
 #include <bough/session/in_flight.hpp>
+#include <bough/session/matching.hpp>
 #include <bough/session/membership.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
@@ -30,7 +38,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -39,8 +46,11 @@ class session_core {
 public:
     session_core(T transport, const early_limits& limits)
         : members_(transport.rank(), transport.size()), control_(transport_, members_),
-          transport_(std::move(transport)), early_(transport_, limits), flight_(transport_, members_.size(), limits),
-          failure_(transport_, members_, control_, early_, flight_) {}
+          transport_(std::move(transport)), flight_(transport_, members_.size(), limits),
+          matching_(transport_, limits, members_, flight_),
+          failure_(transport_, members_, control_, matching_.early(), flight_),
+          disputes_(transport_, members_, control_, flight_, failure_),
+          watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_) {}
     session_core(const session_core&) = delete;
     session_core& operator=(const session_core&) = delete;
 
@@ -51,8 +61,8 @@ public:
     std::uint32_t epoch() const noexcept { return members_.epoch(); }
     const status& poison() const noexcept { return failure_.poison(); }
     bool is_lost(rank_t r) const noexcept { return members_.is_lost(r); }
-    std::uint64_t stale_messages() const noexcept { return stale_; }
-    const unexpected_messages<T>& early() const noexcept { return early_; }
+    std::uint64_t stale_messages() const noexcept { return matching_.stale(); }
+    const unexpected_messages<T>& early() const noexcept { return matching_.early(); }
     std::size_t outstanding() const noexcept { return flight_.size(); }
     bool is_disputed() const noexcept { return failure_.dispute().is_open(); }
     // When check_deadlines() must look at this operation again.
@@ -70,14 +80,14 @@ public:
         flight_.prepare(op, work, tag, members_.epoch(), signature, timeout_ns);
         if (forked()) return op.end_in_child();
         contexts().start(tag);
-        recent_.add(op.tag_, signature);
+        disputes_.started(op.tag_, signature);
         if (failure_.must_refuse(op)) return;
         work.prepare(c);
         flight_.add(op);
-        port p{flight_, early_, op};
+        port p{flight_, matching_.early(), op};
         failure_.guarded(op, [&] { work.engine().start(c, p); });
         settle(op);
-        if (!early_.empty()) deliver_early(op);
+        if (!matching_.early().empty()) deliver_early(op);
         if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
         hand_over();
     }
@@ -108,25 +118,13 @@ public:
         return found != 0 || flight_.size() != before; // the end of one may let another go on
     }
 
-    // Copies early messages out of the transport to free their slots, when nothing else moves. If
-    // an older operation's message found no slot, its sender and this rank would deadlock.
-    BOUGH_COLD void make_way() {
-        if (flight_.empty()) return;
-        early_.copy_all();
-        if (flight_.size() != 1) free_slots();
-    }
-    // Frees the slots of the messages that operations hold, too.
-    BOUGH_COLD void free_slots() {
-        early_.copy_all();
-        for (std::size_t i = 0; i != flight_.size(); ++i)
-            flight_[i].work_->engine().for_each_held([this](held_message& held) { early_.detach(held); });
-    }
+    void make_way() { matching_.make_way(); }
 
     void check_deadlines() {
         if (flight_.empty() && !is_disputed()) return;
         const std::uint64_t now = transport_.now_ns();
         if (failure_.dispute().is_late(now)) failure_.conclude_dispute();
-        deadline_watch<session_core>{*this}.look(now);
+        watch_.look(now);
         hand_over();
     }
 
@@ -139,108 +137,87 @@ public:
     void suspect(rank_t r) {
         members_.lose(r, errc::peer_dead);
         control_.forget(r);
-        stale_ += early_.drop([r](const event& e) { return e.peer == r; });
+        matching_.drop_early_of(r);
     }
     void begin_epoch() {
         BOUGH_EXPECTS(flight_.empty(), "session: an epoch ends with operations in flight");
         members_.begin_epoch();
         control_.begin_epoch();
         failure_.begin_epoch();
-        recent_.clear();
-        search_.clear();
-        stale_ += early_.drop([this](const event& e) { return members_.is_of_past(e.envelope); });
-        // What came for this epoch before it began here; messages still early are kept again.
-        const auto due = [this](const event& e) { return members_.is_of_epoch(e.envelope); };
-        std::size_t left = early_.count(due);
-        for (event e; left != 0 && early_.next(e, due); --left) failure_.sheltered([&] { arrived(e); });
+        disputes_.begin_epoch();
+        watch_.begin_epoch();
+        matching_.begin_epoch([this](const event& e) { failure_.sheltered([&] { arrived(e); }); });
     }
 
 private:
-    friend struct deadline_watch<session_core>;
-    friend class session_disputes<session_core>;
     using port = session_port<T>;
 
     void handle(const event& e) {
         switch (e.what) {
-        case event::kind::arrived: !is_lost(e.peer) ? arrived(e) : (++stale_, early_.release(e.id)); break;
+        case event::kind::arrived: !is_lost(e.peer) ? arrived(e) : matching_.drop(e); break;
         case event::kind::complete: completed(e); break;
         case event::kind::lost: failure_.lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code); break;
         }
     }
 
     void arrived(const event& e) {
-        const envelope& tag = e.envelope;
-        if (members_.is_of_epoch(tag) && tag.segment < inquiry_segment) [[likely]]
-            if (session_operation* op = flight_.find(tag)) {
-                if (!early_.empty()) [[unlikely]]
-                    early_.overtaken(e.peer);
-                return deliver(*op, e);
-            }
+        if (session_operation* op = matching_.receiver(e)) [[likely]]
+            return deliver(*op, e);
         arrived_for_nobody(e);
     }
     BOUGH_COLD void arrived_for_nobody(const event& e) {
         const envelope& tag = e.envelope;
-        if (!members_.is_of_epoch(tag)) {
-            if (members_.is_of_future(tag)) return early_.keep(e); // its sender has begun it
-            ++stale_;
-            early_.release(e.id);
-        } else if (tag.segment > inquiry_segment) {
-            if (control_message m; control_.read(early_, e, m)) handle(std::move(m));
+        unexpected_messages<T>& early = matching_.early();
+        if (matching_.is_of_other_epoch(e)) return;
+        if (tag.segment > inquiry_segment) {
+            if (control_message m; control_.read(early, e, m)) handle(std::move(m));
         } else if (failure_.poison()) {
-            early_.release(e.id);
+            early.release(e.id);
         } else if (failure_.has_refused(tag)) {
-            early_.release(e.id);
+            early.release(e.id);
             failure_.meets_refused(tag);
         } else if (contexts().was_started(tag)) { // complete without this message, or this is an inquiry
-            early_.release(e.id);
-            disputes().heard(flight_.find(tag), e);
+            early.release(e.id);
+            disputes_.heard(flight_.find(tag), e);
         } else {
-            early_.keep(e);
+            early.keep(e);
         }
     }
 
     void handle(control_message&& m) {
         if (!members_.is_of_epoch(m.tag)) return;
         if (m.tag.segment == control_segment) return control_.inbox().push_back(std::move(m));
-        if (m.tag.segment == signature_segment) return disputes().told(m.peer, m.tag, m.bytes);
+        if (m.tag.segment == signature_segment) return disputes_.told(m.peer, m.tag, m.bytes);
         status said = abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context);
         if (m.tag.segment == abort_segment)
             return failure_.break_group(said); // the sender gave up: this rank does, too
-        if (m.tag.segment != refusal_segment) return deadline_watch<session_core>{*this}.heard(m);
+        if (m.tag.segment != refusal_segment) return watch_.heard(m);
         said.peer = m.peer; // the sender refuses a call
         failure_.refused_by_peer(m.tag, said);
     }
 
-    session_disputes<session_core> disputes() noexcept { return session_disputes<session_core>(*this); }
-
     void deliver(session_operation& op, const event& e) {
-        if (op.result_ || op.taken_back_by_ != no_rank) return early_.release(e.id);
+        if (op.result_ || op.taken_back_by_ != no_rank) return matching_.early().release(e.id);
         if (differ(e.envelope, op.tag_)) {
-            early_.release(e.id);
-            return disputes().heard(&op, e);
+            matching_.early().release(e.id);
+            return disputes_.heard(&op, e);
         }
-        auto channel = op.work_->incoming().begin();
-        const auto end = op.work_->incoming().end();
-        while (channel != end && channel->peer != e.peer) ++channel;
-        if (channel == end || e.envelope.segment != channel->arrived || channel->arrived == channel->count) {
-            early_.release(e.id);
+        const std::uint32_t step = matching_.step_of(op, e);
+        if (step == matching_.no_step) {
+            matching_.early().release(e.id);
             if (e.envelope.segment == inquiry_segment) return;
             return failure_.fail(op, unexpected_message(e));
         }
-        const std::uint32_t step = op.work_->bound().receives[channel->first + channel->arrived++];
-        port p{flight_, early_, op};
+        port p{flight_, matching_.early(), op};
         failure_.guarded(op, [&] { op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true}, p); });
         settle(op);
     }
     void deliver_early(session_operation& op) {
-        const auto its = [&](const event& x) {
-            return members_.is_of_epoch(x.envelope) && same_call(x.envelope, op.tag_);
-        };
-        for (event e; early_.next(e, its);) {
+        for (event e; matching_.next_early(e, op);) {
             if (!op.done_)
                 deliver(op, e);
-            else if (early_.release(e.id); !op.result_) // it needs no more: another call, or an inquiry
-                disputes().heard(&op, e);
+            else if (matching_.early().release(e.id); !op.result_) // it needs no more: another call, or an inquiry
+                disputes_.heard(&op, e);
         }
     }
 
@@ -256,7 +233,7 @@ private:
         if (e.code == errc::peer_aborted && e.peer < size()) return failure_.taken_back(*op, e.peer); // a take
         if (e.code != errc::ok)
             return failure_.fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
-        port p{flight_, early_, *op};
+        port p{flight_, matching_.early(), *op};
         failure_.guarded(*op, [&] { op->work_->engine().completed(static_cast<std::uint32_t>(e.id), p); });
         settle(*op);
     }
@@ -277,7 +254,7 @@ private:
     }
     void end_well(session_operation& op) {
         if (op.proposed_) [[unlikely]]
-            deadline_watch<session_core>{*this}.withdraw(op);
+            watch_.withdraw(op);
         flight_.remove(op);
     }
 
@@ -285,7 +262,7 @@ private:
         for (std::size_t i = 0; i < flight_.size();) {
             session_operation& op = flight_[i];
             if (!op.result_ && op.work_->engine().has_blocked()) {
-                port p{flight_, early_, op};
+                port p{flight_, matching_.early(), op};
                 failure_.guarded(op, [&] { op.work_->engine().retry(p); });
                 settle(op);
             }
@@ -296,13 +273,12 @@ private:
     membership members_;
     control<T> control_; // outlives the transport, which may still read or write bytes of its messages
     T transport_;
-    unexpected_messages<T> early_;
     in_flight<T> flight_;
+    matching<T> matching_;
     failure<T> failure_;
-    recent_calls recent_;
-    absence_search search_{size(), rank()};
+    disputes<T> disputes_;
+    deadline_watch<T> watch_;
     std::array<event, 8> events_;
-    std::uint64_t stale_ = 0;
     std::uint32_t idle_turns_ = 0;
 };
 

@@ -17,7 +17,12 @@
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/session/absence_search.hpp>
 #include <bough/session/control.hpp>
+#include <bough/session/disputes.hpp>
+#include <bough/session/failure.hpp>
+#include <bough/session/in_flight.hpp>
 #include <bough/session/inquiry.hpp>
+#include <bough/session/matching.hpp>
+#include <bough/session/membership.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
 
@@ -31,30 +36,36 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-template <class Session>
-struct deadline_watch {
-    Session& self;
+template <Transport T>
+class deadline_watch {
+public:
+    deadline_watch(T& transport, const membership& members, control<T>& control, const in_flight<T>& flight,
+                   matching<T>& matching, failure<T>& failure, const disputes<T>& disputes)
+        : transport_(transport), members_(members), control_(control), flight_(flight), matching_(matching),
+          failure_(failure), disputes_(disputes), search_(members.size(), members.rank()) {}
+    deadline_watch(const deadline_watch&) = delete;
+    deadline_watch& operator=(const deadline_watch&) = delete;
 
     void look(std::uint64_t now) {
         look_at_departures(now);
-        for (std::size_t i = self.flight_.size(); i-- != 0;) {
-            session_operation& op = self.flight_[i];
+        for (std::size_t i = flight_.size(); i-- != 0;) {
+            session_operation& op = flight_[i];
             if (op.result_) continue;
             if (const session_operation::due what = op.at(now); what != session_operation::due::nothing)
                 attend(op, what, now);
-            i = std::min(i, self.flight_.size());
+            i = std::min(i, flight_.size());
         }
     }
 
     // Handles a message of a rank that searches for those that hold it up. In a broken group they
     // need no answer.
     void heard(const control_message& m) {
-        if (self.failure_.poison()) return;
+        if (failure_.poison()) return;
         if (m.tag.segment == search_segment) return answer(m.peer, m.tag);
         if (m.tag.segment == proposal_segment) return proposed(m);
         whereabouts said;
         said.call = m.tag;
-        said.waits = rank_set(self.size());
+        said.waits = rank_set(members_.size());
         std::vector<unsigned char>& set = said.waits.bytes();
         answer_head head{};
         if (m.bytes.size() != sizeof head + set.size()) return;
@@ -65,9 +76,9 @@ struct deadline_watch {
         envelope about;
         about.operation = head.operation;
         about.context = head.context;
-        const std::uint64_t now = self.transport_.now_ns();
-        if (!self.search_.answered(m.peer, about, std::move(said), sender())) return;
-        const whereabouts& at = self.search_.said_by(m.peer, about);
+        const std::uint64_t now = transport_.now_ns();
+        if (!search_.answered(m.peer, about, std::move(said), sender())) return;
+        const whereabouts& at = search_.said_by(m.peer, about);
         if (at.at == whereabouts::place::in_it || at.at == whereabouts::place::elsewhere) ask(at.waits, at.call, now);
         look_at_departures(now);
     }
@@ -75,40 +86,43 @@ struct deadline_watch {
     // For an operation that has ended well. If it had proposed to report missing ranks, the
     // proposal is withdrawn: they have come.
     BOUGH_COLD void withdraw(session_operation& op) {
-        self.search_.propose(self.rank(), op.tag_, {}, 0, 0);
+        search_.propose(members_.rank(), op.tag_, {}, 0, 0);
         ignore_exceptions([&] { tell_proposal(op, {}, 0); });
     }
+
+    // The findings belong to the old epoch.
+    void begin_epoch() { search_.clear(); }
 
 private:
     using due = session_operation::due;
 
     BOUGH_COLD void attend(session_operation& op, due what, std::uint64_t now) {
-        if (what == due::end && self.failure_.dispute().is_open()) return self.failure_.conclude_dispute();
-        if (what == due::end) return self.failure_.fail(op, report_of(op, now));
-        self.failure_.sheltered([&] {
-            const bool is_oldest = self.flight_.is_oldest(op);
+        if (what == due::end && failure_.dispute().is_open()) return failure_.conclude_dispute();
+        if (what == due::end) return failure_.fail(op, report_of(op, now));
+        failure_.sheltered([&] {
+            const bool is_oldest = flight_.is_oldest(op);
             if (is_oldest && what != due::proposal && !std::exchange(op.asked_, true))
-                bough::detail::ask(self.control_, self.members_, *op.work_, op.tag_);
+                bough::detail::ask(control_, members_, *op.work_, op.tag_);
             if (what == due::proposal) return propose(op, now);
-            self.free_slots(); // the questions of others may need slots
+            matching_.free_slots(); // the questions of others may need slots
             if (what == due::question) return;
-            self.search_.begin_round(now, op.part_ns() / 2);
-            if (what == due::search) op.search_ = self.search_.round();
+            search_.begin_round(now, op.part_ns() / 2);
+            if (what == due::search) op.search_ = search_.round();
             ask(waits_of(op), op.tag_, now);
-            if (is_held_back(op)) ask(waits_of(self.flight_[0]), self.flight_[0].tag_, now);
+            if (is_held_back(op)) ask(waits_of(flight_[0]), flight_[0].tag_, now);
         });
     }
     void ask(const rank_set& who, const envelope& call, std::uint64_t now) {
-        self.search_.ask(who, call, sender());
+        search_.ask(who, call, sender());
         look_at_departures(now);
     }
     auto sender() {
         return [this](rank_t r, const envelope& call) {
-            if (!self.is_lost(r)) self.control_.send(r, search_segment, call, {});
+            if (!members_.is_lost(r)) control_.send(r, search_segment, call, {});
         };
     }
     void look_at_departures(std::uint64_t now) {
-        self.search_.look_at_departures(now, [this](rank_t r) { return self.control_.holds_for(r); });
+        search_.look_at_departures(now, [this](rank_t r) { return control_.holds_for(r); });
     }
     void answer(rank_t to, const envelope& asked) {
         whereabouts said = where(asked);
@@ -116,48 +130,48 @@ private:
         std::vector<std::byte> bytes(sizeof head + said.waits.bytes().size());
         std::memcpy(bytes.data(), &head, sizeof head);
         std::memcpy(bytes.data() + sizeof head, said.waits.bytes().data(), said.waits.bytes().size());
-        self.control_.send(to, answer_segment, said.call, bytes);
+        control_.send(to, answer_segment, said.call, bytes);
     }
     // Where this rank is, for those that wait for it in `call`.
     whereabouts where(const envelope& call) {
         whereabouts said;
-        said.waits = rank_set(self.size());
-        session_operation* op = self.flight_.find(call);
-        if (op == nullptr && self.contexts().was_started(call)) {
+        said.waits = rank_set(members_.size());
+        session_operation* op = flight_.find(call);
+        if (op == nullptr && members_.communicators().was_started(call)) {
             said.at = whereabouts::place::done;
             said.call = call;
-        } else if (op != nullptr || !self.flight_.empty()) {
+        } else if (op != nullptr || !flight_.empty()) {
             said.at = op != nullptr ? whereabouts::place::in_it : whereabouts::place::elsewhere;
-            if (op == nullptr) op = &self.flight_[0];
+            if (op == nullptr) op = &flight_[0];
             said.call = op->tag_;
             said.waits = waits_of(*op);
         } else {
-            said.call = self.recent_.latest();
+            said.call = disputes_.latest_call();
         }
         return said;
     }
     // The ranks from which it needs a message, or that must take one from it.
     rank_set waits_of(session_operation& op) {
-        rank_set who(self.size());
+        rank_set who(members_.size());
         for (const auto& channel : op.work_->incoming())
             if (channel.arrived != channel.count) who.add(channel.peer);
         op.work_->engine().for_each_held_up([&](rank_t r) { who.add(r); });
-        self.flight_.for_each_late(op, [&](rank_t r) { who.add(r); });
+        flight_.for_each_late(op, [&](rank_t r) { who.add(r); });
         if (op.taken_back_by_ != no_rank) who.add(op.taken_back_by_);
         return who;
     }
     // It cannot send until the oldest operation has ended or has moved on.
     bool is_held_back(const session_operation& op) const {
-        return !self.flight_.is_oldest(op) && op.work_->engine().has_blocked();
+        return !flight_.is_oldest(op) && op.work_->engine().has_blocked();
     }
 
     finding find(session_operation& op, std::uint64_t now) {
         const auto in = [&](session_operation& its) {
-            return self.search_.find(waits_of(its), its.tag_, op.search_, now, op.part_ns() / 2,
-                                     [this](const envelope& call) { return where(call); });
+            return search_.find(waits_of(its), its.tag_, op.search_, now, op.part_ns() / 2,
+                                [this](const envelope& call) { return where(call); });
         };
         finding f = in(op);
-        if (is_held_back(op)) f = both(f, in(self.flight_[0]));
+        if (is_held_back(op)) f = both(f, in(flight_[0]));
         return f;
     }
     // Sends its finding to all ranks. Each keeps it for two parts, twice as long as the operation
@@ -165,10 +179,10 @@ private:
     void propose(session_operation& op, std::uint64_t now) {
         const finding f = find(op, now);
         if (f.sure == finding::how_sure::nothing) return;
-        self.search_.propose(self.rank(), op.tag_, f, deadline_after(now, 2 * op.part_ns()), now);
+        search_.propose(members_.rank(), op.tag_, f, deadline_after(now, 2 * op.part_ns()), now);
         op.proposed_ = true;
         tell_proposal(op, f, 2 * op.part_ns());
-        self.control_.flush();
+        control_.flush();
     }
     void tell_proposal(session_operation& op, const finding& f, std::uint64_t lasts_ns) {
         const proposal_message said{
@@ -176,9 +190,9 @@ private:
         envelope call;
         call.operation = f.report.operation;
         call.context = f.report.context;
-        for (rank_t r = 0; r != self.size(); ++r)
-            if (r != self.rank() && !self.is_lost(r))
-                self.control_.put(r, proposal_segment, call, std::as_bytes(std::span(&said, 1)));
+        for (rank_t r = 0; r != members_.size(); ++r)
+            if (r != members_.rank() && !members_.is_lost(r))
+                control_.put(r, proposal_segment, call, std::as_bytes(std::span(&said, 1)));
     }
     void proposed(const control_message& m) {
         proposal_message said{};
@@ -191,22 +205,22 @@ private:
         if (said.sure != finding::how_sure::nothing) {
             const abort_notice notice = abort_notice::read(std::as_bytes(std::span(&said.notice, 1)));
             if (notice.code != errc::deadline || notice.missing == 0 || said.sure > finding::how_sure::sure) return;
-            if (notice.peer >= self.size()) return;
+            if (notice.peer >= members_.size()) return;
             f.report = notice.as_status(m.peer, m.tag.operation, m.tag.context);
             f.report.code = errc::deadline;
             f.report.cause = errc::ok;
         }
-        const std::uint64_t now = self.transport_.now_ns();
-        self.search_.propose(m.peer, of, f, deadline_after(now, said.lasts_ns), now);
+        const std::uint64_t now = transport_.now_ns();
+        search_.propose(m.peer, of, f, deadline_after(now, said.lasts_ns), now);
     }
     status report_of(session_operation& op, std::uint64_t now) {
-        finding f = self.search_.proposed(now);
+        finding f = search_.proposed(now);
         if (f.sure != finding::how_sure::nothing) {
             rank_set present;
-            self.failure_.sheltered([&] { present = self.search_.proposers(now); });
+            failure_.sheltered([&] { present = search_.proposers(now); });
             return f.settled(present);
         }
-        self.failure_.sheltered([&] { f = find(op, now); });
+        failure_.sheltered([&] { f = find(op, now); });
         if (f.sure != finding::how_sure::nothing) return f.settled({});
         return {.code = errc::deadline,
                 .collective = op.tag_.kind,
@@ -231,6 +245,15 @@ private:
         std::uint8_t unused;
     };
     static_assert(sizeof(answer_head) == 8 && sizeof(proposal_message) == 40);
+
+    T& transport_;
+    const membership& members_;
+    control<T>& control_;
+    const in_flight<T>& flight_;
+    matching<T>& matching_;
+    failure<T>& failure_;
+    const disputes<T>& disputes_;
+    absence_search search_;
 };
 
 } // namespace bough::detail

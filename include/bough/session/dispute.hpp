@@ -16,9 +16,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/status.hpp>
-#include <bough/session/control.hpp>
 #include <bough/session/mismatch.hpp>
-#include <bough/session/operation.hpp>
 
 #include <array>
 #include <cstddef>
@@ -99,71 +97,6 @@ private:
     status known_{};
     rank_t peer_ = no_rank;
     std::uint64_t last_ns_ = 0;
-};
-
-// What a session does in a dispute; `Core` is a session_core.
-template <class Core>
-class session_disputes {
-public:
-    explicit session_disputes(Core& session) noexcept : self(session) {}
-
-    // Handles a message of a call that this rank has made: the message differs from the call, the
-    // call is complete without it, or it only inquires. `op`: the operation, if it is at hand.
-    BOUGH_COLD void heard(session_operation* op, const event& e) {
-        const made_call* mine = find(op, e.envelope);
-        if (mine != nullptr && bough::differ(mine->tag, e.envelope)) {
-            self.failure_.sheltered([&] { differ(op, *mine, e.envelope, e.peer); });
-        } else if (e.envelope.segment != inquiry_segment) {
-            self.failure_.break_group({.code = errc::call_mismatch,
-                                       .mismatch = mismatch::operation,
-                                       .peer = e.peer,
-                                       .operation = e.envelope.operation});
-        }
-    }
-    // Handles a question or an answer. If it is about no dispute of this rank, only the peer has
-    // seen a difference so far.
-    BOUGH_COLD void told(rank_t peer, const envelope& theirs, std::span<const std::byte> bytes) {
-        if (self.failure_.poison()) return;
-        const told_signature said = told_signature::read(bytes);
-        const made_call* mine = self.failure_.dispute().find(theirs);
-        if (mine == nullptr) mine = find(self.flight_.find(theirs), theirs);
-        if (mine == nullptr) {
-            if (said.asks != 0) tell(peer, theirs, {});
-            return self.failure_.break_group(
-                {.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
-        }
-        // An answer without a signature carries this rank's own envelope: the message that opened
-        // the dispute says more.
-        if (said.known == 0 && self.failure_.dispute().is_with(peer) && self.failure_.dispute().find(theirs))
-            return self.failure_.conclude_dispute();
-        status why = call_mismatch(mine->tag, theirs, peer);
-        if (said.asks != 0) tell(peer, mine->tag, {mine->signature, 1, 0});
-        if (said.known != 0) why = call_mismatch(mine->signature, said.signature, peer, theirs.operation);
-        self.failure_.break_group(why);
-    }
-
-private:
-    Core& self;
-    made_call running_{};
-
-    const made_call* find(const session_operation* op, const envelope& tag) noexcept {
-        if (op == nullptr) return self.recent_.find(tag);
-        running_ = {op->tag_, op->signature_};
-        return &running_;
-    }
-    void differ(session_operation* op, const made_call& mine, const envelope& theirs, rank_t peer) {
-        if (self.failure_.poison()) return;
-        const bool is_first = !self.failure_.dispute().is_open();
-        if (is_first) self.failure_.dispute().open(mine, theirs, peer, self.transport_.now_ns());
-        if (self.is_lost(peer) || (is_first && theirs.kind != mine.tag.kind))
-            return self.failure_.conclude_dispute(); // no answer, or none needed
-        if (op != nullptr && !op->done_ && !op->result_)
-            self.failure_.taken_back(*op, peer); // nothing more is delivered to it
-        if (is_first) tell(peer, mine.tag, {mine.signature, 1, 1});
-    }
-    void tell(rank_t to, const envelope& call, const told_signature& what) {
-        self.control_.send(to, signature_segment, call, what.bytes());
-    }
 };
 
 } // namespace bough::detail

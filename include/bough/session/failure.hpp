@@ -78,7 +78,7 @@ public:
         if (why.code == errc::peer_dead && members_.is_lost(why.peer)) why.code = members_.why_lost(why.peer);
         why.code == errc::peer_aborted ? taken_back(op, why.peer) : fail(op, why);
     }
-    // A sender has taken back a message that the operation needs. Its notice or its loss says why.
+    // A sender has taken back a message that the operation needs. Its abort or its loss says why.
     void taken_back(session_operation& op, rank_t peer) {
         op.taken_back_by_ = peer;
         release_held(op); // the notice may be waiting for a slot

@@ -23,10 +23,12 @@ template <Transport T>
 class departures;
 template <Transport T>
 struct session_port;
-template <class Session>
-struct deadline_watch;
-template <class Core>
-class session_disputes;
+template <Transport T>
+class matching;
+template <Transport T>
+class disputes;
+template <Transport T>
+class deadline_watch;
 } // namespace detail
 
 // One operation of a communicator, from start to end. The caller owns it and keeps it alive and in
@@ -49,8 +51,12 @@ private:
     friend class detail::departures;
     template <Transport T>
     friend struct detail::session_port;
-    template <class Session>
-    friend struct detail::deadline_watch;
+    template <Transport T>
+    friend class detail::matching;
+    template <Transport T>
+    friend class detail::disputes;
+    template <Transport T>
+    friend class detail::deadline_watch;
     using due = deadline_stages::due;
 
     // For the child of a fork: this copy of the operation ends; the one of the parent goes on.
@@ -59,8 +65,6 @@ private:
         done_ = true;
     }
 
-    template <class Core>
-    friend class detail::session_disputes;
     prepared* work_ = nullptr;
     envelope tag_{}; // the envelope of its messages; each send fills in the segment
     call_signature signature_{};

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// Disputes: opens and settles the dispute of a session (dispute.hpp), when a message or a question
+// shows that a peer has made another call.
+//
+// It compares calls with those in flight and with the latest ones of this rank. Every dispute ends
+// in failure: break_group() with what differs. Nothing calls back from there. It needs the
+// operations in flight, the lost ranks, control to ask the peer, and the transport's clock.
+#ifndef BOUGH_SESSION_DISPUTES_HPP
+#define BOUGH_SESSION_DISPUTES_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/status.hpp>
+#include <bough/session/control.hpp>
+#include <bough/session/dispute.hpp>
+#include <bough/session/failure.hpp>
+#include <bough/session/in_flight.hpp>
+#include <bough/session/membership.hpp>
+#include <bough/session/mismatch.hpp>
+#include <bough/session/operation.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace bough::inline BOUGH_ABI::detail {
+
+template <Transport T>
+class disputes {
+public:
+    disputes(T& transport, const membership& members, control<T>& control, const in_flight<T>& flight,
+             failure<T>& failure) noexcept
+        : transport_(transport), members_(members), control_(control), flight_(flight), failure_(failure) {}
+    disputes(const disputes&) = delete;
+    disputes& operator=(const disputes&) = delete;
+
+    // This rank makes a call.
+    void started(const envelope& tag, const call_signature& signature) noexcept { recent_.add(tag, signature); }
+    const envelope& latest_call() const noexcept { return recent_.latest(); }
+    void begin_epoch() noexcept { recent_.clear(); }
+
+    // Handles a message of a call that this rank has made: the message differs from the call, the
+    // call is complete without it, or it only inquires. `op`: the operation, if it is at hand.
+    BOUGH_COLD void heard(session_operation* op, const event& e) {
+        made_call running;
+        const made_call* mine = find(op, e.envelope, running);
+        if (mine != nullptr && bough::differ(mine->tag, e.envelope)) {
+            failure_.sheltered([&] { differ(op, *mine, e.envelope, e.peer); });
+        } else if (e.envelope.segment != inquiry_segment) {
+            failure_.break_group({.code = errc::call_mismatch,
+                                  .mismatch = mismatch::operation,
+                                  .peer = e.peer,
+                                  .operation = e.envelope.operation});
+        }
+    }
+    // Handles a question or an answer. If it is about no dispute of this rank, only the peer has
+    // seen a difference so far.
+    BOUGH_COLD void told(rank_t peer, const envelope& theirs, std::span<const std::byte> bytes) {
+        if (failure_.poison()) return;
+        const told_signature said = told_signature::read(bytes);
+        made_call running;
+        const made_call* mine = failure_.dispute().find(theirs);
+        if (mine == nullptr) mine = find(flight_.find(theirs), theirs, running);
+        if (mine == nullptr) {
+            if (said.asks != 0) tell(peer, theirs, {});
+            return failure_.break_group({.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
+        }
+        // An answer without a signature carries this rank's own envelope: the message that opened
+        // the dispute says more.
+        if (said.known == 0 && failure_.dispute().is_with(peer) && failure_.dispute().find(theirs))
+            return failure_.conclude_dispute();
+        status why = call_mismatch(mine->tag, theirs, peer);
+        if (said.asks != 0) tell(peer, mine->tag, {mine->signature, 1, 0});
+        if (said.known != 0) why = call_mismatch(mine->signature, said.signature, peer, theirs.operation);
+        failure_.break_group(why);
+    }
+
+private:
+    // This rank's call of that number; null: it is forgotten. `running` is memory for the call of
+    // an operation.
+    const made_call* find(const session_operation* op, const envelope& tag, made_call& running) const noexcept {
+        if (op == nullptr) return recent_.find(tag);
+        running = {op->tag_, op->signature_};
+        return &running;
+    }
+    void differ(session_operation* op, const made_call& mine, const envelope& theirs, rank_t peer) {
+        if (failure_.poison()) return;
+        const bool is_first = !failure_.dispute().is_open();
+        if (is_first) failure_.dispute().open(mine, theirs, peer, transport_.now_ns());
+        if (members_.is_lost(peer) || (is_first && theirs.kind != mine.tag.kind))
+            return failure_.conclude_dispute();                                          // no answer, or none needed
+        if (op != nullptr && !op->done_ && !op->result_) failure_.taken_back(*op, peer); // nothing more is delivered
+        if (is_first) tell(peer, mine.tag, {mine.signature, 1, 1});
+    }
+    void tell(rank_t to, const envelope& call, const told_signature& what) {
+        control_.send(to, signature_segment, call, what.bytes());
+    }
+
+    T& transport_;
+    const membership& members_;
+    control<T>& control_;
+    const in_flight<T>& flight_;
+    failure<T>& failure_;
+    recent_calls recent_;
+};
+
+} // namespace bough::detail
+
+#endif

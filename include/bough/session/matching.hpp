@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// Matching: finds for each message that comes the operation and the step that it is for.
+//
+// A message belongs to the operation that its envelope names. Within the operation it belongs to
+// the channel of its sender, whose messages come in their order. A message that comes before its
+// operation has started, or before its epoch has begun here, is kept among the early ones
+// (unexpected.hpp). One of a past epoch or of a lost rank is stale: it is dropped. Matching says
+// whose a message is; what follows from that is decided in bough/session/core.hpp.
+//
+// It needs the transport, of the membership the epoch, and the operations in flight, which it does
+// not change.
+#ifndef BOUGH_SESSION_MATCHING_HPP
+#define BOUGH_SESSION_MATCHING_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/engine/prepared.hpp>
+#include <bough/session/control.hpp>
+#include <bough/session/in_flight.hpp>
+#include <bough/session/membership.hpp>
+#include <bough/session/mismatch.hpp>
+#include <bough/session/operation.hpp>
+#include <bough/session/unexpected.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bough::inline BOUGH_ABI::detail {
+
+template <Transport T>
+class matching {
+public:
+    matching(T& transport, const early_limits& limits, const membership& members, const in_flight<T>& flight)
+        : early_(transport, limits), members_(members), flight_(flight) {}
+    matching(const matching&) = delete;
+    matching& operator=(const matching&) = delete;
+
+    unexpected_messages<T>& early() noexcept { return early_; }
+    const unexpected_messages<T>& early() const noexcept { return early_; }
+    std::uint64_t stale() const noexcept { return stale_; } // messages that were dropped as stale
+
+    // The operation whose step a message is for; null: none in flight, or the message is for no step.
+    BOUGH_ALWAYS_INLINE session_operation* receiver(const event& e) {
+        if (!members_.is_of_epoch(e.envelope) || e.envelope.segment >= inquiry_segment) [[unlikely]]
+            return nullptr;
+        session_operation* op = flight_.find(e.envelope);
+        if (op != nullptr && !early_.empty()) [[unlikely]]
+            early_.overtaken(e.peer);
+        return op;
+    }
+    // The step that a message of this operation is for; its channel moves on. no_step: the plan does
+    // not expect the message.
+    static constexpr std::uint32_t no_step = ~std::uint32_t{0};
+    BOUGH_ALWAYS_INLINE static std::uint32_t step_of(session_operation& op, const event& e) noexcept {
+        auto channel = op.work_->incoming().begin();
+        const auto end = op.work_->incoming().end();
+        while (channel != end && channel->peer != e.peer) ++channel;
+        if (channel == end || e.envelope.segment != channel->arrived || channel->arrived == channel->count)
+            return no_step;
+        return op.work_->bound().receives[channel->first + channel->arrived++];
+    }
+    // Takes out the first early message of an operation.
+    bool next_early(event& e, const session_operation& op) {
+        return early_.next(
+            e, [&](const event& x) { return members_.is_of_epoch(x.envelope) && same_call(x.envelope, op.tag_); });
+    }
+
+    // Keeps a message of an epoch that is still to come here, as its sender has begun it; drops one
+    // of the past. False: it is of this epoch.
+    BOUGH_COLD bool is_of_other_epoch(const event& e) {
+        if (members_.is_of_epoch(e.envelope)) return false;
+        members_.is_of_future(e.envelope) ? early_.keep(e) : drop(e);
+        return true;
+    }
+    // Drops a message as stale.
+    BOUGH_COLD void drop(const event& e) {
+        ++stale_;
+        early_.release(e.id);
+    }
+    BOUGH_COLD void drop_early_of(rank_t peer) {
+        stale_ += early_.drop([peer](const event& e) { return e.peer == peer; });
+    }
+    // The membership has begun an epoch: drops what is early for a past one, and calls f(e) with
+    // each message that came for this epoch before it began here. f may keep it again.
+    template <class F>
+    void begin_epoch(F&& f) {
+        stale_ += early_.drop([this](const event& e) { return members_.is_of_past(e.envelope); });
+        const auto due = [this](const event& e) { return members_.is_of_epoch(e.envelope); };
+        std::size_t left = early_.count(due);
+        for (event e; left != 0 && early_.next(e, due); --left) f(e);
+    }
+
+    // Copies early messages out of the transport to free their slots, when nothing else moves. If
+    // an older operation's message found no slot, its sender and this rank would deadlock.
+    BOUGH_COLD void make_way() {
+        if (flight_.empty()) return;
+        early_.copy_all();
+        if (flight_.size() != 1) free_slots();
+    }
+    // Frees the slots of the messages that operations hold, too.
+    BOUGH_COLD void free_slots() {
+        early_.copy_all();
+        for (std::size_t i = 0; i != flight_.size(); ++i)
+            flight_[i].work_->engine().for_each_held([this](held_message& held) { early_.detach(held); });
+    }
+
+private:
+    unexpected_messages<T> early_;
+    const membership& members_;
+    const in_flight<T>& flight_;
+    std::uint64_t stale_ = 0;
+};
+
+} // namespace bough::detail
+
+#endif
