@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the compiled form holds of the communicators over one transport: BOUGH_COMPILED_COMMUNICATOR(T), in namespace bough,
-// declares it, or defines it in a unit of the library (core/config.hpp). Without the compiled form it is nothing.
+// What the compiled form holds of the communicators over one transport: BOUGH_COMPILED_COMMUNICATOR(T), in
+// namespace bough, declares it, or defines it in a unit of the library (core/config.hpp). Without
+// the compiled form it is nothing.
 //
-//   namespace bough::inline BOUGH_ABI { BOUGH_COMPILED_COMMUNICATOR(mine::transport) }      // for one of your own
+//   namespace bough::inline BOUGH_ABI { BOUGH_COMPILED_COMMUNICATOR(::mine::transport) }
 //
-// doc/howto/compiled.md tells how to use the compiled form, and how to add a transport of your own to it.
+// doc/howto/compiled.md tells how to use the compiled form, and how to add a transport of your own
+// to it.
 #ifndef BOUGH_COMPILED_COMMUNICATOR_HPP
 #define BOUGH_COMPILED_COMMUNICATOR_HPP
 
@@ -16,19 +18,19 @@
 #include <cstddef>
 
 #if defined(BOUGH_COMPILED_TEMPLATE)
-#define BOUGH_COMPILED_COMMUNICATOR(T)                                                                                 \
-    BOUGH_COMPILED_TEMPLATE class communicator<T>;                                                                     \
-    BOUGH_COMPILED_TEMPLATE class session<T>;                                                                          \
-    BOUGH_COMPILED_TEMPLATE class unexpected_messages<T>;                                                              \
+#define BOUGH_COMPILED_COMMUNICATOR(...)                                                                               \
+    BOUGH_COMPILED_TEMPLATE class communicator<__VA_ARGS__>;                                                           \
+    BOUGH_COMPILED_TEMPLATE class session<__VA_ARGS__>;                                                                \
+    BOUGH_COMPILED_TEMPLATE class unexpected_messages<__VA_ARGS__>;                                                    \
     namespace detail {                                                                                                 \
-    BOUGH_COMPILED_TEMPLATE class communicator_core<T>;                                                                \
-    BOUGH_COMPILED_TEMPLATE class session_core<T>;                                                                     \
-    BOUGH_COMPILED_TEMPLATE class control<T>;                                                                          \
-    BOUGH_COMPILED_TEMPLATE class in_flight<T>;                                                                        \
-    BOUGH_COMPILED_TEMPLATE class matching<T>;                                                                         \
-    BOUGH_COMPILED_TEMPLATE class failure<T>;                                                                          \
-    BOUGH_COMPILED_TEMPLATE class disputes<T>;                                                                         \
-    BOUGH_COMPILED_TEMPLATE class deadline_watch<T>;                                                                   \
+    BOUGH_COMPILED_TEMPLATE class communicator_core<__VA_ARGS__>;                                                      \
+    BOUGH_COMPILED_TEMPLATE class session_core<__VA_ARGS__>;                                                           \
+    BOUGH_COMPILED_TEMPLATE class control<__VA_ARGS__>;                                                                \
+    BOUGH_COMPILED_TEMPLATE class in_flight<__VA_ARGS__>;                                                              \
+    BOUGH_COMPILED_TEMPLATE class matching<__VA_ARGS__>;                                                               \
+    BOUGH_COMPILED_TEMPLATE class failure<__VA_ARGS__>;                                                                \
+    BOUGH_COMPILED_TEMPLATE class disputes<__VA_ARGS__>;                                                               \
+    BOUGH_COMPILED_TEMPLATE class deadline_watch<__VA_ARGS__>;                                                         \
     }
 
 namespace bough::inline BOUGH_ABI {
@@ -40,7 +42,7 @@ BOUGH_COMPILED_TEMPLATE cost_bound any_cost_model::busy_ns<model::loggops>(const
 
 } // namespace bough
 #else
-#define BOUGH_COMPILED_COMMUNICATOR(T)
+#define BOUGH_COMPILED_COMMUNICATOR(...)
 #endif
 
 #endif

@@ -67,7 +67,7 @@ inline status os_status(int error) noexcept {
 class rank_main {
 public:
     template <class F>
-    explicit rank_main(F& f) noexcept
+    requires(!std::same_as<F, rank_main>) explicit rank_main(F& f) noexcept
         : f_(std::addressof(f)), run_([](void* erased, job mine) -> int {
               F& its = *static_cast<F*>(erased);
               if constexpr (std::same_as<std::invoke_result_t<F&, job>, void>) {

@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
 
@@ -48,9 +47,9 @@ inline unique_fd above_standard(unique_fd fd) noexcept {
     return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
 }
 
-// Whether this process can open one more file. Asks by opening a socket and closing it.
+// Whether this process can open one more file. Asks by opening one and closing it.
 inline bool can_open_file() noexcept {
-    const unique_fd one(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const unique_fd one(::open("/", O_RDONLY | O_CLOEXEC));
     return one || (errno != EMFILE && errno != ENFILE);
 }
 

@@ -43,8 +43,8 @@ public:
     //   unsupported       libfabric has no such provider here
     //   deadline          a rank did not come; `peer`, if it is known
     //   invalid_argument  options that break a rule, or providers that differ between ranks
-    //   no_resources      there is too little memory, memory may not be registered, or a connection
-    //                     needs an open file and this process has reached its limit
+    //   no_resources      there is too little memory, memory may not be registered, or no file can
+    //                     be opened for a connection
     //   peer_aborted      another rank has an error, whose code is `cause`
     //   peer_dead         the wire-up says so, or a process of this machine has ended
     template <WireUp W>

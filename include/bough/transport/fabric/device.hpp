@@ -193,7 +193,10 @@ public:
     static constexpr bool all_sent() noexcept { return true; }
     bool sends_alone() const noexcept { return info_->domain_attr->data_progress == FI_PROGRESS_AUTO; }
     static constexpr void disconnect(rank_t) noexcept {} // libfabric takes care of connections
-    bool opens_files() const noexcept { return std::string_view(provider()) != "shm"; }
+    bool opens_files() const noexcept {
+        const std::string_view name = provider();
+        return name.find("tcp") != name.npos || name.find("sockets") != name.npos || name.find("net") != name.npos;
+    }
 
     // From here on the provider touches no memory of this rank, except registered memory.
     void close_endpoint() noexcept { endpoint_.reset(); }

@@ -44,15 +44,20 @@ concept RdmaProbe = requires(D& d, rank_t to) {
     d.probe(to);
 };
 
+// How its connections are made.
+template <class D>
+concept RdmaConnections = requires(const D& c) {
+    { c.opens_files() } -> std::same_as<bool>; // connections take open files of this process
+};
+
 // What ends: operations, peers, the device itself.
 template <class D>
-concept RdmaEnds = requires(D& d, const D& c, rank_t rank, std::span<fabric_done> done) {
+concept RdmaEnds = RdmaConnections<D> && requires(D& d, const D& c, rank_t rank, std::span<fabric_done> done) {
     { d.poll(done) } -> std::same_as<std::size_t>; // how many operations have ended
     d.disconnect(rank);                            // the rank is lost: what is under way to it may fail at once
     d.close_endpoint();                            // the end
     d.abandon();                                   // the end in the child of a fork
     { c.sends_alone() } -> std::same_as<bool>;     // what it has taken leaves even if this rank calls nothing
-    { c.opens_files() } -> std::same_as<bool>;     // its connections take open files of this process
     typename std::bool_constant<D::probes>;
     requires !D::probes || RdmaProbe<D>;
 };

@@ -24,21 +24,26 @@ namespace bough::inline BOUGH_ABI::detail {
 //   missing()   the first rank that has not greeted or could not be greeted; the group's size: none
 //   died(late)  a rank that is gone and that the group needs while `late` is missing; no_rank: none
 // Errors: peer_dead with the rank that died; would_block at `until_ns`, with the rank that is
-// missing, if there is one; no_resources at `until_ns`, if connections take open files and this
-// process can open no more. A library that cannot accept a connection tries again without a word,
-// so its user has to ask the system.
-template <RdmaEnds Device, class Turn, class Missing, class Sent, class Died>
+// missing, if there is one; no_resources, if a rank is missing, connections take open files, and
+// this process could open none during the last 100 ms (which may end after `until_ns`). A library
+// that cannot accept a connection tries again without a word, so its user has to ask the system.
+template <RdmaConnections Device, class Turn, class Missing, class Sent, class Died>
 status await_greetings(const fabric_group& group, const Device& device, std::uint64_t until_ns, const Turn& turn,
                        const Missing& missing, const Sent& all_sent, const Died& died) {
+    std::uint64_t starved_ns = 0; // since when no file can be opened; 0: one can
     for (std::uint32_t turns = 1; missing() != group.size || !all_sent(); ++turns) {
         turn();
         if (turns % 16 == 0) {
             const rank_t late = missing();
             if (const rank_t gone = died(late); gone != no_rank) return {.code = errc::peer_dead, .peer = gone};
-            if (steady_now_ns() >= until_ns) {
-                if (device.opens_files() && !can_open_file())
-                    return {.code = errc::no_resources, .argument = "open files: this process has reached its limit"};
-                return {.code = errc::would_block, .peer = late != group.size ? late : no_rank};
+            const std::uint64_t now = steady_now_ns();
+            if (late == group.size || now < until_ns || !device.opens_files() || can_open_file()) {
+                starved_ns = 0;
+                if (now >= until_ns) return {.code = errc::would_block, .peer = late != group.size ? late : no_rank};
+            } else if (starved_ns == 0) {
+                starved_ns = now;
+            } else if (now - starved_ns >= 100'000'000) {
+                return {.code = errc::no_resources, .argument = "open files: no more can be opened"};
             }
         }
         if (group.oversubscribed || turns > 1000)
