@@ -177,5 +177,5 @@ TEST_CASE("control: memory for both ways is reserved at once, or not at all") {
     all.zero.messages.reserve(3, 100);
     CHECK(all.zero.messages.inbox().capacity() >= 3);
     CHECK_THROWS(all.zero.messages.reserve(1, std::numeric_limits<std::size_t>::max() / 2 + 1));
-    all.zero.messages.unreserve(3, 100); // would fail if it were not reserved, or were more
+    all.zero.messages.unreserve(3, 100); // would fail if it were not reserved
 }

@@ -110,6 +110,10 @@ TEST_CASE("failure: who has taken back a message is the cause as soon as it is l
     all.two.failing.taken_back(op, 0);
     CHECK_FALSE(op.done()); // its abort or its loss says why
     CHECK_FALSE(all.two.failing.poison());
+    event came;
+    came.peer = 0;
+    came.envelope = parts_of_session::call_of(1);
+    REQUIRE(all.two.matched.step_of(op, came) != all.two.matched.no_step); // it needs no other message of rank 0
     all.two.failing.lost(0, errc::peer_dead);
     CHECK(op.done());
     CHECK(op.result().code == errc::peer_dead);

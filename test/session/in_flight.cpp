@@ -84,3 +84,18 @@ TEST_CASE("in flight: an operation that is not the oldest sends no message that 
     zero.running.remove(first);
     CHECK(zero.running.send(second, 0, 1, 1, huge) == posted::pending); // it is the oldest now
 }
+
+TEST_CASE("in flight: what an operation sends ahead counts until it ends") {
+    const testing::loop_group group(2, {.slots = 16});
+    parts_of_session zero(group, 0, 2);
+    session_operation &first = zero.start(1), &second = zero.start(2);
+    const std::vector<std::byte> part(early_limits{}.bytes_per_peer / 8); // one was sent by start()
+    CHECK(zero.running.send(second, 0, 1, 1, part) == posted::pending);
+    CHECK(zero.running.send(second, 0, 1, 2, part) == posted::pending);
+    CHECK(zero.running.send(second, 0, 1, 3, part) == posted::would_block);
+    zero.running.remove(second);
+    session_operation& third = zero.start(3);
+    CHECK(zero.running.send(third, 0, 1, 1, part) == posted::pending);
+    CHECK_FALSE(zero.running.is_oldest(third));
+    CHECK(zero.running.is_oldest(first));
+}

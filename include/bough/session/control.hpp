@@ -7,7 +7,7 @@
 // Messages that come in are copied, so that they keep no slot of the transport. Those of agreements
 // and NIC programs (control_segment) then wait in the inbox for their reader.
 //
-// It needs a transport, and of the membership the epoch. It must outlive the transport, which may
+// It needs a transport, and the membership. It must outlive the transport, which may
 // still read or write the bytes of messages.
 #ifndef BOUGH_SESSION_CONTROL_HPP
 #define BOUGH_SESSION_CONTROL_HPP
@@ -29,7 +29,7 @@ namespace bough::inline BOUGH_ABI::detail {
 // Segments of messages that do not belong to the steps of operations. inquiry_segment is the least
 // of them.
 inline constexpr std::uint32_t inquiry_segment = 0xffff'fff8u;   // bough/session/inquiry.hpp
-inline constexpr std::uint32_t signature_segment = 0xffff'fff9u; // bough/session/dispute.hpp
+inline constexpr std::uint32_t signature_segment = 0xffff'fff9u; // bough/session/disputes.hpp
 inline constexpr std::uint32_t search_segment = 0xffff'fffau;    // and the next two: bough/session/deadline_watch.hpp
 inline constexpr std::uint32_t answer_segment = 0xffff'fffbu;
 inline constexpr std::uint32_t proposal_segment = 0xffff'fffcu;

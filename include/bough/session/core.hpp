@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Session_core: the work of a session, without its lock. Others use bough/session/session.hpp.
 //
-// It takes each event of the transport to the part that it is for, and none of the parts calls back:
+// It takes each event of the transport to the part that it is for. No part calls it back by itself:
 //   membership       which ranks are lost, the epoch
 //   control          messages between sessions
 //   in_flight        the operations that have started, and what they may send

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Failure: ends operations with an error, and breaks the group of their session. No other place
-// gives an operation or the group an error.
+// gives an operation in flight or the group an error, except in the child of a fork.
 //
 //   which operations fail?                            one operation      the group
 //   lost(peer), taken_back, stopped, fail          -> end(op, why)    -> poison_with(why)
-//   break_group, conclude_dispute, an exception    -> poison_with(why), then end() of every operation
+//   break_group, conclude_dispute, no memory       -> poison_with(why), then end() of every operation
 //
 // A failed operation ends when the transport has given back the last byte that it had borrowed. The
 // first failure poisons the group: tell() tells it to every rank that is not lost, and every later
@@ -193,7 +193,7 @@ public:
     }
 
 private:
-    // The one place where an operation gets its error.
+    // The one place where an operation in flight gets its error.
     BOUGH_COLD void end(session_operation& op, const status& why) {
         op.result_ = as_seen_by(members_.rank(), why);
         release_held(op);

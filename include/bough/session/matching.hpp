@@ -7,8 +7,8 @@
 // (unexpected.hpp). One of a past epoch or of a lost rank is stale: it is dropped. Matching says
 // whose a message is; what follows from that is decided in bough/session/core.hpp.
 //
-// It needs the transport, of the membership the epoch, and the operations in flight, which it does
-// not change.
+// It needs the transport, of the membership the epoch, and the operations in flight. Of these it moves
+// channels and held messages, and nothing else.
 #ifndef BOUGH_SESSION_MATCHING_HPP
 #define BOUGH_SESSION_MATCHING_HPP
 

@@ -3,7 +3,7 @@
 // communicators it has.
 //
 // It only remembers, and calls nothing. A rank that is lost stays lost in later epochs. What becomes
-// of operations that need it is decided in bough/session/core.hpp.
+// of operations that need it is decided in bough/session/failure.hpp.
 #ifndef BOUGH_SESSION_MEMBERSHIP_HPP
 #define BOUGH_SESSION_MEMBERSHIP_HPP
 
