@@ -73,7 +73,7 @@ public:
     bool unsent() const noexcept { return departures<T>::unsent(transport_); }
     bough::contexts& contexts() noexcept { return members_.communicators(); }
     control<T>& messages() noexcept { return control_; }
-    bool forked() const noexcept { return is_forked(transport_); }
+    bool forked() const noexcept { return detail::is_forked(transport_); }
 
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns) {

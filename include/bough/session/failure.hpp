@@ -67,7 +67,7 @@ public:
     // Ends an operation, and breaks the group. Nothing, if the operation has failed.
     BOUGH_COLD void fail(session_operation& op, const status& why) {
         if (op.result_) return;
-        if (is_forked(transport_)) return op.end_in_child(); // the user's op has forked
+        if (detail::is_forked(transport_)) return op.end_in_child(); // the user's op has forked
         end(op, why);
         poison_with(why);
     }
