@@ -26,6 +26,7 @@
 #ifndef BOUGH_SESSION_SESSION_HPP
 #define BOUGH_SESSION_SESSION_HPP
 
+#include <bough/concepts/explain_transport.hpp> // here: the list of includes before its sentences stays short
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
