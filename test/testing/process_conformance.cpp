@@ -145,6 +145,11 @@ TEST_CASE("process_conformance: finds each flaw") {
 
 TEST_CASE("process_conformance: a link without a bound is found") {
     // Slots enough for the whole flood: an in_process ring cannot have them, so the limit is lowered instead.
-    const auto found = broken(2, flaw::none, {.messages = 10, .cancellations = 0, .queue_limit = 4});
-    CHECK(std::count(found.begin(), found.end(), transport_rule::bounded) == 1);
+    // A rank that the machine stops during the flood gives up, since its peer may be polling again: so there are several tries.
+    std::ptrdiff_t blamed = 0;
+    for (int tries = 0; blamed == 0 && tries != 20; ++tries) {
+        const auto found = broken(2, flaw::none, {.messages = 10, .cancellations = 0, .queue_limit = 4});
+        blamed = std::count(found.begin(), found.end(), transport_rule::bounded);
+    }
+    CHECK(blamed == 1);
 }
