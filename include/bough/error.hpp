@@ -91,8 +91,8 @@ inline std::string value_of(mismatch what, std::uint64_t value) {
     return hex;
 }
 
-// What a status tells besides its code, such as "the op differs (plus here, max there), rank 3". A template, so that the
-// compiled form can hold it.
+// What a status tells besides its code, such as "the op differs (plus here, max there), rank 3". A
+// template, so that the compiled form can hold it.
 template <std::same_as<status> S>
 std::string details_of(const S& s) {
     std::string text;

@@ -240,8 +240,8 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
                 .exact_op = exact_op};
 }
 
-// The plan that these costs choose among the standard candidates (bough/select/standard_set.hpp); null if none has what is
-// needed. Not inline, so that the compiled form can hold it.
+// The plan that these costs choose among the standard candidates (bough/select/standard_set.hpp);
+// null if none has what is needed. Not inline, so that the compiled form can hold it.
 template <class Goal>
 std::shared_ptr<const plan<Goal, any_algorithm>>
 standard_plan(const dimensions& at, const problem& what, const any_cost_model& costs, const requirements& needed) {

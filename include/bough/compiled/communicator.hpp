@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the compiled form holds of the communicators over one transport: BOUGH_COMPILED_COMMUNICATOR(T), in
-// namespace bough, declares it, or defines it in a unit of the library (core/config.hpp). Without
-// the compiled form it is nothing.
+// What the compiled form holds of the communicators over one transport.
+//
+// BOUGH_COMPILED_COMMUNICATOR(T) stands in namespace bough. It declares the functions of these
+// communicators, or defines them in a unit of the library (core/config.hpp). Without the compiled
+// form it is empty.
 //
 //   namespace bough::inline BOUGH_ABI { BOUGH_COMPILED_COMMUNICATOR(::mine::transport) }
 //

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the compiled form holds of communicators of ranks that are threads. bough/transport/in_process.hpp includes it.
+// What the compiled form holds of the communicators over in_process. Include bough/transport/in_process.hpp;
+// it includes this header where the compiled form is used.
 #ifndef BOUGH_COMPILED_IN_PROCESS_HPP
 #define BOUGH_COMPILED_IN_PROCESS_HPP
 

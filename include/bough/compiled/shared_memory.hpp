@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the compiled form holds of communicators of processes of one node. bough/transport/shared_memory.hpp includes it.
+// What the compiled form holds of the communicators over shared_memory. Include bough/transport/shared_memory.hpp;
+// it includes this header where the compiled form is used.
 #ifndef BOUGH_COMPILED_SHARED_MEMORY_HPP
 #define BOUGH_COMPILED_SHARED_MEMORY_HPP
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the compiled form holds of communicators of processes of several nodes. bough/transport/tcp.hpp includes it.
+// What the compiled form holds of the communicators over tcp. Include bough/transport/tcp.hpp;
+// it includes this header where the compiled form is used.
 #ifndef BOUGH_COMPILED_TCP_HPP
 #define BOUGH_COMPILED_TCP_HPP
 

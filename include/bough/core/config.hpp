@@ -45,8 +45,9 @@
 #define BOUGH_HAS_CONTRACT_HANDLER 0
 #endif
 
-// The inline namespace of the version and of the settings above. Units that were compiled with different settings or versions
-// can be linked into one program: each calls its own functions, and none passes its types to the other by mistake.
+// The inline namespace of the version and of the settings above. Units that were compiled with
+// different settings or versions can be linked into one program: each calls its own functions, and
+// none passes its types to the other by mistake.
 #define BOUGH_ABI_CAT_(version, exceptions, claims, plans, handler) v##version##_##exceptions##claims##plans##handler
 #define BOUGH_ABI_(version, exceptions, claims, plans, handler)                                                        \
     BOUGH_ABI_CAT_(version, exceptions, claims, plans, handler)
@@ -59,9 +60,10 @@
 #define BOUGH_TEXT_(...) BOUGH_TEXT_OF_(__VA_ARGS__)
 #define BOUGH_ABI_TEXT BOUGH_TEXT_(BOUGH_ABI)
 
-// The compiled form (doc/howto/compiled.md). Units that define BOUGH_COMPILED leave out what the library bough::compiled
-// holds: BOUGH_COMPILED_TEMPLATE begins its declaration there, and its definition in the library's own units. A unit with
-// settings of its own has other functions, which it instantiates itself.
+// The compiled form (doc/howto/compiled.md): the library bough::compiled holds functions that each
+// unit would instantiate otherwise. BOUGH_COMPILED_TEMPLATE declares them in the units of a program,
+// which define BOUGH_COMPILED, and defines them in the library's own units. A unit with settings of
+// its own has other functions, which it instantiates itself.
 #if defined(BOUGH_COMPILED_HERE)
 #define BOUGH_COMPILED_TEMPLATE template
 #elif defined(BOUGH_COMPILED) && !BOUGH_HAS_SETTINGS
