@@ -8,6 +8,8 @@
 //   m.receive_ns(from, to, bytes)         the receiver is busy for so long
 //   m.combine_ns(rank, bytes)             a combine; a copy costs copy_ns(rank, bytes)
 // Laws: finite and not negative; non-decreasing in bytes; a pure function of its arguments.
+// A model may also have
+//   m.arrival_ns(rank)                    when the rank comes, before start_ns passes; without it all come at time 0
 //
 // PortedCostModel is a CostModel of a network whose links are busy while a message passes. In
 // addition it has

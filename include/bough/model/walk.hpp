@@ -2,8 +2,8 @@
 // The walk: prices a plan by running its own steps against a CostModel. It needs no formula, and
 // works for any algorithm and size.
 //
-// Every rank has a clock, which begins at start_ns, or arrival_ns(rank) later if the model has that, and runs its steps in
-// program order:
+// Every rank has a clock, which begins at start_ns, or arrival_ns(rank) later if the model has that
+// (bough/model/arriving.hpp). It runs its steps in program order:
 //   send      the sender is busy for send_ns; the message arrives latency_ns later. A send never waits for the receiver.
 //   receive   waits until the message has arrived, then takes receive_ns
 //   combine   takes combine_ns;   copy takes copy_ns

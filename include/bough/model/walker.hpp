@@ -21,6 +21,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
+#include <bough/model/arriving.hpp>
 #include <bough/model/block_sizes.hpp>
 #include <bough/model/detail/mailbox.hpp>
 #include <bough/model/detail/ports.hpp>
@@ -62,8 +63,7 @@ struct no_conditions {
     // When has the rank started? Called once.
     template <class M>
     constexpr double start(of_rank&, const M& model, rank_t rank) const {
-        if constexpr (requires { model.arrival_ns(rank); }) return model.start_ns() + model.arrival_ns(rank);
-        return model.start_ns();
+        return bough::model::arrival_ns(model, rank) + model.start_ns();
     }
     // When does work end that takes `ns` if nothing disturbs it?
     constexpr double work(of_rank&, rank_t, double at_ns, double ns) const noexcept { return at_ns + ns; }

@@ -66,7 +66,7 @@ public:
     }
 
     constexpr sim_result run() {
-        for (rank_t r = 0; r != plan_.size(); ++r) queue_.push(noise_.arrival_ns(r), what_begin, r);
+        for (rank_t r = 0; r != plan_.size(); ++r) queue_.push(arrives_ns(r), what_begin, r);
         while (!queue_.empty() || !flows_.idle()) {
             if (!flows_.idle() && (queue_.empty() || flows_.next_end_ns() < queue_.next_ns())) {
                 const double now_ns = flows_.next_end_ns();
@@ -125,6 +125,7 @@ private:
 
     // --- ranks ---
 
+    constexpr double arrives_ns(rank_t rank) const { return detail::arrival_ns(model_, noise_, rank); }
     constexpr double work(rank_t rank, double now_ns, double ns) {
         ranks_[rank].busy_ns += ns * noise_.factor(rank);
         return noise_.work(rank, now_ns, ns);
@@ -456,7 +457,7 @@ private:
         double busy_ns = 0;
         for (rank_t r = 0; r != plan_.size(); ++r) {
             const rank_state& me = ranks_[r];
-            result_.add(r, {noise_.arrival_ns(r), me.clock_ns, me.busy_ns, me.away_ns}, options_.per_rank);
+            result_.add(r, {arrives_ns(r), me.clock_ns, me.busy_ns, me.away_ns}, options_.per_rank);
             busy_ns += me.busy_ns;
             if (!me.ended && !result_.deadlock()) result_.stuck = r, result_.stuck_on = waits_for(r);
         }

@@ -16,10 +16,12 @@
 #ifndef BOUGH_SIMULATE_NOISE_HPP
 #define BOUGH_SIMULATE_NOISE_HPP
 
+#include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/model/arriving.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -213,6 +215,12 @@ private:
     const noise& from_;
     std::vector<char> slow_;
 };
+
+// When `rank` comes: noise delays it from the time that the model gives.
+template <CostModel M, class Noise>
+constexpr double arrival_ns(const M& model, const Noise& noise, rank_t rank) {
+    return bough::model::arrival_ns(model, rank) + noise.arrival_ns(rank);
+}
 
 } // namespace detail
 

@@ -42,7 +42,7 @@ public:
         double busy_ns = 0;
     };
     constexpr double start(of_rank& mine, const auto& model, rank_t rank) const {
-        return enter(mine, rank, noise_.arrival_ns(rank), model.start_ns());
+        return enter(mine, rank, detail::arrival_ns(model, noise_, rank), model.start_ns());
     }
     constexpr double work(of_rank& mine, rank_t rank, double at_ns, double ns) const {
         mine.busy_ns += ns * mine.factor;
@@ -82,7 +82,8 @@ constexpr sim_result static_pass(const P& plan, const M& model, const Noise& noi
     const model::walk_result walked = walker.run();
     sim_result result;
     for (rank_t r = 0; r != plan.size(); ++r)
-        result.add(r, {noise.arrival_ns(r), walker.finish_ns(r), walker.conditions().busy_ns(r), 0}, options.per_rank);
+        result.add(r, {detail::arrival_ns(model, noise, r), walker.finish_ns(r), walker.conditions().busy_ns(r), 0},
+                   options.per_rank);
     result.events = walker.deeds();
     result.messages = walked.messages;
     result.bytes = walked.bytes;

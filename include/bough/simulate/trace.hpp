@@ -143,7 +143,7 @@ constexpr sim_trace trace(const P& plan, const M& model, const sim_options& opti
     const auto with = [&](const auto& noise) {
         using noise_type = detail::traced_noise<std::remove_cvref_t<decltype(noise)>>;
         const noise_type heard(noise, tape);
-        for (rank_t r = 0; r != plan.size(); ++r) run.arrival_ns.push_back(noise.arrival_ns(r));
+        for (rank_t r = 0; r != plan.size(); ++r) run.arrival_ns.push_back(detail::arrival_ns(model, noise, r));
         if constexpr (!PortedCostModel<M>)
             if (options.engine != simulator::discrete && is_one_pass(model, options)) {
                 run.result = detail::static_pass(plan, watched, heard, options);
