@@ -5,28 +5,22 @@
 #ifndef BOUGH_ENGINE_PREPARED_HPP
 #define BOUGH_ENGINE_PREPARED_HPP
 
-#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/call.hpp>
 #include <bough/engine/engine.hpp>
+#include <bough/engine/prepared/block_offsets.hpp>
+#include <bough/engine/prepared/layout_key.hpp>
+#include <bough/engine/prepared/scratch_planes.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI {
-
-// The element at which block b begins when `count` elements are cut into `blocks`: the first count
-// % blocks are one longer.
-constexpr std::uint64_t block_begin(std::uint64_t count, block_t blocks, block_t b) noexcept {
-    const std::uint64_t longer = count % blocks;
-    return std::uint64_t{b} * (count / blocks) + (b < longer ? b : longer);
-}
 
 class prepared {
 public:
@@ -34,9 +28,8 @@ public:
         : bound_(std::move(bound)), waits_(bound_.steps.size(), 0), ready_(bound_.steps.size(), 0),
           blocked_(bound_.steps.size(), 0), held_(bound_.steps.size(), held_message{}),
           places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
-          incoming_(bound_.channels.begin(), bound_.channels.end()),
+          incoming_(bound_.channels.begin(), bound_.channels.end()), scratch_(bound_),
           engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}) {
-        find_pieces();
         for (const bound_step& s : bound_.steps)
             if (s.verb == verb::send) outgoing_.push_back({s.peer});
         const auto before = [](const outgoing_channel& a, const outgoing_channel& b) { return a.peer < b.peer; };
@@ -57,8 +50,7 @@ public:
         buffers_[1] = c.output;
         if (!engine_.done()) // the last run ended with its session: what it sent ahead does not count
             for (outgoing_channel& channel : outgoing_) channel.ahead = 0;
-        if (is_laid_out(c)) return;
-        lay_out(c);
+        if (!laid_out_.is_of(c)) lay_out(c);
     }
 
     bough::engine& engine() noexcept { return engine_; }
@@ -77,16 +69,16 @@ public:
     };
     std::vector<outgoing_channel>& outgoing() noexcept { return outgoing_; }
     const bound_schedule& bound() const noexcept { return bound_; }
-    std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
+    std::size_t scratch_bytes() const noexcept { return scratch_.bytes(); }
     // All its memory, scratch included.
     std::size_t memory_bytes() const noexcept {
         const auto of = [](const auto&... lists) {
             return (std::size_t{0} + ... + (lists.capacity() * sizeof(lists[0])));
         };
-        return sizeof(*this) + scratch_bytes_ +
+        return sizeof(*this) + scratch_.bytes() + scratch_.index_bytes() + laid_out_.list_bytes() +
                of(bound_.steps, bound_.places, bound_.after, bound_.waits, bound_.start, bound_.channels,
                   bound_.receives, bound_.planes, waits_, ready_, blocked_, held_, places_, buffers_, incoming_,
-                  outgoing_, offsets_, row_offsets_, column_offsets_, pieces_, piece_of_);
+                  outgoing_);
     }
     // Do messages of the current run lie in the input (0), or the output (1)?
     bool sends_or_receives(std::uint32_t buffer) const noexcept {
@@ -101,136 +93,59 @@ public:
     bool direct() const noexcept { return bound_.planes.empty(); }
 
 private:
-    static constexpr std::size_t line = 64;
-
-    // A piece: neighbouring blocks of a scratch plane that are used. A plane has memory for its
-    // pieces only, one behind the other.
-    struct piece {
-        std::uint32_t plane;
-        block_t first, last;
-        std::size_t offset; // in the plane
-        friend constexpr bool operator<(const piece& a, const piece& b) noexcept {
-            return a.plane != b.plane ? a.plane < b.plane : a.first < b.first;
-        }
-    };
-
-    void find_pieces() {
-        const auto for_each_used = [this](auto&& f) { // places in planes, except those of messages in parts
-            for (std::size_t i = 0; i < bound_.places.size(); i += 1 + bound_.places[i].parts)
-                if (const bound_place& p = bound_.places[i]; p.buffer >= 2 && p.parts == 0 && p.count != 0)
-                    f(i, piece{p.buffer - 2, p.first, p.first + p.count, 0});
-        };
-        for_each_used([this](std::size_t, const piece& used) { pieces_.push_back(used); });
-        std::sort(pieces_.begin(), pieces_.end());
-        std::size_t kept = 0;
-        for (const piece& p : pieces_)
-            if (kept != 0 && pieces_[kept - 1].plane == p.plane && p.first <= pieces_[kept - 1].last)
-                pieces_[kept - 1].last = std::max(pieces_[kept - 1].last, p.last);
+    // Finds where each place of the schedule lies, for the lengths in this call.
+    void lay_out(const call& c) {
+        const block_t count = std::max<block_t>(bound_.blocks, 1);
+        const detail::block_offsets blocks(c, count);
+        BOUGH_EXPECTS(c.row_offsets.empty() || direct(), "row_offsets: only for plans that need no scratch");
+        BOUGH_EXPECTS(c.row == 0 || c.count % count == 0, "count: the blocks of a matrix have one length");
+        scratch_.lay_out(bound_, blocks);
+        for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = scratch_.plane(k);
+        for (std::size_t i = 0; i != places_.size(); i += 1 + bound_.places[i].parts)
+            if (bound_.places[i].parts == 0)
+                places_[i] = where(i, c, blocks);
             else
-                pieces_[kept++] = p;
-        pieces_.resize(kept);
-        piece_of_.assign(bound_.places.size(), 0);
-        for_each_used([this](std::size_t i, const piece& used) {
-            const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), used);
-            piece_of_[i] = static_cast<std::uint32_t>(after - pieces_.begin() - 1);
-        });
+                lay_out_parts(i, blocks);
+        laid_out_.assign(c);
     }
 
-    bool is_laid_out(const call& c) const noexcept {
-        if (c.count != count_ || c.element_bytes != element_bytes_ || c.input_block != first_block_[0] ||
-            c.output_block != first_block_[1] || c.row != row_)
-            return false;
-        // Most calls do not say where blocks begin.
-        const std::size_t said = c.offsets.size() | c.row_offsets.size() | c.column_offsets.size();
-        return (said == 0 && !has_offsets_) || has_same_offsets(c);
-    }
-    BOUGH_COLD bool has_same_offsets(const call& c) const noexcept {
-        const auto same = [](const std::vector<std::uint64_t>& a, std::span<const std::uint64_t> b) {
-            return a.size() == b.size() && (a.empty() || std::equal(a.begin(), a.end(), b.begin()));
-        };
-        return same(offsets_, c.offsets) && same(row_offsets_, c.row_offsets) &&
-               same(column_offsets_, c.column_offsets);
+    // Where a place lies that is not a message in parts.
+    place_bytes where(std::size_t i, const call& c, const detail::block_offsets& blocks) const {
+        const bound_place& p = bound_.places[i];
+        if (p.buffer < 2 && c.row != 0) return in_matrix(p, c, blocks);
+        std::uint64_t offset = 0;
+        switch (p.buffer) {
+        case 0: offset = blocks.length(c.input_block, p.first); break;
+        case 1: offset = blocks.length(c.output_block, p.first); break;
+        default: offset = scratch_.offset(i, p, blocks);
+        }
+        return {.offset = offset, .bytes = blocks.length(p), .buffer = p.buffer};
     }
 
     // Where a place in the input or the output of an alltoall lies.
-    static place_bytes in_matrix(const call& c, const bound_place& p, std::uint64_t block_bytes) {
+    static place_bytes in_matrix(const bound_place& p, const call& c, const detail::block_offsets& blocks) {
         if (p.count == 0) return {.offset = 0, .bytes = 0, .buffer = p.buffer};
         const bool column = p.buffer == 1;
         const std::uint64_t first = (p.first - (column ? c.output_block : c.input_block)) / (column ? c.row : 1);
         BOUGH_EXPECTS(first + p.count <= c.row && (!column || p.count == 1),
                       "plan: a step names blocks that are not in this rank's row or column");
         const std::span<const std::uint64_t> offsets = column ? c.column_offsets : c.row_offsets;
-        if (offsets.empty()) return {.offset = first * block_bytes, .bytes = p.count * block_bytes, .buffer = p.buffer};
+        const std::uint64_t one = blocks.begin(1); // without offsets, all blocks of a matrix have this length
+        if (offsets.empty()) return {.offset = first * one, .bytes = p.count * one, .buffer = p.buffer};
         return {.offset = offsets[first] * c.element_bytes,
                 .bytes = (offsets[first + p.count] - offsets[first]) * c.element_bytes,
                 .buffer = p.buffer};
     }
 
-    void lay_out(const call& c) {
-        const block_t blocks = bound_.blocks == 0 ? 1 : bound_.blocks;
-        BOUGH_EXPECTS(c.offsets.empty() || c.offsets.size() == std::size_t{blocks} + 1,
-                      "offsets: one per block is needed, and the end");
-        BOUGH_EXPECTS(c.row_offsets.empty() || direct(), "row_offsets: only for plans that need no scratch");
-        BOUGH_EXPECTS(c.row == 0 || c.count % blocks == 0, "count: the blocks of a matrix have one length");
-        const auto begin = [&](block_t b) {
-            return (c.offsets.empty() ? block_begin(c.count, blocks, b) : c.offsets[b]) * c.element_bytes;
-        };
-        std::size_t total = 0, next_piece = 0;
-        plane_at_.assign(bound_.planes.size(), 0);
-        for (std::size_t k = 0; k != bound_.planes.size(); ++k) {
-            const plane_extent& extent = bound_.planes[k];
-            plane_at_[k] = total;
-            std::size_t bytes = 0;
-            for (; next_piece != pieces_.size() && pieces_[next_piece].plane == k; ++next_piece) {
-                piece& p = pieces_[next_piece];
-                p.offset = bytes;
-                bytes += begin(p.last) - begin(p.first);
-            }
-            if (extent.packed != not_a_step)
-                for (std::uint32_t part = 1; part <= bound_.places[extent.packed].parts; ++part) {
-                    const bound_place& p = bound_.places[extent.packed + part];
-                    bytes += begin(p.first + p.count) - begin(p.first);
-                }
-            total += (bytes + line - 1) / line * line;
+    // Lays out a message in parts: one part lies behind the other.
+    void lay_out_parts(std::size_t message, const detail::block_offsets& blocks) {
+        std::uint64_t end = 0; // of the parts so far
+        for (std::size_t i = message + 1; i <= message + bound_.places[message].parts; ++i) {
+            const bound_place& part = bound_.places[i];
+            places_[i] = {.offset = end, .bytes = blocks.length(part), .buffer = part.buffer};
+            end += places_[i].bytes;
         }
-        if (total != 0 && total + line > scratch_bytes_) {
-            scratch_.reset(new std::byte[total + line]); // not cleared: unused pages are never touched
-            scratch_bytes_ = total + line;
-        }
-        std::byte* base = scratch_.get();
-        base += (line - reinterpret_cast<std::uintptr_t>(base) % line) % line;
-        for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = base + plane_at_[k];
-        for (std::size_t i = 0; i != places_.size(); ++i) {
-            const bound_place& p = bound_.places[i];
-            if (p.parts != 0) {
-                places_[i] = {.offset = 0, .bytes = 0, .buffer = p.buffer};
-                for (const std::size_t whole = i; i != whole + p.parts;) {
-                    const bound_place& part = bound_.places[++i];
-                    const std::uint64_t bytes = begin(part.first + part.count) - begin(part.first);
-                    places_[i] = {.offset = places_[whole].bytes, .bytes = bytes, .buffer = part.buffer};
-                    places_[whole].bytes += bytes;
-                }
-                continue;
-            }
-            places_[i].buffer = p.buffer;
-            places_[i].bytes = begin(p.first + p.count) - begin(p.first);
-            if (p.buffer >= 2)
-                places_[i].offset =
-                    p.count == 0 ? 0
-                                 : pieces_[piece_of_[i]].offset + begin(p.first) - begin(pieces_[piece_of_[i]].first);
-            else if (c.row == 0)
-                places_[i].offset = begin(p.first) - begin(p.buffer == 0 ? c.input_block : c.output_block);
-            else
-                places_[i] = in_matrix(c, p, begin(1));
-        }
-        count_ = c.count;
-        element_bytes_ = c.element_bytes;
-        first_block_ = {c.input_block, c.output_block};
-        row_ = c.row;
-        offsets_.assign(c.offsets.begin(), c.offsets.end());
-        row_offsets_.assign(c.row_offsets.begin(), c.row_offsets.end());
-        column_offsets_.assign(c.column_offsets.begin(), c.column_offsets.end());
-        has_offsets_ = !(offsets_.empty() && row_offsets_.empty() && column_offsets_.empty());
+        places_[message] = {.offset = 0, .bytes = end, .buffer = bound_.places[message].buffer};
     }
 
     bound_schedule bound_;
@@ -240,17 +155,8 @@ private:
     std::vector<std::byte*> buffers_;
     std::vector<incoming_channel> incoming_;
     std::vector<outgoing_channel> outgoing_;
-    std::unique_ptr<std::byte[]> scratch_;
-    std::vector<std::size_t> plane_at_; // where each scratch plane begins, bytes
-    std::size_t scratch_bytes_ = 0;
-    std::uint64_t count_ = ~std::uint64_t{0};
-    std::uint32_t element_bytes_ = 0;
-    std::array<block_t, 2> first_block_{}; // of input and output
-    block_t row_ = 0;
-    bool has_offsets_ = false;
-    std::vector<std::uint64_t> offsets_, row_offsets_, column_offsets_;
-    std::vector<piece> pieces_;           // sorted
-    std::vector<std::uint32_t> piece_of_; // by place, for places in planes
+    detail::scratch_planes scratch_;
+    detail::layout_key laid_out_;
     bough::engine engine_;
 };
 

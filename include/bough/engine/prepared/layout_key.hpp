@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// layout_key: that of a call on which its layout depends. Calls with equal keys have all places at
+// the same offsets.
+#ifndef BOUGH_ENGINE_PREPARED_LAYOUT_KEY_HPP
+#define BOUGH_ENGINE_PREPARED_LAYOUT_KEY_HPP
+
+#include <bough/core/config.hpp>
+#include <bough/core/slice.hpp>
+#include <bough/engine/call.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace bough::inline BOUGH_ABI::detail {
+
+class layout_key {
+public:
+    bool is_of(const call& c) const noexcept {
+        if (c.count != count_ || c.element_bytes != element_bytes_ || c.input_block != input_block_ ||
+            c.output_block != output_block_ || c.row != row_)
+            return false;
+        return (!has_offsets_ && !has_offsets(c)) || has_same_offsets(c);
+    }
+
+    void assign(const call& c) {
+        count_ = c.count;
+        element_bytes_ = c.element_bytes;
+        input_block_ = c.input_block;
+        output_block_ = c.output_block;
+        row_ = c.row;
+        if (has_offsets_ || has_offsets(c)) assign_offsets(c);
+    }
+
+    // How much memory this object has besides itself.
+    std::size_t list_bytes() const noexcept {
+        return (offsets_.capacity() + row_offsets_.capacity() + column_offsets_.capacity()) * sizeof(std::uint64_t);
+    }
+
+private:
+    // Does the call say where blocks begin? Most do not.
+    static bool has_offsets(const call& c) noexcept {
+        return (c.offsets.size() | c.row_offsets.size() | c.column_offsets.size()) != 0;
+    }
+    BOUGH_COLD void assign_offsets(const call& c) {
+        offsets_.assign(c.offsets.begin(), c.offsets.end());
+        row_offsets_.assign(c.row_offsets.begin(), c.row_offsets.end());
+        column_offsets_.assign(c.column_offsets.begin(), c.column_offsets.end());
+        has_offsets_ = has_offsets(c);
+    }
+    BOUGH_COLD bool has_same_offsets(const call& c) const noexcept {
+        const auto same = [](const std::vector<std::uint64_t>& a, std::span<const std::uint64_t> b) {
+            return a.size() == b.size() && (a.empty() || std::equal(a.begin(), a.end(), b.begin()));
+        };
+        return same(offsets_, c.offsets) && same(row_offsets_, c.row_offsets) &&
+               same(column_offsets_, c.column_offsets);
+    }
+
+    std::uint64_t count_ = ~std::uint64_t{0}; // of no call
+    std::uint32_t element_bytes_ = 0;
+    block_t input_block_ = 0, output_block_ = 0;
+    block_t row_ = 0;
+    bool has_offsets_ = false;
+    std::vector<std::uint64_t> offsets_, row_offsets_, column_offsets_;
+};
+
+} // namespace bough::detail
+
+#endif
