@@ -21,19 +21,20 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 // The turns, one per message; no_step for messages that would wait in a circle. The graph is the
-// prover's: node_first[r] + i is step i of rank r, and after[after_first[n]] ... are the nodes that
-// wait for node n. Time: linear in the graph.
-template <class Node, class Message>
+// prover's: node_first[r] + i is step i of rank r, node n waits for waits[n] others and is a part of
+// message message_of[n], and after[after_first[n]] ... are the nodes that wait for it. Time: linear
+// in the graph.
+template <class Message>
 constexpr std::vector<std::uint32_t>
 turns_of(std::span<const schedule> schedules, const std::vector<std::uint32_t>& node_first,
-         const std::vector<Node>& nodes, const std::vector<Message>& messages,
-         const std::vector<std::uint32_t>& after_first, const std::vector<std::uint32_t>& after) {
+         std::vector<std::uint32_t> waits, const std::vector<std::uint32_t>& message_of,
+         const std::vector<Message>& messages, const std::vector<std::uint32_t>& after_first,
+         const std::vector<std::uint32_t>& after) {
     std::vector<std::uint32_t> turns(messages.size(), no_step);
-    std::vector<std::uint32_t> behind(nodes.size(), no_step); // the next message of the node's port
-    std::vector<std::uint32_t> reached(nodes.size(), 0);      // the last round that the node waits for
-    std::vector<std::uint32_t> last(nodes.size(), 0);         // for a part: the last part of its message
-    std::vector<std::uint32_t> waits, now;
-    for (const Node& n : nodes) waits.push_back(n.waits);
+    std::vector<std::uint32_t> behind(waits.size(), no_step); // the next message of the node's port
+    std::vector<std::uint32_t> reached(waits.size(), 0);      // the last round that the node waits for
+    std::vector<std::uint32_t> last(waits.size(), 0);         // for a part: the last part of its message
+    std::vector<std::uint32_t> now;
     for (std::size_t r = 0; r != schedules.size(); ++r) {
         std::uint32_t before[2] = {no_step, no_step};
         for (std::uint32_t i = static_cast<std::uint32_t>(schedules[r].size()); i-- != 0;) {
@@ -47,7 +48,7 @@ turns_of(std::span<const schedule> schedules, const std::vector<std::uint32_t>& 
             next = n;
         }
     }
-    for (std::uint32_t n = 0; n != nodes.size(); ++n)
+    for (std::uint32_t n = 0; n != waits.size(); ++n)
         if (waits[n] == 0) now.push_back(n);
     const auto release = [&](std::uint32_t n, std::uint32_t round) {
         reached[n] = std::max(reached[n], round);
@@ -59,7 +60,7 @@ turns_of(std::span<const schedule> schedules, const std::vector<std::uint32_t>& 
     while (!now.empty()) {
         const std::uint32_t n = now.back();
         now.pop_back();
-        const std::uint32_t m = nodes[n].message;
+        const std::uint32_t m = message_of[n];
         if (m == no_step) {
             release_after(n, reached[n]);
         } else if (last[n] != n) {
