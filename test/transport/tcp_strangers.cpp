@@ -318,15 +318,3 @@ TEST_CASE("tcp: once all ranks are there nobody is let in any more") {
     CHECK_FALSE(results[1]);
     CHECK(refused);
 }
-
-TEST_CASE("tcp_acceptor: its owner is an AcceptorHost") {
-    using owner = tcp_connections<openssl_mac>;
-    struct never_attaches {
-        tcp_verdict judge(rank_t);
-        bool unreachable(rank_t);
-    };
-    STATIC_REQUIRE(AcceptorHost<owner, owner::session_type>);
-    STATIC_REQUIRE_FALSE(AcceptorHost<never_attaches, owner::session_type>);
-}
-
-TEST_CASE("tcp_acceptor: what a stranger may take is fixed") { STATIC_REQUIRE(sizeof(tcp_stranger) <= 128); }

@@ -19,7 +19,8 @@ BOUGH_COMPILED_COMMUNICATOR(tcp)
 BOUGH_COMPILED_TEMPLATE class basic_tcp<openssl_mac>;
 namespace detail {
 BOUGH_COMPILED_TEMPLATE class tcp_connections<openssl_mac>;
-BOUGH_COMPILED_TEMPLATE class tcp_acceptor<openssl_mac>;
+BOUGH_COMPILED_TEMPLATE class tcp_membership<openssl_mac>;
+BOUGH_COMPILED_TEMPLATE class tcp_links<plain_channel>;
 BOUGH_COMPILED_TEMPLATE std::unique_ptr<tcp_connections<openssl_mac, plain_channel>>
 join_hosts<openssl_mac, plain_channel>(const tcp_hosts&, const tcp_options&, status&);
 BOUGH_COMPILED_TEMPLATE std::unique_ptr<tcp_connections<openssl_mac, plain_channel>>

@@ -86,10 +86,10 @@ public:
     // --- What it has done ---
     std::uint64_t system_calls() const noexcept { return mesh_->system_calls(); } // reads and writes
     std::uint64_t unexpected_bytes() const noexcept { return mesh_->unexpected_bytes(); }
-    std::uint64_t strangers_turned_away() const noexcept { return mesh_->strangers_turned_away(); }
+    std::uint64_t strangers_turned_away() const noexcept { return mesh_->membership().turned_away(); }
     // How often a lazy group could not make or accept a connection because descriptors or memory
     // had run out.
-    std::uint64_t shortages() const noexcept { return mesh_->shortages(); }
+    std::uint64_t shortages() const noexcept { return mesh_->membership().shortages(); }
 
 private:
     using mesh_type = detail::tcp_connections<M, Channel>;

@@ -14,6 +14,7 @@
 #define BOUGH_TRANSPORT_TCP_INCOMING_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/transport/tcp/event_queue.hpp>
 #include <bough/transport/tcp/frame.hpp>
 #include <bough/transport/tcp/memory.hpp>
 #include <bough/transport/tcp/sockets.hpp>
@@ -26,7 +27,6 @@
 #include <cstring>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -64,7 +64,7 @@ public:
     // Writes arrivals to `events`, and appends the ends of takes to `ends`. Sets `moved` if bytes
     // were read.
     template <class Stream>
-    std::size_t poll(Stream& stream, std::span<event> events, std::vector<event>& ends, bool& moved) {
+    std::size_t poll(Stream& stream, std::span<event> events, tcp_event_queue& ends, bool& moved) {
         std::size_t found = 0;
         bool may_read = true;
         for (;;) {
@@ -127,7 +127,7 @@ public:
     }
 
     // Called when the connection is gone: nothing more will come. Arrivals in memory stay.
-    void drop(std::vector<event>& ends) {
+    void drop(tcp_event_queue& ends) {
         ended_ = drained_ = true;
         if (mode_ != mode::none) finish(ends);
         if (chunk_ != nullptr) memory_.close_chunk(chunk_);
@@ -325,15 +325,10 @@ private:
         broken();
         return errc::protocol_error;
     }
-    void finish(std::vector<event>& ends) {
+    void finish(tcp_event_queue& ends) {
         const errc code = outcome();
         if (mode_ == mode::taking) {
-            event e;
-            e.what = event::kind::complete;
-            e.code = code;
-            e.peer = peer_;
-            e.id = id_;
-            ends.push_back(e);
+            ends.complete(id_, code, peer_);
         } else if (mode_ == mode::spilling || mode_ == mode::announced) {
             tcp_arrival& a = *memory_.find(handle_);
             a.at = code == errc::ok ? tcp_arrival::place::own : tcp_arrival::place::void_;

@@ -13,6 +13,7 @@
 #include <bough/transport/join_room.hpp>
 #include <bough/transport/tcp/connections.hpp>
 #include <bough/transport/tcp/hosts.hpp>
+#include <bough/transport/tcp/membership.hpp>
 #include <bough/transport/tcp/options.hpp>
 
 #include <boost/asio/ip/address.hpp>
@@ -224,8 +225,8 @@ std::unique_ptr<tcp_connections<M, C>> join_wire_up(W& wire, const tcp_options& 
     };
     std::unique_ptr<tcp_connections<M, C>> mesh;
     const auto meet = [&mesh](std::uint64_t until_ns) -> status {
-        const status how = mesh->meet(until_ns);
-        const rank_t refuser = how ? mesh->refuser() : no_rank;
+        const status how = mesh->membership().meet(until_ns);
+        const rank_t refuser = how ? mesh->membership().refuser() : no_rank;
         if (refuser == mesh->rank())
             return invalid_argument("tls: the certificates and authorities of this rank are not those of the others");
         return refuser != no_rank ? status{.code = errc::protocol_error, .peer = refuser} : how;
@@ -300,10 +301,10 @@ std::unique_ptr<tcp_connections<M, C>> join_hosts(const tcp_hosts& hosts, const 
     result = attempted_with_sockets([&] {
         const status bad =
             open_mesh(group, hosts.key, options, std::move(settings), std::move(listener), std::move(near), mesh);
-        return bad ? bad : mesh->meet(group.last_ns);
+        return bad ? bad : mesh->membership().meet(group.last_ns);
     });
     if (result.code == errc::would_block) {
-        const bool impostor = mesh->fault_of(result.peer) == errc::protocol_error;
+        const bool impostor = mesh->membership().fault_of(result.peer) == errc::protocol_error;
         result.code = impostor ? errc::protocol_error : errc::deadline;
     }
     if (result) mesh.reset();
