@@ -72,26 +72,23 @@ public:
     // Runs a plan on this rank and waits for its end. Pre: the plan's size is the group's. It is
     // for front doors and for your own plans, and checks nothing about types.
     template <Plan P>
-    status run(const P& plan, const call& c, call_signature signature) {
-        signature.kind = decltype(plan.goal())::kind;
-        prepared* work = nullptr;
+    status run(const P& plan, const call& c, const call_signature& signature) {
+        detail::bound_plan* bound = nullptr;
 #if BOUGH_HAS_EXCEPTIONS
         try {
-            work = &core_->plans.find(plan, rank(), core_->members());
+            bound = &core_->plans.find(plan, rank(), core_->members());
         } catch (...) { // memory ran out
             return refuse({.code = errc::no_resources});
         }
-        session_operation op;
         try {
-            return run_bound(op, *work, c, signature);
+            return run_bound(*bound, c, signature, decltype(plan.goal())::kind);
         } catch (...) { // while it was in flight
-            shared_session()->abandon(op);
-            return op.result();
+            shared_session()->abandon(bound->blocking);
+            return bound->blocking.result();
         }
 #else
-        work = &core_->plans.find(plan, rank(), core_->members());
-        session_operation op;
-        return run_bound(op, *work, c, signature);
+        bound = &core_->plans.find(plan, rank(), core_->members());
+        return run_bound(*bound, c, signature, decltype(plan.goal())::kind);
 #endif
     }
 
@@ -140,9 +137,10 @@ public:
     const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_; }
 
 private:
-    status run_bound(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
-        if (const status bad = core_->start(op, work, c, signature)) return bad;
-        return shared_session()->wait(op);
+    status run_bound(detail::bound_plan& bound, const call& c, call_signature signature, std::uint8_t kind) {
+        signature.kind = kind;
+        if (const status bad = core_->start(bound.blocking, bound.work, c, signature)) return bad;
+        return shared_session()->wait(bound.blocking);
     }
 
     std::shared_ptr<detail::communicator_core<T>> core_;

@@ -49,7 +49,7 @@ struct parts_of_session {
         f.work.prepare(c);
         running.add(f.op);
         bough::detail::session_port<loop_end> port{running, matched.early(), f.op};
-        f.work.engine().start(c, port);
+        f.work.start(c, port);
         return f.op;
     }
     std::vector<bough::event> polled() {

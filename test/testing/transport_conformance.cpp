@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 #include <bough/testing/transport_archetype.hpp>
 #include <bough/testing/transport_conformance.hpp>
+#include <bough/transport/in_process.hpp>
 
 #include <array>
 #include <chrono>
@@ -376,6 +377,60 @@ TEST_CASE("transport conformance: a transport that keeps all rules passes, whate
     CHECK(broken_rule<passes_on>({.ranks = 1}) == transport_rule::none);
     CHECK(broken_rule<gathers>({.messages = 1000}, {.slots = 64}) == transport_rule::none);
     CHECK(broken_rule<passes_on>({.ranks = 2, .longest = 1}) == transport_rule::none);
+}
+
+namespace {
+
+// Transports that can look at one peer alone (PollsPeers), and that break a rule there.
+struct looks_at_another : in_process::endpoint {
+    explicit looks_at_another(in_process::endpoint end) : in_process::endpoint(std::move(end)) {}
+    bool poll_from(rank_t from, event& e) {
+        if (from >= size() || from == rank()) return false;
+        return in_process::endpoint::poll_from(from == 0 ? 1 : 0, e);
+    }
+};
+struct tells_twice : in_process::endpoint {
+    explicit tells_twice(in_process::endpoint end) : in_process::endpoint(std::move(end)) {}
+    bool poll_from(rank_t from, event& e) {
+        if (!in_process::endpoint::poll_from(from, e)) return false;
+        if (++count == 20) again = e;
+        return true;
+    }
+    std::size_t poll(std::span<event> events) {
+        if (again.peer == no_rank || events.empty()) return in_process::endpoint::poll(events);
+        events[0] = std::exchange(again, {});
+        return 1;
+    }
+    event again{};
+    int count = 0;
+};
+struct finds_what_is_not_there : in_process::endpoint {
+    explicit finds_what_is_not_there(in_process::endpoint end) : in_process::endpoint(std::move(end)) {}
+    bool poll_from(rank_t from, event& e) {
+        if (from == no_rank) return true;
+        return in_process::endpoint::poll_from(from, e);
+    }
+};
+template <class End>
+transport_rule broken_by() {
+    return check_transport(
+               [](rank_t ranks) {
+                   in_process world(ranks);
+                   std::vector<End> ends;
+                   for (rank_t r = 0; r != ranks; ++r) ends.emplace_back(world.connect(r));
+                   return ends;
+               },
+               {.messages = 1000})
+        .rule;
+}
+
+} // namespace
+
+TEST_CASE("transport conformance: poll_from finds each message of its peer once, in order") {
+    CHECK(broken_by<in_process::endpoint>() == transport_rule::none);
+    CHECK(broken_by<looks_at_another>() == transport_rule::in_order);
+    CHECK(broken_by<tells_twice>() == transport_rule::in_order);
+    CHECK(broken_by<finds_what_is_not_there>() == transport_rule::identity);
 }
 
 TEST_CASE("transport conformance: each rule can be broken, and is then named") {

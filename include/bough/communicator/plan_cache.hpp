@@ -11,6 +11,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/prepared.hpp>
+#include <bough/session/operation.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -24,6 +25,7 @@ struct bound_plan {
     bound_plan(const void* t, bound_schedule b) : tag(t), work(std::move(b)) {}
     const void* tag; // names its type
     prepared work;
+    session_operation blocking; // of the blocking call that uses the plan, kept for the next one
 };
 
 template <class P>
@@ -53,9 +55,9 @@ public:
 
     // The bound plan, which stays here.
     template <class P>
-    prepared& find(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
+    bound_plan& find(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
         if (!to_front(plan)) put(hold_bound(plan, rank, members));
-        return free_[0]->work;
+        return *free_[0];
     }
     // The plan in the cache that equals this one; null: there is none.
     template <class P>

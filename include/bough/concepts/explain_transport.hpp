@@ -124,6 +124,10 @@ consteval bool explain_optional_members() {
     if constexpr (!InPlaceTransport<T> && requires { &T::claim; })
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's claim, if it has one, is `bool claim(std::uint64_t handle)`");
+    if constexpr (!PollsPeers<T> && requires { &T::poll_from; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's poll_from, if it has one, is `bool poll_from(rank_t from, event& e)`, and "
+                      "the transport has `bool claim(std::uint64_t handle)`, too");
     if constexpr (!KnowsCores<T> && requires { &T::cores; })
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's cores, if it has them, are `std::uint32_t cores() const`");

@@ -157,6 +157,10 @@ concept Claims = requires(T& t, std::uint64_t handle) {
     { t.claim(handle) } -> std::same_as<bool>;
 };
 template <class T>
+concept PollsFrom = requires(T& t, rank_t from, event& e) {
+    { t.poll_from(from, e) } -> std::same_as<bool>;
+};
+template <class T>
 concept Flushes = requires(T& t) {
     { t.flush() } -> std::same_as<void>;
 };
@@ -214,6 +218,13 @@ template <class T>
 concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, std::uint64_t deadline_ns) {
     t.wait(idle, deadline_ns);
 };
+
+// Can look at one peer alone. poll_from(peer, e) is poll(), but for the next message of that peer only: true if it has come,
+// and `e` tells of it. Messages that either of the two has told of are not told of again; those of one peer keep their
+// order. Short operations wait by it for the one message that they need next (bough/engine/straight_run.hpp); every
+// few turns poll() is called all the same. False for a peer that is lost, for this rank, and for no rank.
+template <class T>
+concept PollsPeers = InPlaceTransport<T> && detail::PollsFrom<T>;
 
 // Has a file descriptor, so that a program can sleep in a loop of its own: poll(), epoll, Asio. arm() is called after a poll
 // that found nothing, with no other call in between. It says true: from now on the descriptor becomes readable, and stays so,

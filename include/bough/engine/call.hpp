@@ -37,6 +37,19 @@ struct call {
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
 };
 
+// How a call combines.
+struct combine_call {
+    combine_function* function = nullptr;
+    const void* state = nullptr;
+    std::uint32_t element_bytes = 0;
+
+    // Combines `bytes` bytes of elements. Nothing, if there are none.
+    void operator()(const std::byte* lower, const std::byte* upper, std::byte* out, std::uint64_t bytes) const {
+        if (bytes != 0) function(state, lower, upper, out, static_cast<std::size_t>(bytes / element_bytes));
+    }
+};
+constexpr combine_call combine_of(const call& c) noexcept { return {c.combine, c.combine_state, c.element_bytes}; }
+
 } // namespace bough
 
 #endif

@@ -74,10 +74,10 @@ public:
     // For a call_mismatch: the elements that the step has room for, and those that came. Otherwise
     // 0.
     std::uint64_t expected() const noexcept {
-        return error_ != errc::call_mismatch ? 0 : bytes(bound_.steps[error_step_].out) / element_bytes_;
+        return error_ != errc::call_mismatch ? 0 : bytes(bound_.steps[error_step_].out) / combine_.element_bytes;
     }
     std::uint64_t came() const noexcept {
-        return error_ != errc::call_mismatch ? 0 : memory_.held[error_step_].bytes / element_bytes_;
+        return error_ != errc::call_mismatch ? 0 : memory_.held[error_step_].bytes / combine_.element_bytes;
     }
     const bound_view& bound() const noexcept { return bound_; }
 
@@ -85,16 +85,37 @@ public:
     // flight. After an error: release_held has been called, or the transport of that run is gone.
     template <EnginePort Port>
     void start(const call& c, Port& port) {
-        combine_ = c.combine;
-        combine_state_ = c.combine_state;
-        element_bytes_ = c.element_bytes;
+        begin(combine_of(c));
         lengths_of_callers_ = !c.row_offsets.empty();
-        error_ = errc::ok;
-        if (left_ != 0) reset(); // the run before did not end well
-        left_ = static_cast<std::uint32_t>(bound_.steps.size());
-        blocked_ = 0;
-        ready_ = 0;
         for (std::size_t i = bound_.start.size(); i != 0;) memory_.ready[ready_++] = bound_.start[--i];
+        drain(port);
+    }
+    // Goes on with an operation that a straight_run (straight_run.hpp) has begun: behind the steps
+    // that have run there. Pre: as for start, but for the send that is pending there.
+    template <class Run, EnginePort Port>
+    BOUGH_COLD void resume(const Run& before, Port& port) {
+        begin(before.combine());
+        lengths_of_callers_ = false;
+        const auto release_later = [this](std::uint32_t i) {
+            const bound_step& s = bound_.steps[i];
+            if (s.next_on_channel != not_a_step) --memory_.waits[s.next_on_channel];
+        };
+        before.for_each_done([&](std::uint32_t i) {
+            const bound_step& s = bound_.steps[i];
+            --left_;
+            release_later(i);
+            for (std::uint32_t e = 0; e != s.after_count; ++e) --memory_.waits[bound_.after[s.after + e]];
+        });
+        if (before.pending() != not_a_step) {
+            release_later(before.pending());
+            under_way(before.pending());
+        }
+        // What has run waits for nothing and must not run again.
+        before.for_each_done([&](std::uint32_t i) { under_way(i); });
+        for (std::size_t i = bound_.steps.size(); i-- != 0;)
+            if (memory_.waits[i] == 0 && bound_.steps[i].verb != verb::receive)
+                memory_.ready[ready_++] = static_cast<std::uint32_t>(i);
+        before.for_each_done([&](std::uint32_t i) { memory_.waits[i] = bound_.waits[i]; });
         drain(port);
     }
 
@@ -156,6 +177,14 @@ private:
     }
     std::uint64_t bytes(std::uint32_t place) const noexcept { return memory_.places[place].bytes; }
 
+    void begin(const combine_call& combine) noexcept {
+        combine_ = combine;
+        error_ = errc::ok;
+        if (left_ != 0) reset(); // the run before did not end well
+        left_ = static_cast<std::uint32_t>(bound_.steps.size());
+        blocked_ = 0;
+        ready_ = 0;
+    }
     constexpr void reset_waits() noexcept {
         for (std::size_t i = 0; i != bound_.waits.size(); ++i) memory_.waits[i] = bound_.waits[i];
     }
@@ -250,7 +279,6 @@ private:
 
     template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void combine(std::uint32_t i, const bound_step& s, Port& port) {
-        const std::uint64_t size = bytes(s.out);
         const std::byte* lower = at(s.a);
         const std::byte* upper = at(s.b);
         held_message* held = s.partner == not_a_step ? nullptr : &memory_.held[s.partner];
@@ -258,8 +286,7 @@ private:
             if (!port.claim(*held)) return fail(errc::peer_aborted, i);
             (s.partner_is_a ? lower : upper) = held->data;
         }
-        if (size != 0)
-            combine_(combine_state_, lower, upper, at(s.out), static_cast<std::size_t>(size / element_bytes_));
+        combine_(lower, upper, at(s.out), bytes(s.out));
         if (held != nullptr && held->present) {
             held->present = false;
             port.release(*held);
@@ -269,9 +296,7 @@ private:
 
     bound_view bound_;
     engine_memory memory_;
-    combine_function* combine_ = nullptr; // this, its state and the element size come with the call
-    const void* combine_state_ = nullptr;
-    std::uint32_t element_bytes_ = 0;
+    combine_call combine_; // it comes with the call
     bool lengths_of_callers_ = false;
     std::uint32_t left_ = 0;
     std::uint32_t ready_ = 0;

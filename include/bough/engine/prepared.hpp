@@ -5,6 +5,7 @@
 #ifndef BOUGH_ENGINE_PREPARED_HPP
 #define BOUGH_ENGINE_PREPARED_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/call.hpp>
@@ -12,6 +13,7 @@
 #include <bough/engine/prepared/block_offsets.hpp>
 #include <bough/engine/prepared/layout_key.hpp>
 #include <bough/engine/prepared/scratch_planes.hpp>
+#include <bough/engine/straight_run.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,7 +31,9 @@ public:
           blocked_(bound_.steps.size(), 0), held_(bound_.steps.size(), held_message{}),
           places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
           incoming_(bound_.channels.begin(), bound_.channels.end()), scratch_(bound_),
-          engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}) {
+          straight_list_(straight_steps(bound_.view())),
+          engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}),
+          straight_(straight_list_, places_, buffers_) {
         for (const bound_step& s : bound_.steps)
             if (s.verb == verb::send) outgoing_.push_back({s.peer});
         const auto before = [](const outgoing_channel& a, const outgoing_channel& b) { return a.peer < b.peer; };
@@ -54,6 +58,28 @@ public:
     }
 
     bough::engine& engine() noexcept { return engine_; }
+    // The other way to run a call, if its messages are short (bough/engine/straight_run.hpp).
+    straight_run& straight() noexcept { return straight_; }
+    // Are the messages of the call that was prepared last short? Of at most short_message bytes.
+    bool is_short() const noexcept { return is_short_; }
+    static constexpr std::uint64_t short_message = 1024;
+    // Starts the engine with the call that was prepared.
+    template <EnginePort Port>
+    void start(const call& c, Port& port) {
+        for (incoming_channel& channel : incoming_) channel.arrived = 0;
+        engine_.start(c, port);
+    }
+    // The engine goes on with what the straight run has begun.
+    template <EnginePort Port>
+    BOUGH_COLD void resume(Port& port) {
+        for (incoming_channel& channel : incoming_) channel.arrived = 0;
+        straight_.for_each_done([this](std::uint32_t i) {
+            const bound_step& s = bound_.steps[i];
+            if (s.verb != verb::receive) return;
+            for (incoming_channel& channel : incoming_) channel.arrived += channel.peer == s.peer;
+        });
+        engine_.resume(straight_, port);
+    }
     // What comes from one peer, and how many messages of it have come in the current run.
     struct incoming_channel : bound_channel {
         incoming_channel(const bound_channel& c) noexcept : bound_channel(c) {}
@@ -78,7 +104,7 @@ public:
         return sizeof(*this) + scratch_.bytes() + scratch_.index_bytes() + laid_out_.list_bytes() +
                of(bound_.steps, bound_.places, bound_.after, bound_.waits, bound_.start, bound_.channels,
                   bound_.receives, bound_.planes, waits_, ready_, blocked_, held_, places_, buffers_, incoming_,
-                  outgoing_);
+                  outgoing_, straight_list_);
     }
     // Do messages of the current run lie in the input (0), or the output (1)?
     bool sends_or_receives(std::uint32_t buffer) const noexcept {
@@ -93,6 +119,17 @@ public:
     bool direct() const noexcept { return bound_.planes.empty(); }
 
 private:
+    static std::vector<straight_step> straight_steps(const bound_view& bound) {
+        std::vector<straight_step> list;
+        for_each_straight_step(bound, [&list](const straight_step& s) { list.push_back(s); });
+        return list;
+    }
+    bool has_short_messages() const noexcept {
+        return std::none_of(bound_.steps.begin(), bound_.steps.end(), [this](const bound_step& s) {
+            const std::uint32_t place = s.verb == verb::send ? s.a : s.out;
+            return (s.verb == verb::send || s.verb == verb::receive) && places_[place].bytes > short_message;
+        });
+    }
     // Finds where each place of the schedule lies, for the lengths in this call.
     void lay_out(const call& c) {
         const block_t count = std::max<block_t>(bound_.blocks, 1);
@@ -107,6 +144,7 @@ private:
             else
                 lay_out_parts(i, blocks);
         laid_out_.assign(c);
+        is_short_ = c.row_offsets.empty() && has_short_messages();
     }
 
     // Where a place lies that is not a message in parts.
@@ -157,7 +195,10 @@ private:
     std::vector<outgoing_channel> outgoing_;
     detail::scratch_planes scratch_;
     detail::layout_key laid_out_;
+    bool is_short_ = false;
+    std::vector<straight_step> straight_list_;
     bough::engine engine_;
+    straight_run straight_;
 };
 
 } // namespace bough

@@ -30,6 +30,7 @@
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
 #include <bough/session/port.hpp>
+#include <bough/session/straight_port.hpp>
 #include <bough/session/unexpected.hpp>
 
 #include <algorithm>
@@ -77,6 +78,7 @@ public:
 
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns) {
+        leave_straight();
         flight_.prepare(op, work, tag, members_.epoch(), signature, timeout_ns);
         if (forked()) return op.end_in_child();
         contexts().start(tag);
@@ -84,23 +86,37 @@ public:
         if (failure_.must_refuse(op)) return;
         work.prepare(c);
         flight_.add(op);
+        if (may_go_straight(work)) {
+            work.straight().start(c);
+            straight_ = &op;
+            return void(go_straight());
+        }
         port p{flight_, matching_.early(), op};
-        failure_.guarded(op, [&] { work.engine().start(c, p); });
+        failure_.guarded(op, [&] { work.start(c, p); });
         settle(op);
         if (!matching_.early().empty()) deliver_early(op);
         if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
         hand_over();
     }
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members) {
+        leave_straight();
         failure_.sheltered([&] {
             contexts().start(tag);
             failure_.refuse(tag, why, members);
         });
         hand_over();
     }
-    void cancel(session_operation& op, errc why) { failure_.fail(op, why); }
+    void cancel(session_operation& op, errc why) {
+        leave_straight();
+        failure_.fail(op, why);
+    }
 
     bool progress() {
+        if (straight_ != nullptr) {
+            if (go_straight()) return true;
+            if ((++idle_turns_ & 31u) != 0) return false;
+            leave_straight();
+        }
         std::size_t found = 0, next = 0;
         failure_.sheltered([&] { found = transport_.poll(events_); });
         flight_.begin_events();
@@ -118,10 +134,14 @@ public:
         return found != 0 || flight_.size() != before; // the end of one may let another go on
     }
 
-    void make_way() { matching_.make_way(); }
+    void make_way() {
+        leave_straight();
+        matching_.make_way();
+    }
 
     void check_deadlines() {
         if (flight_.empty() && !is_disputed()) return;
+        leave_straight();
         const std::uint64_t now = transport_.now_ns();
         if (failure_.dispute().is_late(now)) failure_.conclude_dispute();
         watch_.look(now);
@@ -133,8 +153,12 @@ public:
         hand_over();
     }
     // What runs on control messages has failed: the group fails, as with an operation.
-    void give_up(const status& why) { failure_.break_group(why); }
+    void give_up(const status& why) {
+        leave_straight();
+        failure_.break_group(why);
+    }
     void suspect(rank_t r) {
+        leave_straight();
         members_.lose(r, errc::peer_dead);
         control_.forget(r);
         matching_.drop_early_of(r);
@@ -151,6 +175,51 @@ public:
 
 private:
     using port = session_port<T>;
+
+    // --- the short operation that runs straight, if there is one (bough/engine/straight_run.hpp) ---
+
+    // It is the only operation in flight, and nothing else waits for this rank.
+    bool may_go_straight(const prepared& work) const noexcept {
+        if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false;
+        return work.is_short() && flight_.size() == 1 && matching_.early().empty() && !members_.any_lost() &&
+               !is_disputed() && !has_to_send();
+    }
+    // True: something happened.
+    BOUGH_ALWAYS_INLINE bool go_straight() {
+        if constexpr (PollsPeers<T> && !GatheringTransport<T>) {
+            session_operation& op = *straight_;
+            straight_run& run = op.work_->straight();
+            straight_port<T> p{transport_, op};
+            const std::uint32_t before = run.steps_done();
+            straight_run::state now = straight_run::state::waits;
+            failure_.guarded(op, [&] { now = run.run(p); });
+            if (op.result_) { // the user's op has thrown
+                straight_ = nullptr;
+                return true;
+            }
+            if (now == straight_run::state::waits) return run.steps_done() != before;
+            if (now == straight_run::state::done) {
+                straight_ = nullptr;
+                flight_.remove(op);
+                return true;
+            }
+            leave_straight();
+            if (p.is_unused) failure_.sheltered([&] { handle(p.latest); });
+            return true;
+        }
+        return false;
+    }
+    // The engine goes on with it. Everything but go_straight() finds the operation in its engine.
+    void leave_straight() {
+        if (straight_ != nullptr) [[unlikely]]
+            resume();
+    }
+    BOUGH_COLD void resume() {
+        session_operation& op = *std::exchange(straight_, nullptr);
+        port p{flight_, matching_.early(), op};
+        failure_.guarded(op, [&] { op.work_->resume(p); });
+        settle(op);
+    }
 
     void handle(const event& e) {
         switch (e.what) {
@@ -280,6 +349,7 @@ private:
     deadline_watch<T> watch_;
     std::array<event, 8> events_;
     std::uint32_t idle_turns_ = 0;
+    session_operation* straight_ = nullptr; // the operation that runs straight
 };
 
 } // namespace bough::detail

@@ -30,7 +30,9 @@ class in_flight {
 public:
     // The transport may be constructed later, but before the first post.
     in_flight(T& transport, rank_t ranks, const early_limits& limits)
-        : transport_(transport), ahead_(ranks, limits, InPlaceTransport<T>) {}
+        : transport_(transport), ahead_(ranks, limits, InPlaceTransport<T>) {
+        all_.reserve(16); // how many are in flight at a time depends on how soon messages come
+    }
     in_flight(const in_flight&) = delete;
     in_flight& operator=(const in_flight&) = delete;
 
@@ -43,9 +45,11 @@ public:
     void prepare(session_operation& op, prepared& work, const envelope& tag, std::uint32_t epoch,
                  const call_signature& signature, std::uint64_t timeout_ns) noexcept {
         op.work_ = &work;
-        op.tag_ = tag;
         op.tag_.epoch = epoch;
-        sign(op.tag_, op.signature_ = signature);
+        op.tag_.operation = tag.operation;
+        op.tag_.context = tag.context;
+        if (op.tag_.digest.hash == 0 || op.signature_ != signature) // otherwise it is signed from the call before
+            sign(op.tag_, op.signature_ = signature);
         op.timeout_ns_ = timeout_ns;
         op.attend_ns_ = 0;
         op.pending_ = 0;
@@ -55,8 +59,7 @@ public:
     // The operation starts. Pre: prepare().
     BOUGH_ALWAYS_INLINE void add(session_operation& op) {
         op.ticket_ = ++tickets_ & 0x7fff'ffffu;
-        for (auto& channel : op.work_->incoming()) channel.arrived = 0;
-        if (!all_.empty()) ahead_.prepare(*op.work_);
+        ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
         all_.push_back(&op);
         op.done_ = false;
     }

@@ -24,6 +24,8 @@ class departures;
 template <Transport T>
 struct session_port;
 template <Transport T>
+struct straight_port;
+template <Transport T>
 class matching;
 template <Transport T>
 class disputes;
@@ -51,6 +53,8 @@ private:
     friend class detail::departures;
     template <Transport T>
     friend struct detail::session_port;
+    template <Transport T>
+    friend struct detail::straight_port;
     template <Transport T>
     friend class detail::matching;
     template <Transport T>

@@ -152,6 +152,13 @@ public:
         return found;
     }
 
+    bool poll_from(rank_t from, event& e) {
+        refresh();
+        for (detail::ring* ring : in_)
+            if (ring->from == from) return ring->peek(e);
+        return false;
+    }
+
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t) {
         detail::ring& ring = *detail::ring::of(handle);
         if (!ring.take(handle, into)) return posted::failed;
@@ -273,7 +280,7 @@ private:
     std::vector<unsigned char> reported_;
 };
 
-static_assert(InPlaceTransport<in_process::endpoint> && WaitableTransport<in_process::endpoint> &&
+static_assert(PollsPeers<in_process::endpoint> && WaitableTransport<in_process::endpoint> &&
               DescriptorTransport<in_process::endpoint>);
 
 inline in_process::endpoint in_process::connect(rank_t rank) {

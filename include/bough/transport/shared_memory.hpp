@@ -36,13 +36,13 @@
 #include <bough/transport/segment/join.hpp>
 #include <bough/transport/segment/layout.hpp>
 #include <bough/transport/segment/sleep.hpp>
+#include <bough/transport/shared_memory/options.hpp>
 #include <bough/transport/shared_memory/pieces.hpp>
 #include <bough/transport/shared_memory/receiver.hpp>
 #include <bough/transport/shared_memory/sender.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -53,18 +53,6 @@
 #include <vector>
 
 namespace bough::inline BOUGH_ABI {
-
-struct shared_memory_options {
-    std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
-    // Longer payloads stay with their sender until they are read; if they must come in pieces, so
-    // do payloads longer than half of this. At most 16 MiB; a ring has room for twice as much. 0:
-    // 64 KiB; with more than 16 ranks less, so that all rings take 2 MiB.
-    std::uint32_t eager_bytes = 0;
-    std::uint64_t heap_bytes = 0;                   // for allocate(); may differ between ranks
-    std::uint32_t cores = 0;                        // cores that the ranks share; 0: all on which any of them may run
-    bool direct_reads = true;                       // false: stage long payloads, even if the kernel could read them
-    std::uint64_t join_timeout_ns = 30'000'000'000; // how long joining may take
-};
 
 class shared_memory {
 public:
@@ -149,6 +137,14 @@ public:
         else if ((++idle_polls_ & 1023) == 0)
             look();
         return found;
+    }
+
+    bool poll_from(rank_t from, event& e) noexcept {
+        if (from >= size() || from == rank_ || forked()) return false;
+        link& l = links_[from];
+        if (l.reported || !l.in.peek(e, from, l.handle)) return false;
+        patience_.renew();
+        return true;
     }
 
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
@@ -251,8 +247,6 @@ private:
         errc code = errc::ok;
     };
 
-    static detail::segment_layout layout_of(rank_t ranks, const shared_memory_options& o) noexcept;
-    static status check(const shared_memory_options& o) noexcept;
     shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
                   std::uint32_t eager_bytes, status& result);
 
@@ -431,28 +425,15 @@ private:
     detail::lifelines lines_;
 };
 
-static_assert(InPlaceTransport<shared_memory> && WaitableTransport<shared_memory>);
-
-inline status shared_memory::check(const shared_memory_options& o) noexcept {
-    if (o.slots < 1 || o.slots > detail::most_slots || !std::has_single_bit(o.slots))
-        return invalid_argument("slots: must be a power of two, 1 to 64");
-    if (o.eager_bytes > 1u << 24) return invalid_argument("eager_bytes: must be at most 16 MiB");
-    if (o.heap_bytes > std::uint64_t{1} << 60) return {.code = errc::no_resources};
-    return {};
-}
-inline detail::segment_layout shared_memory::layout_of(rank_t ranks, const shared_memory_options& o) noexcept {
-    const std::uint32_t share = ranks <= 16 ? 1u << 17 : std::bit_floor((1u << 21) / std::min(ranks, 512u));
-    const std::uint32_t area = o.eager_bytes == 0 ? share : (std::max(o.eager_bytes, 512u) + 63) / 64 * 128;
-    return {.ranks = ranks, .slots = o.slots, .area_bytes = area, .heap_bytes = o.heap_bytes};
-}
+static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory>);
 
 template <WireUp W>
 std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {
     std::optional<shared_memory> made;
     join_room room(wire, options.join_timeout_ns);
     result = room.run([&]() -> status {
-        if (const status bad = check(options)) return bad;
-        const detail::segment_layout layout = layout_of(wire.size(), options);
+        if (const status bad = detail::check(options)) return bad;
+        const detail::segment_layout layout = detail::layout_of(wire.size(), options);
         detail::shared_join joined(wire.rank(), layout, options.cores, options.direct_reads);
         status well = joined.run(room);
         if (!well) made.emplace(shared_memory(std::move(joined), wire.rank(), layout, options.eager_bytes, well));

@@ -94,6 +94,8 @@ public:
         return true;
     }
     bool poll_one(rank_t r, bool& moved) {
+        if constexpr (PollsPeers<T>)
+            if (mix_bits(polls_) % 3 == 0 && !poll_peers(r, moved)) return false;
         std::array<event, 8> events;
         const std::size_t room = 1 + mix_bits(++polls_) % events.size();
         const std::size_t found = at(r).poll(std::span(events).first(room));
@@ -102,6 +104,22 @@ public:
         moved |= found != 0;
         for (std::size_t i = 0; i != found; ++i)
             if (!handle(r, events[i])) return false;
+        return true;
+    }
+
+    // Asks for the next message of each peer alone. What it finds is checked like what poll() finds.
+    bool poll_peers(rank_t r, bool& moved) requires PollsPeers<T> {
+        for (const rank_t nobody : {r, size(), no_rank})
+            if (event e; at(r).poll_from(nobody, e))
+                return fail(transport_rule::identity, r, "poll_from finds a message of oneself, or of no rank");
+        for (rank_t from = 0; from != size(); ++from) {
+            event e;
+            if (!at(r).poll_from(from, e)) continue;
+            moved = true;
+            if (e.what != event::kind::arrived || e.peer != from)
+                return fail(transport_rule::in_order, r, "poll_from finds something else than a message of that peer");
+            if (!handle(r, e)) return false;
+        }
         return true;
     }
 

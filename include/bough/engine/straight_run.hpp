@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSL-1.0
+// Straight_run: runs a short operation step by step, in the order in which its plan lists the steps.
+// Freestanding.
+//
+// The engine (bough/engine/engine.hpp) runs every step as soon as it can. That costs bookkeeping for
+// each step, which pays when messages are long or late. When they are short and come soon, the order
+// of the list is as good: this waits at each receive for its one message and keeps no books.
+//
+// It is no second engine. When the message does not come soon, or anything else is unusual, the owner
+// hands the operation over: engine::resume() goes on behind the steps that have run here. The owner
+// must do so after some idle turns, because list order may wait for a message that its sender sends
+// only after a later step of this rank.
+#ifndef BOUGH_ENGINE_STRAIGHT_RUN_HPP
+#define BOUGH_ENGINE_STRAIGHT_RUN_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/step.hpp>
+#include <bough/engine/bound_view.hpp>
+#include <bough/engine/call.hpp>
+#include <bough/engine/engine.hpp>
+#include <bough/engine/list_view.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace bough::inline BOUGH_ABI {
+
+// What a peer has sent next: nothing yet, the message that the step waits for, or something else.
+enum class next_message : std::uint8_t { none, expected, other };
+
+// The port of the engine, but for messages that must be taken, and with a look at one peer alone.
+// After `other`, and after an `expected` message that was not released, the operation is handed over
+// to the engine, and the owner treats the message like any that has come.
+template <class P>
+concept StraightPort = requires(P& port, std::uint32_t step, rank_t peer, std::uint32_t segment, const std::byte* data,
+                                std::uint64_t bytes, held_message& message, const held_message& held) {
+    { port.send(step, peer, segment, data, bytes) } -> std::same_as<posted>;
+    { port.next(peer, segment, message) } -> std::same_as<next_message>;
+    { port.claim(held) } -> std::same_as<bool>;
+    port.release(held);
+};
+
+// One step of the list. A receive whose payload is combined where it landed is part of its combine.
+struct straight_step {
+    enum class action : std::uint8_t { send, receive, copy, combine, combine_with_lower, combine_with_upper };
+    action what = action::send; // combine_with_...: a message is the operand that stands left, or right
+    rank_t peer = no_rank;
+    std::uint32_t segment = 0;
+    std::uint32_t a = 0, b = 0, out = 0;          // places
+    std::uint32_t step = 0, receive = not_a_step; // the bound step, and the receive that is part of it
+};
+
+// Calls f(straight_step) for each step of a bound schedule, in the order of the list. A receive moves
+// down to its combine, unless it would fall behind a later message of the same peer.
+template <class F>
+constexpr void for_each_straight_step(const bound_view& bound, F&& f) {
+    using action = straight_step::action;
+    const auto combine_of = [&](std::uint32_t receive) {
+        const std::uint32_t combine = bound.steps[receive].partner;
+        if (combine == not_a_step) return not_a_step;
+        for (std::uint32_t i = receive + 1; i < combine; ++i)
+            if (bound.steps[i].verb == verb::receive && bound.steps[i].peer == bound.steps[receive].peer)
+                return not_a_step;
+        return combine;
+    };
+    for (std::uint32_t i = 0; i != bound.steps.size(); ++i) {
+        const bound_step& s = bound.steps[i];
+        straight_step made{action::send, s.peer, s.segment, s.a, s.b, s.out, i, not_a_step};
+        if (s.verb == verb::receive) {
+            if (combine_of(i) != not_a_step) continue;
+            made.what = action::receive;
+        } else if (s.verb == verb::copy) {
+            made.what = action::copy;
+        } else if (s.verb == verb::combine) {
+            made.what = action::combine;
+            if (s.partner != not_a_step && combine_of(s.partner) == i) {
+                const bound_step& receive = bound.steps[s.partner];
+                made.what = s.partner_is_a ? action::combine_with_lower : action::combine_with_upper;
+                made.peer = receive.peer;
+                made.segment = receive.segment;
+                made.receive = s.partner;
+            }
+        }
+        f(made);
+    }
+}
+
+class straight_run {
+public:
+    enum class state : std::uint8_t {
+        done,
+        waits, // for the message of its next step
+        leaves // the engine must go on
+    };
+
+    // Pre: all of them outlive this. `list` is what for_each_straight_step says of the bound schedule; the
+    // places and the buffers are those of its engine.
+    constexpr straight_run(list_view<const straight_step> list, list_view<const place_bytes> places,
+                           list_view<std::byte* const> buffers) noexcept
+        : list_(list), places_(places), buffers_(buffers) {}
+
+    // Starts an operation. Pre: the memory describes the buffers of this call.
+    void start(const call& c) noexcept {
+        combine_ = combine_of(c);
+        at_ = 0;
+        has_pending_ = false;
+    }
+    // Runs steps until a message is missing. If the op throws, its message has been released, and the
+    // operation cannot go on.
+    template <StraightPort Port>
+    BOUGH_ALWAYS_INLINE state run(Port& port) {
+        using action = straight_step::action;
+        for (; at_ != list_.size(); ++at_) {
+            const straight_step& s = list_[at_];
+            switch (s.what) {
+            case action::send: {
+                const posted result = port.send(s.step, s.peer, s.segment, at(s.a), bytes(s.a));
+                if (result == posted::complete) continue;
+                has_pending_ = result == posted::pending;
+                return state::leaves;
+            }
+            case action::copy:
+                if (bytes(s.out) != 0 && at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
+                continue;
+            case action::combine: combine_(at(s.a), at(s.b), at(s.out), bytes(s.out)); continue;
+            case action::receive:
+            case action::combine_with_lower:
+            case action::combine_with_upper: break;
+            }
+            held_message message;
+            const next_message found = port.next(s.peer, s.segment, message);
+            if (found == next_message::none) return state::waits;
+            if (found == next_message::other || !is_usable(message, s) || !port.claim(message)) return state::leaves;
+            const release_after<Port> released{port, message};
+            if (s.what == action::combine_with_lower)
+                combine_(message.data, at(s.b), at(s.out), message.bytes);
+            else if (s.what == action::combine_with_upper)
+                combine_(at(s.a), message.data, at(s.out), message.bytes);
+            else if (message.bytes != 0)
+                __builtin_memcpy(at(s.out), message.data, message.bytes);
+        }
+        return state::done;
+    }
+
+    std::uint32_t steps_done() const noexcept { return at_; }
+    // Calls f(step) for each bound step that has run.
+    template <class F>
+    void for_each_done(F&& f) const {
+        for (std::uint32_t i = 0; i != at_; ++i) {
+            f(list_[i].step);
+            if (list_[i].receive != not_a_step) f(list_[i].receive);
+        }
+    }
+    // The send that the transport has accepted and not completed; not_a_step: none.
+    std::uint32_t pending() const noexcept { return has_pending_ ? list_[at_].step : not_a_step; }
+    const combine_call& combine() const noexcept { return combine_; }
+
+private:
+    template <class Port>
+    struct release_after {
+        Port& port;
+        const held_message& message;
+        ~release_after() { port.release(message); }
+    };
+
+    std::byte* at(std::uint32_t place) const noexcept {
+        const place_bytes& p = places_[place];
+        return buffers_[p.buffer] + p.offset;
+    }
+    std::uint64_t bytes(std::uint32_t place) const noexcept { return places_[place].bytes; }
+    bool is_usable(const held_message& message, const straight_step& s) const noexcept {
+        return message.bytes == bytes(s.out) && (message.data != nullptr || message.bytes == 0);
+    }
+
+    list_view<const straight_step> list_;
+    list_view<const place_bytes> places_;
+    list_view<std::byte* const> buffers_;
+    combine_call combine_;
+    std::uint32_t at_ = 0; // index into list_
+    bool has_pending_ = false;
+};
+
+} // namespace bough
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// The options of bough::shared_memory, and the layout of a segment that follows from them.
+#ifndef BOUGH_TRANSPORT_SHARED_MEMORY_OPTIONS_HPP
+#define BOUGH_TRANSPORT_SHARED_MEMORY_OPTIONS_HPP
+
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/transport/segment/layout.hpp>
+#include <bough/transport/slots.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace bough::inline BOUGH_ABI {
+
+struct shared_memory_options {
+    std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
+    // Longer payloads stay with their sender until they are read; if they must come in pieces, so
+    // do payloads longer than half of this. At most 16 MiB; a ring has room for twice as much. 0:
+    // 64 KiB; with more than 16 ranks less, so that all rings take 2 MiB.
+    std::uint32_t eager_bytes = 0;
+    std::uint64_t heap_bytes = 0;                   // for allocate(); may differ between ranks
+    std::uint32_t cores = 0;                        // cores that the ranks share; 0: all on which any of them may run
+    bool direct_reads = true;                       // false: stage long payloads, even if the kernel could read them
+    std::uint64_t join_timeout_ns = 30'000'000'000; // how long joining may take
+};
+
+namespace detail {
+
+inline status check(const shared_memory_options& o) noexcept {
+    if (o.slots < 1 || o.slots > most_slots || !std::has_single_bit(o.slots))
+        return invalid_argument("slots: must be a power of two, 1 to 64");
+    if (o.eager_bytes > 1u << 24) return invalid_argument("eager_bytes: must be at most 16 MiB");
+    if (o.heap_bytes > std::uint64_t{1} << 60) return {.code = errc::no_resources};
+    return {};
+}
+inline segment_layout layout_of(rank_t ranks, const shared_memory_options& o) noexcept {
+    const std::uint32_t share = ranks <= 16 ? 1u << 17 : std::bit_floor((1u << 21) / std::min(ranks, 512u));
+    const std::uint32_t area = o.eager_bytes == 0 ? share : (std::max(o.eager_bytes, 512u) + 63) / 64 * 128;
+    return {.ranks = ranks, .slots = o.slots, .area_bytes = area, .heap_bytes = o.heap_bytes};
+}
+
+} // namespace detail
+
+} // namespace bough
+
+#endif
