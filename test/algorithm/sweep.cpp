@@ -230,4 +230,18 @@ TEST_CASE("dissemination") {
         CHECK(traits.needs_idempotent == !std::has_single_bit(size));
         CHECK(traits.hops == ceil_log(2, size));
     }
+    for (const rank_t ports : {2u, 3u, 4u, 7u})
+        for (rank_t size = 1; size <= 100; ++size) {
+            CAPTURE(ports, size);
+            const plan_traits traits = prove(plan_barrier(dissemination{ports}, {.size = size})).traits;
+            CHECK(traits.hops == ceil_log(ports + 1, size));
+            CHECK(traits.messages <= std::uint64_t{size} * ports * ceil_log(ports + 1, size));
+        }
+    for (rank_t size = 2; size <= 32; ++size) { // each rank tells all others
+        const plan_traits traits = prove(plan_barrier(dissemination{size - 1}, {.size = size})).traits;
+        CHECK(traits.hops == 1);
+        CHECK(traits.messages == std::uint64_t{size} * (size - 1));
+        CHECK_FALSE(traits.needs_idempotent); // nothing comes twice
+    }
+    CHECK(dissemination{0}.check({.size = 3}).code == errc::invalid_argument);
 }

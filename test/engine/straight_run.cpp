@@ -201,33 +201,6 @@ TEST_CASE("straight_run: the engine goes on from any step, whatever happens") {
         }
 }
 
-TEST_CASE("straight_run: a receive moves down to its combine, but not behind a later message of its peer") {
-    const slice in{input, 0, 1}, out{output, 0, 1}, first{scratch(0), 0, 1}, second{scratch(1), 0, 1};
-    const auto list_of = [](const std::vector<step>& steps) {
-        const bound_schedule bound = bind_steps(steps, 1);
-        std::vector<straight_step> list;
-        for_each_straight_step(bound.view(), [&](const straight_step& s) { list.push_back(s); });
-        return list;
-    };
-    using action = straight_step::action;
-    const auto apart = list_of({receive_step(1, first), receive_step(2, second), combine_step(in, second, out),
-                                combine_step(out, first, out)});
-    REQUIRE(apart.size() == 2);
-    CHECK(apart[0].what == action::combine_with_upper);
-    CHECK(apart[0].peer == 2);
-    CHECK(apart[0].receive == 1);
-    CHECK(apart[1].peer == 1);
-    // Both from rank 1: the second message cannot be read before the first.
-    const auto together = list_of({receive_step(1, first), receive_step(1, second), combine_step(second, in, out),
-                                   combine_step(out, first, out)});
-    REQUIRE(together.size() == 3);
-    CHECK(together[0].what == action::receive);
-    CHECK(together[0].step == 0);
-    CHECK(together[1].what == action::combine_with_lower);
-    CHECK(together[1].segment == 1);
-    CHECK(together[2].what == action::combine);
-}
-
 TEST_CASE("straight_run: an op that throws releases its message") {
     mail box;
     const auto plan = plan_allreduce(recursive_doubling{}, {.size = 2});

@@ -13,6 +13,7 @@
 #include <bough/engine/prepared/block_offsets.hpp>
 #include <bough/engine/prepared/layout_key.hpp>
 #include <bough/engine/prepared/scratch_planes.hpp>
+#include <bough/engine/straight_order.hpp>
 #include <bough/engine/straight_run.hpp>
 
 #include <algorithm>
@@ -31,7 +32,8 @@ public:
           blocked_(bound_.steps.size(), 0), held_(bound_.steps.size(), held_message{}),
           places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
           incoming_(bound_.channels.begin(), bound_.channels.end()), scratch_(bound_),
-          straight_list_(straight_steps(bound_.view())),
+          straight_list_(bound_.steps.size() <= most_short_steps ? straight_order(bound_.view())
+                                                                 : std::vector<straight_step>{}),
           engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}),
           straight_(straight_list_, places_, buffers_) {
         for (const bound_step& s : bound_.steps)
@@ -60,9 +62,11 @@ public:
     bough::engine& engine() noexcept { return engine_; }
     // The other way to run a call, if its messages are short (bough/engine/straight_run.hpp).
     straight_run& straight() noexcept { return straight_; }
-    // Are the messages of the call that was prepared last short? Of at most short_message bytes.
+    // Is the call that was prepared last a short one? It has no more than so many steps, and messages
+    // of no more than so many bytes.
     bool is_short() const noexcept { return is_short_; }
     static constexpr std::uint64_t short_message = 1024;
+    static constexpr std::size_t most_short_steps = 256;
     // Starts the engine with the call that was prepared.
     template <EnginePort Port>
     void start(const call& c, Port& port) {
@@ -119,11 +123,6 @@ public:
     bool direct() const noexcept { return bound_.planes.empty(); }
 
 private:
-    static std::vector<straight_step> straight_steps(const bound_view& bound) {
-        std::vector<straight_step> list;
-        for_each_straight_step(bound, [&list](const straight_step& s) { list.push_back(s); });
-        return list;
-    }
     bool has_short_messages() const noexcept {
         return std::none_of(bound_.steps.begin(), bound_.steps.end(), [this](const bound_step& s) {
             const std::uint32_t place = s.verb == verb::send ? s.a : s.out;
@@ -144,7 +143,7 @@ private:
             else
                 lay_out_parts(i, blocks);
         laid_out_.assign(c);
-        is_short_ = c.row_offsets.empty() && has_short_messages();
+        is_short_ = bound_.steps.size() <= most_short_steps && c.row_offsets.empty() && has_short_messages();
     }
 
     // Where a place lies that is not a message in parts.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Straight_run: runs a short operation step by step, in the order in which its plan lists the steps.
-// Freestanding.
+// Straight_run: runs a short operation step by step, in an order that was fixed when the plan was bound
+// (bough/engine/straight_order.hpp). Freestanding.
 //
 // The engine (bough/engine/engine.hpp) runs every step as soon as it can. That costs bookkeeping for
-// each step, which pays when messages are long or late. When they are short and come soon, the order
-// of the list is as good: this waits at each receive for its one message and keeps no books.
+// each step, which pays when messages are long or late. When they are short and come soon, a fixed
+// order is as good: this waits at each receive for its one message and keeps no books.
 //
 // It is no second engine. When the message does not come soon, or anything else is unusual, the owner
 // hands the operation over: engine::resume() goes on behind the steps that have run here. The owner
-// must do so after some idle turns, because list order may wait for a message that its sender sends
-// only after a later step of this rank.
+// must do so after some idle turns, because another message than the next one may be what the others
+// wait for.
 #ifndef BOUGH_ENGINE_STRAIGHT_RUN_HPP
 #define BOUGH_ENGINE_STRAIGHT_RUN_HPP
 
@@ -52,41 +52,6 @@ struct straight_step {
     std::uint32_t step = 0, receive = not_a_step; // the bound step, and the receive that is part of it
 };
 
-// Calls f(straight_step) for each step of a bound schedule, in the order of the list. A receive moves
-// down to its combine, unless it would fall behind a later message of the same peer.
-template <class F>
-constexpr void for_each_straight_step(const bound_view& bound, F&& f) {
-    using action = straight_step::action;
-    const auto combine_of = [&](std::uint32_t receive) {
-        const std::uint32_t combine = bound.steps[receive].partner;
-        if (combine == not_a_step) return not_a_step;
-        for (std::uint32_t i = receive + 1; i < combine; ++i)
-            if (bound.steps[i].verb == verb::receive && bound.steps[i].peer == bound.steps[receive].peer)
-                return not_a_step;
-        return combine;
-    };
-    for (std::uint32_t i = 0; i != bound.steps.size(); ++i) {
-        const bound_step& s = bound.steps[i];
-        straight_step made{action::send, s.peer, s.segment, s.a, s.b, s.out, i, not_a_step};
-        if (s.verb == verb::receive) {
-            if (combine_of(i) != not_a_step) continue;
-            made.what = action::receive;
-        } else if (s.verb == verb::copy) {
-            made.what = action::copy;
-        } else if (s.verb == verb::combine) {
-            made.what = action::combine;
-            if (s.partner != not_a_step && combine_of(s.partner) == i) {
-                const bound_step& receive = bound.steps[s.partner];
-                made.what = s.partner_is_a ? action::combine_with_lower : action::combine_with_upper;
-                made.peer = receive.peer;
-                made.segment = receive.segment;
-                made.receive = s.partner;
-            }
-        }
-        f(made);
-    }
-}
-
 class straight_run {
 public:
     enum class state : std::uint8_t {
@@ -95,8 +60,8 @@ public:
         leaves // the engine must go on
     };
 
-    // Pre: all of them outlive this. `list` is what for_each_straight_step says of the bound schedule; the
-    // places and the buffers are those of its engine.
+    // Pre: all of them outlive this. `list` is straight_order of the bound schedule
+    // (bough/engine/straight_order.hpp); the places and the buffers are those of its engine.
     constexpr straight_run(list_view<const straight_step> list, list_view<const place_bytes> places,
                            list_view<std::byte* const> buffers) noexcept
         : list_(list), places_(places), buffers_(buffers) {}

@@ -34,6 +34,10 @@ candidate_list standard_candidates(const dimensions& at, const problem& what) {
 
 namespace detail {
 
+// Plans in which each rank sends to all others are candidates up to this many ranks. Their messages
+// grow with the square of the ranks.
+inline constexpr rank_t most_at_once = 32;
+
 // In ordered{shape}, the ranks below the root and those above it each have a tree. This is how many
 // ranks the larger tree has, with the root. An fnomial of one degree less than that is flat.
 constexpr rank_t widest_side(const dimensions& at) noexcept { return std::max(at.root, at.size - 1 - at.root) + 1; }

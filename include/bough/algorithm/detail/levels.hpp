@@ -149,12 +149,19 @@ private:
     constexpr void meet(const level& l, rank_t role) {
         if (l.radix == 1) return; // a fold, in which this rank takes no part
         const slice mine = kept(l, role, piece());
-        for (rank_t k = 1; k < l.radix; ++k) {
-            const rank_t to = (role + k) % l.radix;
-            const rank_t from = (role + l.radix - k) % l.radix;
-            send(peer(to), kept(l, to, piece()).in(have_));
+        // Vectors that travel whole are short: all are sent at once. Parts of long ones take turns, so
+        // that each rank receives from one other at a time.
+        const bool at_once = l.form == level_form::exchange;
+        const auto send_to = [&](rank_t to) { send(peer(to), kept(l, to, piece()).in(have_)); };
+        const auto receive_from = [&](rank_t from) {
             receive(peer(from), landing(from < role ? from : from - 1, mine));
+        };
+        for (rank_t k = 1; k < l.radix; ++k) {
+            send_to((role + k) % l.radix);
+            if (!at_once) receive_from((role + l.radix - k) % l.radix);
         }
+        for (rank_t from = 0; at_once && from < l.radix; ++from)
+            if (from != role) receive_from(from);
         combine_between(0, l.radix, role, mine);
         have_ = acc_;
     }

@@ -20,6 +20,8 @@ struct standard_set<goal::allgather> {
         // Several messages at a time pay where messages spend most of their time on the way.
         for (const rank_t ports : {1u, 2u, 3u, 7u})
             if (ports < 2 || ports < at.size) made.add(circulant_allgather{ports});
+        if (at.size > 4 && at.size != 8 && at.size <= detail::most_at_once) // each to all others: one round
+            made.add(circulant_allgather{at.size - 1});
         made.add(lowest_bit_first_allgather{});
         made.add(bruck_allgather{});
         if (at.size <= 2 || what.bytes == 0) return;

@@ -29,6 +29,8 @@ struct standard_set<goal::allreduce> {
             if (degree + 1 < at.size) made.add(tree_allreduce{fnomial{degree}});
         made.add(tree_allreduce{fnomial{at.size < 2 ? 2 : at.size}}); // flat: every rank to rank 0 and back
         made.add(per_level_allreduce{.form = level_form::exchange});
+        if (at.size > 2 && at.size <= detail::most_at_once) // each to all others: one round
+            made.add(per_level_allreduce{.levels = {{.radix = at.size}}, .form = level_form::exchange});
         if (at.size < 2 || what.bytes / at.size == 0) return; // some blocks would have no bytes
         made.add(halving_doubling_allreduce{});
         if (!std::has_single_bit(at.size)) made.add(binary_blocks_allreduce{});
