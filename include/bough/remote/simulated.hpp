@@ -18,6 +18,7 @@
 
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/event_queue.hpp>
 #include <bough/remote/detail/exposed.hpp>
 #include <bough/transport/virtual_network/traffic.hpp>
 
@@ -61,7 +62,7 @@ public:
     }
 
     rank_t size() const noexcept { return static_cast<rank_t>(ranks_.size()); }
-    std::uint64_t now() const noexcept { return now_; }
+    std::uint64_t now() const noexcept { return time_.now(); }
     bool alive(rank_t r) const noexcept { return !ranks_[r].gone; }
     std::uint64_t violations() const noexcept { return violations_; }
     std::uint64_t strays() const noexcept { return strays_; }
@@ -76,18 +77,10 @@ public:
 
     // Jumps to the next event. False: there is none.
     bool advance() {
-        if (agenda_.empty()) return false;
-        pass(std::max(now_, agenda_.front().time));
-        return true;
+        return time_.skip([this](const due& next) { happen(next); });
     }
     void pass(std::uint64_t until) {
-        now_ = until;
-        while (!agenda_.empty() && agenda_.front().time <= now_) {
-            const due next = agenda_.front();
-            std::pop_heap(agenda_.begin(), agenda_.end(), later{});
-            agenda_.pop_back();
-            happen(next);
-        }
+        time_.pass(until, [this](const due& next) { happen(next); });
     }
 
     exposure expose(rank_t r, std::span<std::byte> memory) noexcept {
@@ -129,27 +122,27 @@ public:
         std::uint64_t last = 0;
         for (std::uint64_t begin = 0; begin != bytes || w.pieces == 0;) {
             const std::uint64_t end = cut(offset, begin, bytes, w.pieces + 1 >= options_.most_pieces);
-            std::uint64_t time = now_ + latency();
+            std::uint64_t time = now() + latency();
             if (ordered_) time = e.last_landing = std::max(e.last_landing, time);
             e.last_landing = std::max(e.last_landing, time);
             last = std::max(last, time);
             ++w.pieces;
-            schedule({time, 0, what::land, index, begin, end});
+            time_.push(time, {what::land, index, begin, end});
             begin = end;
         }
         if (!w.pending) return posted::complete;
-        schedule({now_ + latency(), 0, what::complete, index, w.generation, 0});
+        time_.push(now() + latency(), {what::complete, index, w.generation, 0});
         return posted::pending;
     }
     posted flush(rank_t from, rank_t to, std::uint64_t id) {
         if (to >= size() || to == from || !alive(from) || ranks_[from].told[to] != 0) return posted::failed;
         if (random_.chance(options_.refuse)) return posted::would_block;
         flushes_.push_back({from, to, id});
-        schedule({std::max(now_, at(from, to).last_landing) + latency(), 0, what::flushed, from, id, to});
+        time_.push(std::max(now(), at(from, to).last_landing) + latency(), {what::flushed, from, id, to});
         return posted::pending;
     }
     std::size_t poll(rank_t r, std::span<event> events) {
-        pass(now_ + options_.poll_ns);
+        pass(now() + options_.poll_ns);
         if (!alive(r)) return 0;
         std::vector<event>& ready = ranks_[r].ready;
         const std::size_t found = std::min(events.size(), ready.size());
@@ -168,15 +161,9 @@ public:
 private:
     enum class what : std::uint8_t { land, complete, flushed, lost };
     struct due {
-        std::uint64_t time, order;
         what kind;
         std::uint32_t a;
         std::uint64_t b, c;
-    };
-    struct later {
-        bool operator()(const due& x, const due& y) const noexcept {
-            return x.time != y.time ? x.time > y.time : x.order > y.order;
-        }
     };
     struct write {
         rank_t from = no_rank, to = no_rank;
@@ -213,11 +200,6 @@ private:
         const std::uint64_t ns =
             options_.latency_min_ns + random_.below(options_.latency_max_ns - options_.latency_min_ns + 1);
         return random_.chance(options_.straggle) ? ns * 50 : ns;
-    }
-    void schedule(due d) {
-        d.order = order_++;
-        agenda_.push_back(d);
-        std::push_heap(agenda_.begin(), agenda_.end(), later{});
     }
     // Where the piece that begins at `begin` ends. If bytes land in order, a last word of 8 bytes
     // stays whole.
@@ -266,7 +248,7 @@ private:
     void land(std::uint32_t index, std::uint64_t begin, std::uint64_t end) {
         write& w = pool_[index];
         edge& on = at(w.from, w.to);
-        const bool lands = w.lands && alive(w.to) && now_ <= on.lands_until;
+        const bool lands = w.lands && alive(w.to) && now() <= on.lands_until;
         std::byte* const to = lands ? target(w) : nullptr;
         if (to != nullptr)
             for (std::uint64_t i = begin; i != end;) { // from the sender's memory, or from the copy of it
@@ -309,9 +291,9 @@ private:
         if (!alive(r)) return;
         for (rank_t s = 0; s != size(); ++s) { // where bytes land in order, all that is due after one moment is lost
             edge& e = at(r, s);
-            if (torn && ordered_ && e.last_landing > now_)
-                e.lands_until = now_ + random_.below(static_cast<std::uint32_t>(e.last_landing - now_) + 1);
-            if (s != r) schedule({std::max(e.last_landing, now_) + latency(), 0, what::lost, r, s, 0});
+            if (torn && ordered_ && e.last_landing > now())
+                e.lands_until = now() + random_.below(static_cast<std::uint32_t>(e.last_landing - now()) + 1);
+            if (s != r) time_.push(std::max(e.last_landing, now()) + latency(), {what::lost, r, s, 0});
         }
         for (write& w : pool_) {
             if (w.from != r || (w.pieces == 0 && !w.pending)) continue;
@@ -335,13 +317,13 @@ private:
     simulated_regions_options options_;
     bool ordered_;
     split_mix random_;
-    std::uint64_t now_ = 0, order_ = 0, violations_ = 0, strays_ = 0;
+    std::uint64_t violations_ = 0, strays_ = 0;
     std::vector<rank_state> ranks_;
     std::vector<edge> edges_;
     std::vector<write> pool_;
     std::vector<std::uint32_t> free_;
     std::vector<open_flush> flushes_;
-    std::vector<due> agenda_;
+    event_queue<std::uint64_t, due> time_;
 };
 
 } // namespace detail

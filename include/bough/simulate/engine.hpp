@@ -30,11 +30,12 @@
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/event_queue.hpp>
 #include <bough/model/block_sizes.hpp>
 #include <bough/simulate/detail/agenda.hpp>
 #include <bough/simulate/detail/deeds.hpp>
-#include <bough/simulate/detail/event_queue.hpp>
 #include <bough/simulate/detail/flows.hpp>
+#include <bough/simulate/detail/sim_event.hpp>
 #include <bough/simulate/detail/wires.hpp>
 #include <bough/simulate/network.hpp>
 #include <bough/simulate/result.hpp>
@@ -66,39 +67,30 @@ public:
     }
 
     constexpr sim_result run() {
-        for (rank_t r = 0; r != plan_.size(); ++r) queue_.push(arrives_ns(r), what_begin, r);
+        for (rank_t r = 0; r != plan_.size(); ++r) queue_.push(arrives_ns(r), {what_begin, r});
         while (!queue_.empty() || !flows_.idle()) {
-            if (!flows_.idle() && (queue_.empty() || flows_.next_end_ns() < queue_.next_ns())) {
+            if (!flows_.idle() && (queue_.empty() || flows_.next_end_ns() < queue_.next())) {
                 const double now_ns = flows_.next_end_ns();
                 flows_.end_next([&](std::uint32_t m) { flow_ended(m, now_ns); });
                 continue;
             }
             const sim_event e = queue_.pop();
+            const double now_ns = queue_.now();
             switch (e.what) {
-            case what_begin: begin(e.a, e.at_ns); break;
-            case what_free: by_dependence_ ? completed(e.a, e.b, e.at_ns) : proceed(e.a, e.at_ns); break;
-            case what_depart: depart(e.a, e.at_ns); break;
-            case what_arrive: arrive(e.a, e.at_ns); break;
-            case what_notice: notice(e.a, e.at_ns); break;
-            case what_answer: set_out(e.a, e.at_ns); break;
-            case what_credit: credit(e.a, e.at_ns); break;
-            case what_poll: polled(e.a, e.at_ns); break;
+            case what_begin: begin(e.a, now_ns); break;
+            case what_free: by_dependence_ ? completed(e.a, e.b, now_ns) : proceed(e.a, now_ns); break;
+            case what_depart: depart(e.a, now_ns); break;
+            case what_arrive: arrive(e.a, now_ns); break;
+            case what_notice: notice(e.a, now_ns); break;
+            case what_answer: set_out(e.a, now_ns); break;
+            case what_credit: credit(e.a, now_ns); break;
+            case what_poll: polled(e.a, now_ns); break;
             }
         }
         return summary();
     }
 
 private:
-    enum : std::uint32_t {
-        what_begin,
-        what_free,
-        what_depart,
-        what_arrive,
-        what_notice,
-        what_answer,
-        what_credit,
-        what_poll
-    };
     static constexpr std::uint32_t none = wires::none;
     static constexpr bool ported = PortedCostModel<M>;
     using place = sim_message::place;
@@ -146,9 +138,9 @@ private:
         me.todo.link(plan_, rank, sizes_, packer_, links_);
         me.busy = true; // until now_ns
         me.clock_ns = now_ns;
-        queue_.push(now_ns, what_free, rank, none);
+        queue_.push(now_ns, {what_free, rank, none});
     }
-    constexpr void later(rank_t rank, double at_ns) { queue_.push(at_ns, what_free, rank, none); }
+    constexpr void later(rank_t rank, double at_ns) { queue_.push(at_ns, {what_free, rank, none}); }
 
     constexpr void end(rank_t rank, double now_ns) {
         rank_state& me = ranks_[rank];
@@ -159,7 +151,7 @@ private:
         me.ended = true;
         if (++me.operations >= options_.operations) return;
         me.busy_ns += options_.compute_ns * noise_.factor(rank);
-        queue_.push(noise_.compute(rank, now_ns, options_.compute_ns), what_begin, rank);
+        queue_.push(noise_.compute(rank, now_ns, options_.compute_ns), {what_begin, rank});
     }
 
     // --- waiting ---
@@ -180,7 +172,7 @@ private:
         me.polls = true;
         me.away_ns += back_ns - me.clock_ns;
         me.clock_ns = back_ns;
-        queue_.push(back_ns, what_poll, rank);
+        queue_.push(back_ns, {what_poll, rank});
     }
     constexpr void polled(rank_t rank, double now_ns) {
         rank_state& me = ranks_[rank];
@@ -189,7 +181,7 @@ private:
         now_ns = noise_.compute(rank, now_ns, options_.split.poll_cost_ns);
         if (!by_dependence_) return later(rank, now_ns);
         me.busy = true;
-        queue_.push(now_ns, what_free, rank, idle);
+        queue_.push(now_ns, {what_free, rank, idle});
     }
     constexpr void go_on(rank_t rank, double now_ns) {
         if (by_dependence_)
@@ -224,7 +216,7 @@ private:
                 now_ns = local(rank, d, now_ns);
             }
             ++todo.next;
-            if (!queue_.empty() && queue_.next_ns() < now_ns) return later(rank, now_ns);
+            if (!queue_.empty() && queue_.next() < now_ns) return later(rank, now_ns);
             if (!flows_.idle() && flows_.next_end_ns() < now_ns) return later(rank, now_ns);
         }
     }
@@ -298,7 +290,7 @@ private:
         }
         const std::uint32_t next = me.todo.channel_next[i];
         if (next != none && --me.todo.pending[next] == 0) enable(rank, next, now_ns);
-        queue_.push(end_ns, what_free, rank, number);
+        queue_.push(end_ns, {what_free, rank, number});
     }
 
     // --- messages ---
@@ -330,7 +322,7 @@ private:
                                                   me.sends, me.got_from == d.peer ? me.got : 0});
         if (rendezvous) {
             ++ranks_[rank].open;
-            queue_.push(end_ns + model_.latency_ns(rank, d.peer, 0), what_notice, m);
+            queue_.push(end_ns + model_.latency_ns(rank, d.peer, 0), {what_notice, m});
         } else {
             set_out(m, end_ns);
         }
@@ -346,7 +338,7 @@ private:
     constexpr void answer(std::uint32_t m, double now_ns) {
         sim_message& message = wires_.message(m);
         message.where = place::under_way;
-        queue_.push(now_ns + model_.latency_ns(message.to, message.from, 0), what_answer, m);
+        queue_.push(now_ns + model_.latency_ns(message.to, message.from, 0), {what_answer, m});
     }
     // The message itself sets out as soon as the out port is free.
     constexpr void set_out(std::uint32_t m, double now_ns) {
@@ -357,9 +349,9 @@ private:
             from.out_free_ns = now_ns + model_.port_ns(message.from, message.to, message.bytes, message.turns);
         }
         if (options_.network != nullptr)
-            queue_.push(now_ns, what_depart, m);
+            queue_.push(now_ns, {what_depart, m});
         else
-            queue_.push(now_ns + model_.latency_ns(message.from, message.to, message.bytes), what_arrive, m);
+            queue_.push(now_ns + model_.latency_ns(message.from, message.to, message.bytes), {what_arrive, m});
     }
     constexpr void depart(std::uint32_t m, double now_ns) {
         const sim_message& message = wires_.message(m);
@@ -371,7 +363,7 @@ private:
         find_path(message);
         queue_.push(now_ns + model_.latency_ns(message.from, message.to, 0) +
                         options_.network->hop_ns * static_cast<double>(path_.size()),
-                    what_arrive, m);
+                    {what_arrive, m});
     }
     constexpr void find_path(const sim_message& message) {
         path_.clear();
@@ -389,7 +381,7 @@ private:
                 to.in_free_ns = std::max(now_ns, to.in_free_ns) +
                                 model_.port_ns(message.from, message.to, message.bytes, message.turns);
                 message.there_ns = to.in_free_ns;
-                return queue_.push(to.in_free_ns, what_arrive, m);
+                return queue_.push(to.in_free_ns, {what_arrive, m});
             }
         }
         message.there_ns = now_ns;
@@ -438,7 +430,7 @@ private:
         if (options_.slots == 0)
             --wires_.at(c).used;
         else
-            queue_.push(now_ns + model_.latency_ns(rank, d.peer, 0), what_credit, c);
+            queue_.push(now_ns + model_.latency_ns(rank, d.peer, 0), {what_credit, c});
         return work(rank, now_ns, model_.receive_ns(d.peer, rank, d.bytes));
     }
     constexpr void credit(std::uint32_t c, double now_ns) {
@@ -485,7 +477,7 @@ private:
     deed_packer packer_;
     link_scratch links_;
     wires wires_;
-    event_queue queue_;
+    event_queue<double, sim_event> queue_;
     std::vector<rank_state> ranks_;
     std::vector<std::uint32_t> path_;
     std::uint64_t received_ = 0;

@@ -27,6 +27,7 @@
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/event_queue.hpp>
 #include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/nic/assembled.hpp>
@@ -105,12 +106,7 @@ private:
     struct letter {
         message head;
         rank_t to;
-        double at_ns;
-        std::uint64_t number; // orders letters of equal times by their sending
         std::vector<T> payload;
-        friend bool operator<(const letter& a, const letter& b) { // reversed: the heap's top is the earliest letter
-            return a.at_ns != b.at_ns ? a.at_ns > b.at_ns : a.number > b.number;
-        }
     };
     struct port {
         simulated_nics& network;
@@ -132,9 +128,11 @@ private:
         const auto post = [&](rank_t to) {
             double& clock_ns = clock_of(from);
             clock_ns += model_.send_ns(from, to, bytes(m.count));
-            const double at_ns = clock_ns + model_.latency_ns(from, to, bytes(m.count));
-            under_way_.push_back({m, to, at_ns, letters_++, std::vector<T>(payload, payload + m.count)});
-            if (!options_.shuffle) std::push_heap(under_way_.begin(), under_way_.end());
+            letter sent{m, to, std::vector<T>(payload, payload + m.count)};
+            if (options_.shuffle)
+                under_way_.push_back(std::move(sent));
+            else
+                due_.push(clock_ns + model_.latency_ns(from, to, bytes(m.count)), std::move(sent));
             const bool credit = (programs_[to].inlets[m.inlet].flags & inlet_credit) != 0;
             ++(credit ? result_.credits : result_.messages);
         };
@@ -202,15 +200,12 @@ private:
             }
             const message bell{0, 0,          0,
                                0, bell_inlet, 0}; // says only that the host enters; ring_host fetches its input
-            under_way_.push_back({bell, r, model_.start_ns() + options_.enter_ns[r], letters_++, {}});
-            std::push_heap(under_way_.begin(), under_way_.end());
+            due_.push(model_.start_ns() + options_.enter_ns[r], {bell, r, {}});
         }
-        while (!under_way_.empty()) {
-            std::pop_heap(under_way_.begin(), under_way_.end());
-            const letter l = std::move(under_way_.back());
-            under_way_.pop_back();
+        while (!due_.empty()) {
+            const letter l = due_.pop();
             double& clock_ns = clock_of(l.to);
-            clock_ns = std::max(clock_ns, l.at_ns);
+            clock_ns = std::max(clock_ns, due_.now());
             if (l.head.inlet == bell_inlet) {
                 nics_[l.to].entered = true;
             } else {
@@ -256,9 +251,9 @@ private:
     run_options options_;
     random_sequence random_;
     std::vector<device> nics_;
-    std::vector<double> clocks_; // of the processors
-    std::vector<letter> under_way_;
-    std::uint64_t letters_ = 0;
+    std::vector<double> clocks_;                     // of the processors
+    bough::detail::event_queue<double, letter> due_; // letters under way
+    std::vector<letter> under_way_;                  // instead, if there is no time
     run_result result_;
 };
 

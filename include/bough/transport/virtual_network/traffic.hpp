@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The parts of the simulated world (world.hpp): its options and faults, messages, edges, ranks and
-// agenda.
+// The parts of the simulated world (world.hpp): its options and faults, messages, edges, ranks, and
+// what may be due.
 #ifndef BOUGH_TRANSPORT_VIRTUAL_NETWORK_TRAFFIC_HPP
 #define BOUGH_TRANSPORT_VIRTUAL_NETWORK_TRAFFIC_HPP
 
@@ -82,15 +82,9 @@ struct simulated_rank {
 };
 enum simulated_due : std::uint8_t { due_arrival, due_end, due_take, due_lost, due_wake };
 struct simulated_entry {
-    std::uint64_t time, order;
-    std::uint64_t c;
-    std::uint32_t a, b;
     simulated_due what;
-};
-struct simulated_later {
-    bool operator()(const simulated_entry& x, const simulated_entry& y) const noexcept {
-        return x.time != y.time ? x.time > y.time : x.order > y.order;
-    }
+    std::uint32_t a = 0, b = 0;
+    std::uint64_t c = 0;
 };
 
 // A digest of a long message's memory, which must not change while the transport has it.

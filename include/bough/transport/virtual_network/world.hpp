@@ -10,6 +10,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/event_queue.hpp>
 #include <bough/transport/virtual_network/traffic.hpp>
 
 #include <algorithm>
@@ -32,10 +33,10 @@ public:
         BOUGH_EXPECTS(options.slots >= 1, "slots: an edge needs at least one");
         options_ = options;
         random_ = split_mix(options.seed);
-        now_ = events_ = order_ = violations_ = corrupted_ = ready_ = 0;
+        events_ = violations_ = corrupted_ = ready_ = 0;
         nudged_ = corrupt_next_ = false;
         first_violation_ = nullptr;
-        agenda_.clear();
+        time_.clear();
         faults_.clear();
         next_fault_ = 0;
         free_.clear();
@@ -52,7 +53,7 @@ public:
     }
 
     rank_t size() const noexcept { return static_cast<rank_t>(ranks_.size()); }
-    std::uint64_t now() const noexcept { return now_; }
+    std::uint64_t now() const noexcept { return time_.now(); }
     std::uint64_t events() const noexcept { return events_; }
     bool alive(rank_t r) const noexcept { return ranks_[r].life == life::alive; }
     std::size_t pending(rank_t r) const noexcept { return ranks_[r].posts.size(); }
@@ -73,22 +74,20 @@ public:
         recount();
         if (ready_ == 0 && !nudged_) return skip();
         nudged_ = false;
-        pass(now_ + 100);
+        pass(now() + 100);
         return true;
     }
     // The same, whether or not anybody polls. False: nothing is due.
     bool skip() {
-        if (agenda_.empty()) return false;
-        pass(std::max(now_, agenda_.front().time));
-        return true;
+        return time_.skip([this](const entry& next) { happen(next); });
     }
     // Lets time pass, whatever is due.
     void advance_to(std::uint64_t time) {
-        while (!agenda_.empty() && agenda_.front().time <= time) (void)skip();
-        now_ = std::max(now_, time);
+        while (!time_.empty() && time_.next() <= time) (void)skip();
+        pass(time);
     }
     // advance() stops at `time`, too.
-    void wake_at(std::uint64_t time) { schedule(time, due_wake, 0, 0, 0); }
+    void wake_at(std::uint64_t time) { time_.push(std::max(time, now()), {.what = due_wake}); }
 
     // --- faults ---
 
@@ -105,7 +104,7 @@ public:
             if (alive(fault.rank)) silence(fault.rank, life::stopped);
             break;
         case kind::slow: ranks_[fault.rank].slow = std::max<std::uint64_t>(fault.value, 1); break;
-        case kind::cut: cut(fault.rank, fault.peer, now_ + fault.value); break;
+        case kind::cut: cut(fault.rank, fault.peer, now() + fault.value); break;
         case kind::sever: sever(fault.rank, fault.peer); break;
         case kind::corrupt: corrupt_next_ = true; break;
         }
@@ -160,8 +159,8 @@ public:
         } else {
             m.copy.assign(bytes.begin(), bytes.end());
         }
-        e.last_arrival = std::max(e.last_arrival, std::max(now_, e.cut_until) + latency() * ranks_[from].slow);
-        schedule(e.last_arrival, due_arrival, index, 0, 0);
+        e.last_arrival = std::max(e.last_arrival, std::max(now(), e.cut_until) + latency() * ranks_[from].slow);
+        time_.push(e.last_arrival, {.what = due_arrival, .a = index});
         return m.source == nullptr ? posted::complete : posted::pending;
     }
 
@@ -220,7 +219,7 @@ public:
         m->into = into.data();
         m->take_id = id;
         begin(r, id);
-        schedule(now_ + latency(), due_take, static_cast<std::uint32_t>(handle), 0, handle >> 32);
+        time_.push(now() + latency(), {.what = due_take, .a = static_cast<std::uint32_t>(handle), .c = handle >> 32});
         return posted::pending;
     }
     errc cancel(rank_t r, std::uint64_t id) {
@@ -236,7 +235,7 @@ public:
                 end_send(m, errc::cancelled, 0);
             } else if (m.to == r && m.where == place::taking && m.take_id == id) {
                 drop(m);
-                schedule(now_, due_end, r, static_cast<std::uint32_t>(errc::cancelled), id);
+                time_.push(now(), {due_end, r, static_cast<std::uint32_t>(errc::cancelled), id});
             }
         }
         return errc::ok;
@@ -248,25 +247,13 @@ private:
     using message = simulated_message;
     using edge = simulated_edge;
     using rank_state = simulated_rank;
-    using due = simulated_due;
     using entry = simulated_entry;
-    using later = simulated_later;
 
     void pass(std::uint64_t until) {
-        now_ = until;
-        while (!agenda_.empty() && agenda_.front().time <= now_) {
-            const entry next = agenda_.front();
-            std::pop_heap(agenda_.begin(), agenda_.end(), later{});
-            agenda_.pop_back();
-            happen(next);
-        }
+        time_.pass(until, [this](const entry& next) { happen(next); });
     }
 
     edge& at(rank_t from, rank_t to) noexcept { return edges_[std::size_t{from} * size() + to]; }
-    void schedule(std::uint64_t time, due what, std::uint32_t a, std::uint32_t b, std::uint64_t c) {
-        agenda_.push_back({time, order_++, c, a, b, what});
-        std::push_heap(agenda_.begin(), agenda_.end(), later{});
-    }
     std::uint64_t latency() noexcept {
         std::uint64_t ns = options_.latency_min_ns;
         if (options_.latency_max_ns > ns) ns += random_.below(options_.latency_max_ns - ns + 1);
@@ -340,7 +327,7 @@ private:
     }
     void end_send(message& m, errc code, std::uint64_t after_ns) {
         m.send_pending = false;
-        schedule(now_ + after_ns, due_end, m.from, static_cast<std::uint32_t>(code), m.send_id);
+        time_.push(now() + after_ns, {due_end, m.from, static_cast<std::uint32_t>(code), m.send_id});
     }
 
     void hand_out(rank_t r, const event& e) {
@@ -450,8 +437,8 @@ private:
             out.last = std::min(out.last, out.sent - static_cast<std::uint32_t>(random_.below(flying + 1)));
         at(q, r).last = std::min(at(q, r).last, at(q, r).sent - in_flight(q, r));
         if (!alive(q)) return;
-        const std::uint64_t told = now_ + options_.detection_ns / 2 + random_.below(options_.detection_ns / 2 + 1);
-        schedule(std::max(told, out.last_arrival), due_lost, q, r, 0);
+        const std::uint64_t told = now() + options_.detection_ns / 2 + random_.below(options_.detection_ns / 2 + 1);
+        time_.push(std::max(told, out.last_arrival), {.what = due_lost, .a = q, .b = r});
     }
     std::uint32_t in_flight(rank_t from, rank_t to) const noexcept {
         std::uint32_t count = 0;
@@ -481,14 +468,14 @@ private:
 
     simulated_options options_;
     split_mix random_{0};
-    std::uint64_t now_ = 0, events_ = 0, order_ = 0, corrupted_ = 0, ready_ = 0;
+    std::uint64_t events_ = 0, corrupted_ = 0, ready_ = 0;
     bool nudged_ = false; // a rank that was refused may try again
     bool corrupt_next_ = false;
     std::vector<rank_state> ranks_;
     std::vector<edge> edges_;
     std::vector<message> pool_;
     std::vector<std::uint32_t> free_, used_;
-    std::vector<entry> agenda_; // a heap, the next on top
+    event_queue<std::uint64_t, entry> time_;
     std::vector<simulated_fault> faults_;
     std::size_t next_fault_ = 0;
     std::uint64_t violations_ = 0;
