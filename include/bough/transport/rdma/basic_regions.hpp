@@ -8,26 +8,29 @@
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
-#include <bough/model/logp.hpp>
-#include <bough/os/clock.hpp>
+#include <bough/transport/rdma/basic_rank.hpp>
 #include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/join.hpp>
 #include <bough/transport/rdma/region_end.hpp>
-#include <bough/transport/rdma/region_parts.hpp>
+#include <bough/transport/rdma/region_memory.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
 template <detail::RdmaDevice Device>
-class basic_fabric_regions {
+class basic_fabric_regions : public basic_rdma_rank<Device, detail::fabric_region_end<Device>> {
+protected:
+    using end_type = detail::fabric_region_end<Device>;
+
+private:
+    using base = basic_rdma_rank<Device, end_type>;
+
 public:
     // Networks promise no order within a write, and few promise one between writes. So messages
     // carry a digest, and a flush costs a round trip.
@@ -36,53 +39,38 @@ public:
     basic_fabric_regions(basic_fabric_regions&&) noexcept = default;
     basic_fabric_regions& operator=(basic_fabric_regions&&) = delete;
 
-    rank_t rank() const noexcept { return end_->who().rank; }
-    rank_t size() const noexcept { return end_->who().size; }
-    // How many cores the ranks share: the cores of all machines, each machine counted once.
-    std::uint32_t cores() const noexcept { return end_->who().cores; }
-    bool oversubscribed() const noexcept { return end_->who().oversubscribed; }
-    // What messages by such writes cost (bough/select/transport_costs.hpp).
-    static constexpr model::loggops default_costs() noexcept { return Device::costs.model; }
-    static constexpr double switch_ns() noexcept { return Device::costs.switch_ns; }
-    bool forked() const noexcept { return end_->forked(); }
-    std::span<std::byte> region() const noexcept { return end_->region(); }
+    std::span<std::byte> region() const noexcept { return end().region(); }
     // How many writes of that rank have landed here: a remote counter. A put is one write, or
     // several if it is longer than the device writes at once.
-    std::uint64_t landed(rank_t from) const noexcept { return end_->landed(from); }
+    std::uint64_t landed(rank_t from) const noexcept { return end().landed(from); }
 
     posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
                std::uint64_t id) {
-        return end_->put(to, offset, first, second, id);
+        return end().put(to, offset, first, second, id);
     }
     // Registers memory. That takes microseconds, and grows with the number of pages.
-    exposure expose(std::span<std::byte> memory) { return end_->expose(memory); }
-    void conceal(const exposure& e) noexcept { end_->conceal(e); }
+    exposure expose(std::span<std::byte> memory) { return end().expose(memory); }
+    void conceal(const exposure& e) noexcept { end().conceal(e); }
     posted put_exposed(rank_t to, const exposure& at, std::span<const std::byte> bytes, std::uint64_t id) {
-        return end_->put_exposed(to, at, bytes, id);
+        return end().put_exposed(to, at, bytes, id);
     }
-    posted flush(rank_t to, std::uint64_t id) { return end_->flush(to, id); }
-    std::size_t poll(std::span<event> events) { return end_->poll(events); }
+    posted flush(rank_t to, std::uint64_t id) { return end().flush(to, id); }
+    std::size_t poll(std::span<event> events) { return end().poll(events); }
 
     // GatheringRemoteWrites: what the device has not taken counts as unsent. If the device sends
     // only when it is called, what it has taken counts too.
-    bool unsent() const noexcept { return !forked() && end_->unsent(); }
-    std::uint64_t accepted(rank_t) const noexcept { return end_->accepted(); }
-    std::uint64_t handed_over(rank_t to) noexcept { return end_->handed_over(to); }
+    bool unsent() const noexcept { return !this->forked() && end().unsent(); }
+    std::uint64_t accepted(rank_t) const noexcept { return end().accepted(); }
+    std::uint64_t handed_over(rank_t to) noexcept { return end().handed_over(to); }
 
-    std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
-    // Only polls drive the device, so a rank must not sleep for long.
     template <class Landed>
     void wait(std::uint32_t idle, std::uint64_t, Landed&&) const {
-        constexpr std::uint32_t yields = 5'000; // some milliseconds
-        if (const std::uint32_t spins = oversubscribed() ? 1 : 200; idle >= spins + yields)
-            std::this_thread::sleep_for(std::chrono::microseconds(50));
-        else if (idle >= spins)
-            std::this_thread::yield();
+        this->rest(idle);
     }
 
 protected:
-    using end_type = detail::fabric_region_end<Device>;
-    explicit basic_fabric_regions(std::unique_ptr<end_type> end) noexcept : end_(std::move(end)) {}
+    using base::base;
+    using base::end;
     // Collective. If the result is empty, `outcome` says why.
     template <WireUp W>
     static std::unique_ptr<end_type> join_regions(W& wire, const typename Device::options_type& options,
@@ -123,10 +111,6 @@ protected:
         detail::throw_if(outcome);
         return made;
     }
-    const end_type& end() const noexcept { return *end_; }
-
-private:
-    std::unique_ptr<end_type> end_;
 };
 
 } // namespace bough

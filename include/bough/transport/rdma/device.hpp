@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// RdmaDevice: what the RDMA protocol asks of the device beneath it. The protocol (lines.hpp,
-// endpoint.hpp, region_end.hpp) knows frames, credits, order and payloads. A device D moves bytes
-// between ranks: fabric/device.hpp is the one for libfabric, verbs/device.hpp the one for libibverbs.
+// RdmaDevice: what the RDMA protocol asks of the device beneath it. The protocol (endpoint.hpp,
+// region_end.hpp) knows frames, credits, order and payloads. A device D moves bytes between ranks:
+// fabric/device.hpp is the one for libfabric, verbs/device.hpp the one for libibverbs.
 //
 // The concepts below build on each other, so that a part of the protocol asks for no more than it
 // needs: buffers for RdmaMemory, remote writes for RdmaWriter, messages for RdmaMessenger, and only
@@ -52,12 +52,11 @@ concept RdmaConnections = requires(const D& c) {
 
 // What ends: operations, peers, the device itself.
 template <class D>
-concept RdmaEnds = RdmaConnections<D> && requires(D& d, const D& c, rank_t rank, std::span<fabric_done> done) {
+concept RdmaEnds = RdmaConnections<D> && requires(D& d, rank_t rank, std::span<fabric_done> done) {
     { d.poll(done) } -> std::same_as<std::size_t>; // how many operations have ended
     d.disconnect(rank);                            // the rank is lost: what is under way to it may fail at once
     d.close_endpoint();                            // the end
     d.abandon();                                   // the end in the child of a fork
-    { c.sends_alone() } -> std::same_as<bool>;     // what it has taken leaves even if this rank calls nothing
     typename std::bool_constant<D::probes>;
     requires !D::probes || RdmaProbe<D>;
 };
@@ -69,10 +68,17 @@ concept RdmaReceiver = requires(D& d, fabric_buffer& buffer, std::size_t longest
     { d.most_receives() } -> std::same_as<std::size_t>;
 };
 
+// How it sends the messages and writes that it has taken.
+template <class D>
+concept RdmaSender = requires(D& d, const D& c) {
+    { d.most_sends() } -> std::same_as<std::size_t>; // under way at a time
+    { c.sends_alone() } -> std::same_as<bool>;       // they leave even if this rank calls nothing
+};
+
 // Writes into the memory of peers. `written_uses_receive`: a write with a ticket uses up a posted
 // receive of its target.
 template <class D>
-concept RdmaWriter = RdmaMemory<D> && RdmaEnds<D> &&
+concept RdmaWriter = RdmaMemory<D> && RdmaEnds<D> && RdmaSender<D> &&
     requires(D& d, rank_t to, const fabric_piece& piece, std::uint64_t address, std::uint64_t key,
              std::uint32_t ticket) {
     typename D::options_type;
@@ -80,7 +86,6 @@ concept RdmaWriter = RdmaMemory<D> && RdmaEnds<D> &&
     typename std::integral_constant<std::uint64_t, D::receives>;    // a use: frames come into it
     { d.write(to, piece, address, key, ticket) } -> std::same_as<fabric_result>;
     { d.most_bytes() } -> std::same_as<std::size_t>; // of one write
-    { d.most_sends() } -> std::same_as<std::size_t>; // under way at a time
     typename std::bool_constant<D::written_uses_receive>;
     requires !D::written_uses_receive || RdmaReceiver<D>;
 };

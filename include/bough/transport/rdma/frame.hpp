@@ -9,6 +9,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,10 @@ struct fabric_place {
     std::uint32_t ticket = 0;           // chosen by the receiver; comes back with the payload
 };
 
+// The bytes of the longest frame of a group.
+constexpr std::size_t longest_frame(std::size_t eager_bytes) noexcept {
+    return sizeof(fabric_frame) + std::max(eager_bytes, sizeof(fabric_place));
+}
 // Whether a frame that has come has a length that its kind may have.
 inline bool is_fabric_frame(const fabric_frame& head, std::size_t length, std::size_t eager_bytes) noexcept {
     const std::size_t body = length - sizeof head;

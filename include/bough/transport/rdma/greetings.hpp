@@ -12,7 +12,7 @@
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
 #include <bough/transport/rdma/device.hpp>
-#include <bough/transport/rdma/lines.hpp>
+#include <bough/transport/rdma/group.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -52,16 +52,6 @@ status await_greetings(const fabric_group& group, const Device& device, std::uin
             std::this_thread::yield();
     }
     return {};
-}
-
-// The first rank for which hopeless(rank) is true and that has been suspected for 20 ms, so that
-// its last frames have had time to come. no_rank: there is none.
-template <class Peers, class Hopeless>
-rank_t first_dead(const Peers& peers, const Hopeless& hopeless) {
-    const std::uint64_t now = steady_now_ns();
-    for (rank_t r = 0; r != peers.size(); ++r)
-        if (peers[r].suspected_ns != 0 && now - peers[r].suspected_ns > 20'000'000 && hopeless(r)) return r;
-    return no_rank;
 }
 
 } // namespace bough::detail

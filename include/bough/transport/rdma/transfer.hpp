@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The long payloads that are under way, with the memory that the device may use for them.
+// What pushes.hpp and pulls.hpp share: one long payload that is under way, with the memory that the
+// device may use for it, and the list of all of them.
 #ifndef BOUGH_TRANSPORT_RDMA_TRANSFER_HPP
 #define BOUGH_TRANSPORT_RDMA_TRANSFER_HPP
 
@@ -10,57 +11,54 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// One long payload, out of this rank (push) or into it (pull).
+// One long payload, as an operation of the device: a completion names it.
 template <class Memory>
-struct fabric_transfer {
-    fabric_op op{}; // must be first: a completion knows only this
-    // What a push waits for: for `go`, for the device to take it, or for its end.
-    enum : std::uint8_t { waiting, ready, flying } stage = waiting;
-    bool over = false; // its event is due or was handed over
-    std::uint32_t number = 0;
-    std::uint64_t id = 0, moved = 0, piece = 0, given_up_ns = 0;
-    std::span<const std::byte> from{};
-    std::span<std::byte> into{};
+struct fabric_transfer : fabric_op {
+    bool over = false;        // its event is due or was handed over
+    std::uint32_t number = 0; // of the long message
+    std::uint64_t id = 0;
+    std::uint64_t moved = 0, piece = 0; // bytes of which the device is done, and bytes that it has now
+    std::uint64_t given_up_ns = 0;      // when it was given up while the device had its memory; 0: it was not
     fabric_place place{};
     Memory memory{};
 
-    static fabric_transfer& of(fabric_op& o) noexcept { return reinterpret_cast<fabric_transfer&>(o); }
     // The tag of the next piece, where pieces travel as tagged messages.
     std::uint64_t tag() const noexcept { return moved << 32 ^ place.ticket; }
+    // Whether its user still waits for it, although it was given up long ago.
+    bool is_late(std::uint64_t now_ns, std::uint64_t answer_ns) const noexcept {
+        return given_up_ns != 0 && !over && now_ns - given_up_ns > answer_ns;
+    }
 };
 
-// All transfers that are under way. They do not move in memory, because the device points to them.
-template <class Memory>
+// All payloads in one direction. They do not move in memory, because the device points to them.
+template <class Transfer>
 class fabric_transfers {
 public:
-    using transfer = fabric_transfer<Memory>;
-
     // Also makes room for it in the list, so that add() cannot fail.
-    std::unique_ptr<transfer> make(fabric_op::what kind, rank_t with, std::uint64_t id) {
+    std::unique_ptr<Transfer> make(fabric_op::what kind, rank_t with, std::uint64_t id) {
         if (list_.size() == list_.capacity()) list_.reserve(2 * list_.size() + 8);
         spare_.reserve(list_.capacity()); // so that remove() cannot fail either
-        std::unique_ptr<transfer> t;
+        std::unique_ptr<Transfer> t;
         if (spare_.empty()) {
-            t = std::make_unique<transfer>();
+            t = std::make_unique<Transfer>();
         } else {
             t = std::move(spare_.back());
             spare_.pop_back();
-            *t = transfer{};
+            *t = Transfer{};
         }
-        t->op.kind = kind;
-        t->op.peer = with;
+        t->kind = kind;
+        t->peer = with;
         t->id = id;
         return t;
     }
     // Pre: `t` is the transfer that was made last.
-    void add(std::unique_ptr<transfer> t) noexcept { list_.push_back(std::move(t)); }
-    void remove(const transfer& t) noexcept {
+    void add(std::unique_ptr<Transfer> t) noexcept { list_.push_back(std::move(t)); }
+    void remove(const Transfer& t) noexcept {
         std::size_t i = 0;
         while (list_[i].get() != &t) ++i;
         list_[i]->memory.reset();
@@ -69,10 +67,10 @@ public:
     }
     bool empty() const noexcept { return list_.empty(); }
     std::size_t size() const noexcept { return list_.size(); }
-    transfer& operator[](std::size_t i) noexcept { return *list_[i]; }
+    Transfer& operator[](std::size_t i) noexcept { return *list_[i]; }
     // The first transfer for which f returns true; null: there is none.
     template <class F>
-    transfer* find(const F& f) const {
+    Transfer* find(const F& f) const {
         for (const auto& t : list_)
             if (f(*t)) return t.get();
         return nullptr;
@@ -83,7 +81,7 @@ public:
     }
 
 private:
-    std::vector<std::unique_ptr<transfer>> list_, spare_;
+    std::vector<std::unique_ptr<Transfer>> list_, spare_;
 };
 
 } // namespace bough::detail

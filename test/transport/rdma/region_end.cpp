@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // One rank's end of remote writes over a device that does what the test says: what networks do rarely.
 #include "support/catch.hpp"
-#include <bough/transport/fabric/options.hpp>
+#include "transport/rdma/scripted_writer.hpp"
 #include <bough/transport/rdma/region_end.hpp>
 
 #include <algorithm>
@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,66 +16,15 @@
 
 using namespace bough;
 using ticket = detail::fabric_ticket;
+using bough_test::network;
+using bough_test::scripted_writer;
 
 namespace {
-
-// What the test and the device share.
-struct network {
-    struct write {
-        ticket::what kind;
-        std::uint64_t at; // in the target's memory
-        detail::fabric_op* op;
-        std::uint64_t word = 0; // the first eight bytes, if there are as many
-    };
-    std::vector<write> written; // by the end, so far
-    // Whether the device has done with a write at once; or the test says when.
-    std::function<bool(const write&)> goes_out = [](const write&) { return true; };
-    std::function<bool(rank_t)> refuses = [](rank_t) { return false; };
-    std::function<void()> asked = [] {};  // when the device is about to be
-    std::deque<detail::fabric_done> next; // what it says then
-};
-
-struct scripted_device {
-    using options_type = fabric_options;
-    using memory = std::unique_ptr<int>;
-    static constexpr bool probes = false, written_uses_receive = false;
-    static constexpr std::uint64_t writes_from = 0, receives = 0, is_written = 0;
-
-    network& net;
-    std::size_t longest;
-
-    std::size_t most_sends() const { return 64; }
-    std::size_t most_bytes() const { return longest; }
-    static bool sends_alone() { return false; }
-    static bool opens_files() { return false; }
-    bool register_memory(std::span<const std::byte>, std::uint64_t, memory&) { return true; }
-    static void* descriptor(const memory&) { return nullptr; }
-    static std::uint64_t remote_address(const std::byte*) { return 0; }
-    static std::uint64_t remote_key(const memory&) { return 0; }
-    detail::fabric_result write(rank_t to, const detail::fabric_piece& piece, std::uint64_t at, std::uint64_t,
-                                std::uint32_t what) {
-        if (net.refuses(to)) return detail::fabric_result::full;
-        net.written.push_back({ticket::kind_of(what), at, piece.op});
-        if (piece.bytes.size() >= 8) std::memcpy(&net.written.back().word, piece.bytes.data(), 8);
-        if (net.goes_out(net.written.back())) net.next.push_back({.op = piece.op});
-        return detail::fabric_result::ok;
-    }
-    std::size_t poll(std::span<detail::fabric_done> done) {
-        net.asked();
-        const std::size_t n = std::min(done.size(), net.next.size());
-        std::copy_n(net.next.begin(), n, done.begin());
-        net.next.erase(net.next.begin(), net.next.begin() + static_cast<std::ptrdiff_t>(n));
-        return n;
-    }
-    void disconnect(rank_t) {}
-    void close_endpoint() {}
-    void abandon() {}
-};
 
 // Rank 0 of a few. The others say what the test says.
 struct lone_end {
     network net;
-    std::optional<detail::fabric_region_end<scripted_device>> end;
+    std::optional<detail::fabric_region_end<scripted_writer>> end;
     std::byte* lines = nullptr;
 
     explicit lone_end(rank_t ranks, std::uint64_t linger_ns, std::size_t longest = 1u << 20) {
@@ -86,7 +33,7 @@ struct lone_end {
         options.eager_bytes = 64;
         detail::fabric_group group;
         group.size = ranks;
-        end.emplace(std::make_unique<scripted_device>(scripted_device{net, longest}), options, group, 4096);
+        end.emplace(std::make_unique<scripted_writer>(scripted_writer{net, longest}), options, group, 4096);
         detail::fabric_region_card card;
         REQUIRE_FALSE(end->prepare(card));
         lines = end->region().data() - std::size_t{64} * ranks;
