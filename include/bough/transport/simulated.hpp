@@ -105,6 +105,7 @@ public:
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         return world_->take(rank_, handle, into, id, InPlace);
     }
+    bool poll_from(rank_t from, event& e) requires InPlace { return world_->poll_from(rank_, from, e); }
     bool claim(std::uint64_t handle) requires InPlace { return world_->claim(rank_, handle); }
     void release(std::uint64_t handle) { world_->release(rank_, handle); }
     errc cancel(std::uint64_t id) { return world_->cancel(rank_, id); }
@@ -124,7 +125,7 @@ private:
     rank_t rank_;
 };
 
-static_assert(InPlaceTransport<simulated::endpoint> && WaitableTransport<simulated::endpoint>);
+static_assert(PollsPeers<simulated::endpoint> && WaitableTransport<simulated::endpoint>);
 static_assert(Transport<simulated_taking::endpoint> && !InPlaceTransport<simulated_taking::endpoint>);
 
 } // namespace bough

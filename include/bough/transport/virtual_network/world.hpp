@@ -170,24 +170,19 @@ public:
         std::size_t count = std::min(events.size(), me.ready.size() - me.read);
         if (random_.chance(options_.spurious)) count = static_cast<std::size_t>(random_.below(count + 1));
         if (me.slow != 1 && random_.below(8) != 0) return 0;
-        for (std::size_t i = 0; i != count; ++i) {
-            tick();
-            if (!alive(r)) return 0;
-            event& e = events[i];
-            e = me.ready[me.read++];
-            --ready_;
-            if (e.what == event::kind::complete) {
-                finish(r, e.id);
-            } else if (e.what == event::kind::arrived) {
-                message& m = pool_[e.id & 0xffff'ffffu];
-                m.where = place::seen;
-                e.envelope = m.tag;
-                e.bytes = m.bytes;
-                e.data = !in_place || m.bytes == 0 ? nullptr : m.source != nullptr ? m.source : m.copy.data();
-            }
-        }
-        if (me.read == me.ready.size()) me.ready.clear(), me.read = 0;
+        for (std::size_t i = 0; i != count; ++i)
+            if (!tell_next(r, events[i], in_place)) return 0;
         return count;
+    }
+    // As poll, for the next message of one peer alone.
+    bool poll_from(rank_t r, rank_t from, event& e) {
+        rank_state& me = ranks_[r];
+        if (!alive(r) || random_.chance(options_.spurious) || (me.slow != 1 && random_.below(8) != 0)) return false;
+        const auto next = me.ready.begin() + static_cast<std::ptrdiff_t>(me.read);
+        const auto is_it = [from](const event& x) { return x.what == event::kind::arrived && x.peer == from; };
+        const auto found = std::find_if(next, me.ready.end(), is_it);
+        if (found != me.ready.end()) std::rotate(next, found, found + 1);
+        return found != me.ready.end() && tell_next(r, e, true);
     }
 
     bool claim(rank_t r, std::uint64_t handle) {
@@ -199,9 +194,8 @@ public:
     void release(rank_t r, std::uint64_t handle) {
         if (!alive(r)) return;
         message* m = find(r, handle);
-        if (m == nullptr) return;
-        tick();
-        if (m->where == place::seen) drop(*m);
+        if (m != nullptr) tick();
+        if (m != nullptr && m->where == place::seen) drop(*m);
     }
     posted take(rank_t r, std::uint64_t handle, std::span<std::byte> into, std::uint64_t id, bool in_place) {
         if (!alive(r)) return posted::failed;
@@ -242,6 +236,25 @@ public:
     }
 
 private:
+    // Tells a rank of its next event. False: it has crashed just before.
+    bool tell_next(rank_t r, event& e, bool in_place) {
+        rank_state& me = ranks_[r];
+        tick();
+        if (!alive(r)) return false;
+        e = me.ready[me.read++];
+        if (me.read == me.ready.size()) me.ready.clear(), me.read = 0;
+        --ready_;
+        if (e.what == event::kind::complete) {
+            finish(r, e.id);
+        } else if (e.what == event::kind::arrived) {
+            message& m = pool_[e.id & 0xffff'ffffu];
+            m.where = place::seen;
+            e.envelope = m.tag;
+            e.bytes = m.bytes;
+            e.data = !in_place || m.bytes == 0 ? nullptr : m.source != nullptr ? m.source : m.copy.data();
+        }
+        return true;
+    }
     using life = simulated_life;
     using place = simulated_place;
     using message = simulated_message;
