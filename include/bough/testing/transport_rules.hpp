@@ -47,6 +47,16 @@ struct transport_check {
     std::uint64_t poll_limit_ns = 20'000'000;  // at least some polls that find nothing must take less than this
 };
 
+// The same for check_transport_process (process_conformance.hpp).
+struct process_check {
+    std::uint64_t seed = 1;
+    std::uint32_t messages = 400;               // from each rank to each other rank
+    std::uint32_t cancellations = 30;           // by each rank
+    std::size_t longest = 100 * 1024;           // bytes of the longest message; at least 64
+    std::uint32_t queue_limit = 1u << 16;       // a link must refuse posts after so many without a poll of its receiver
+    std::uint64_t patience_ns = 20'000'000'000; // if nothing happens for so long, the check fails
+};
+
 } // namespace bough::testing
 
 #endif
