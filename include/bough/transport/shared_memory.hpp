@@ -30,27 +30,26 @@
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
-#include <bough/os/lifeline.hpp>
 #include <bough/transport/join_room.hpp>
 #include <bough/transport/measured_costs.hpp>
 #include <bough/transport/segment/join.hpp>
 #include <bough/transport/segment/layout.hpp>
 #include <bough/transport/segment/sleep.hpp>
+#include <bough/transport/shared_memory/link.hpp>
+#include <bough/transport/shared_memory/links.hpp>
+#include <bough/transport/shared_memory/long_sends.hpp>
+#include <bough/transport/shared_memory/long_takes.hpp>
 #include <bough/transport/shared_memory/options.hpp>
 #include <bough/transport/shared_memory/pieces.hpp>
 #include <bough/transport/shared_memory/receiver.hpp>
 #include <bough/transport/shared_memory/sender.hpp>
 
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -74,12 +73,12 @@ public:
     // Leaves the group without waiting. Long messages that nobody has read are taken back.
     ~shared_memory() {
         if (mine_.data() == nullptr || forked()) return;
-        for (link* l : open_) l->out.cancel_all();
-        lines_.shut_down();
+        sends_.cancel_all();
+        links_.shut_down();
     }
 
-    rank_t rank() const noexcept { return rank_; }
-    rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
+    rank_t rank() const noexcept { return links_.rank(); }
+    rank_t size() const noexcept { return links_.size(); }
     // How many cores the ranks share. With more ranks than cores, a rank that waits takes time from
     // one that works.
     std::uint32_t cores() const noexcept { return cores_; }
@@ -91,7 +90,7 @@ public:
     // How many bytes this rank's segment takes, heap included.
     std::size_t segment_bytes() const noexcept { return mine_.size(); }
     // Whether a peer's long private messages are read without pieces. Pre: `peer` is another rank.
-    bool reads_directly(rank_t peer) const noexcept { return links_[peer].reads_it; }
+    bool reads_directly(rank_t peer) const noexcept { return links_[peer].process.reads_it; }
 
     // Memory that peers can read in place. It is aligned to a cache line; pieces of 4 KiB and more
     // have pages of their own. Empty: no free piece is large enough. Give it back by deallocate();
@@ -99,156 +98,121 @@ public:
     // thread may write to the pages on which the message lies.
     std::span<std::byte> allocate(std::size_t bytes) {
         return mine_.allocate(bytes, [this](const detail::shared_reader& r) {
-            return links_[r.peer].reported || links_[r.peer].out.is_released(r.ticket);
+            return links_[r.peer].loss.reported || links_[r.peer].out.is_released(r.ticket);
         });
     }
     // Pre: the piece is from allocate(), whole, and no message in it is under way.
     void deallocate(std::span<std::byte> piece) { mine_.deallocate(piece); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        if (to >= size() || to == rank_ || forked()) return posted::failed;
+        if (to >= size() || to == rank() || forked()) return posted::failed;
         link& l = links_[to];
-        if (l.gone) return l.reported ? posted::failed : posted::would_block; // its messages are handed over first
+        if (l.loss.gone)
+            return l.loss.reported ? posted::failed : posted::would_block; // its messages are handed over first
         posted result = posted::complete;
-        if (bytes.size() > l.out.eager_bytes() || (bytes.size() >= in_place_bytes && mine_.is_shared(bytes)))
-            result = post_long(l, tag, bytes, id);
+        if (sends_.is_long(l, bytes, mine_))
+            result = sends_.post(l, tag, bytes, id, mine_);
         else if (!l.out.push(tag, bytes))
             result = posted::would_block;
         if (result == posted::would_block) {
             l.wants_room = true;
             return result;
         }
-        if (!l.opened) open(l);
-        nudge(l);
+        if (!l.opened) links_.open(l);
+        links_.nudge(l);
         return result;
     }
 
     std::size_t poll(std::span<event> events) {
         if (forked()) return 0; // what has come belongs to the parent
         std::size_t found = 0;
-        if (head_->openings.load(std::memory_order_acquire) != openings_) find_opened();
-        for (link* l : in_)
+        if (links_.has_opened()) links_.find_opened();
+        for (link* l : links_.senders())
             while (found != events.size() && l->in.peek(events[found], l->peer, l->handle)) ++found;
-        if (!open_.empty()) found += ended(events.subspan(found));
-        if (!takes_.empty()) found += unstage(events.subspan(found));
-        if (leaving_ != 0) found += departed(events.subspan(found));
+        if (!sends_.empty()) found += sends_.go_on(events.subspan(found), links_);
+        if (!takes_.empty()) found += takes_.go_on(events.subspan(found), links_);
+        if (links_.leaving() != 0) found += links_.report_lost(events.subspan(found));
         if (found != 0)
             patience_.renew();
         else if ((++idle_polls_ & 1023) == 0)
-            look();
+            links_.look();
         return found;
     }
 
     bool poll_from(rank_t from, event& e) noexcept {
-        if (from >= size() || from == rank_ || forked()) return false;
+        if (from >= size() || from == rank() || forked()) return false;
         link& l = links_[from];
-        if (l.reported || !l.in.peek(e, from, l.handle)) return false;
+        if (l.loss.reported || !l.in.peek(e, from, l.handle)) return false;
         patience_.renew();
         return true;
     }
 
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        link& l = of(handle);
-        const auto index = static_cast<std::uint32_t>(handle & 63);
+        link& l = links_.of(handle);
+        const std::uint32_t index = slot_of(handle);
         const detail::shared_receiver::note& n = l.in.at(index);
         if (into.size() != n.bytes || forked()) return posted::failed;
-        if (n.where == detail::to_be_staged) {
-            if (!l.in.want(index)) return posted::failed;
-            takes_.push_back({&l, index, n.ticket, into, id});
-            nudge(l);
-            return posted::pending;
-        }
+        if (n.where == detail::to_be_staged) return takes_.begin(l, index, into, id, links_);
         if (n.where == detail::in_private) {
-            if (!read(l, index, into)) return posted::failed;
+            if (!detail::read_private(links_, l, index, into)) return posted::failed;
         } else {
             if (n.where == detail::in_segment && !l.in.claim(index)) return posted::failed;
             if (!into.empty()) std::memcpy(into.data(), n.data, into.size());
             if (n.where == detail::in_segment) l.in.give_back(index);
         }
         l.in.release(index);
-        nudge(l);
+        links_.nudge(l);
         return posted::complete;
     }
     // Also false for a message whose payload is not within reach: such a message can only be taken.
     bool claim(std::uint64_t handle) noexcept {
-        link& l = of(handle);
-        const auto index = static_cast<std::uint32_t>(handle & 63);
+        link& l = links_.of(handle);
+        const std::uint32_t index = slot_of(handle);
         const std::uint32_t where = l.in.at(index).where;
         return !forked() && (where == 0 || (where == detail::in_segment && l.in.claim(index)));
     }
     void release(std::uint64_t handle) noexcept {
         if (forked()) return;
-        link& l = of(handle);
-        const auto index = static_cast<std::uint32_t>(handle & 63);
+        link& l = links_.of(handle);
+        const std::uint32_t index = slot_of(handle);
         if (l.in.at(index).where != 0) l.in.give_back(index);
         l.in.release(index);
-        nudge(l);
+        links_.nudge(l);
     }
     errc cancel(std::uint64_t id) {
         if (forked()) return errc::forked_child;
-        for (pending_take& t : takes_) {
-            if (t.id != id) continue;
-            if (!t.over) end_take(t, errc::cancelled);
-            return errc::ok;
-        }
-        for (link* l : open_)
-            if (l->out.cancel(id, [&](std::span<const std::byte> bytes, std::uint32_t ticket) {
-                    return mine_.take_out(bytes, {l->peer, ticket});
-                }))
-                return nudge(*l), errc::ok;
-        return errc::invalid_argument;
+        const bool found = takes_.cancel(id, links_) || sends_.cancel(id, mine_, links_);
+        return found ? errc::ok : errc::invalid_argument;
     }
 
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     // Spins, then yields, then sleeps for at most 5 ms at a time (segment/sleep.hpp).
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         patience_.wait(
-            idle, deadline_ns, head_->sleeping, leaving_, [this] { return has_news(); }, [this] { look(); });
+            idle, deadline_ns, links_.sleeping(), links_.leaving(), [this] { return has_news(); },
+            [this] { links_.look(); });
     }
 
     // DescriptorTransport: an epoll queue of the lifelines; -1 if the kernel has no barriers.
-    int descriptor() noexcept { return patience_.has_barriers() ? lines_.descriptor() : -1; }
+    int descriptor() noexcept { return patience_.has_barriers() ? links_.descriptor() : -1; }
     bool arm() noexcept {
-        return leaving_ == 0 && !forked() && detail::ask_for_ring(head_->sleeping, [this] { return has_news(); });
+        return links_.leaving() == 0 && !forked() &&
+               detail::ask_for_ring(links_.sleeping(), [this] { return has_news(); });
     }
     void disarm() {
         if (forked()) return; // the word and the queue belong to the parent
-        head_->sleeping.store(0, std::memory_order_relaxed);
-        look();
+        links_.sleeping().store(0, std::memory_order_relaxed);
+        links_.look();
     }
 
 private:
-    static constexpr std::size_t in_place_bytes = 4096; // shorter payloads are copied, even out of the heap
-
-    // What this rank knows about one peer.
-    struct alignas(64) link {
-        rank_t peer = no_rank;
-        bool opened = false;     // this rank has begun to send to it
-        bool gone = false;       // it has died or left, or has written nonsense
-        bool reported = false;   // its loss has been reported
-        bool wants_room = false; // a post has been refused
-        bool reads_it = false, reads_me = false;
-        errc why = errc::peer_dead;
-        pid_t pid = 0;
-        std::uint64_t handle = 0; // handle of its arrivals, without the slot
-        detail::segment_head* theirs = nullptr;
-        detail::shared_sender out;
-        detail::shared_receiver in;
-        detail::shared_segment segment; // the peer's
-    };
-    // A take of a message that comes in pieces.
-    struct pending_take {
-        link* from;
-        std::uint32_t index, ticket;
-        std::span<std::byte> into;
-        std::uint64_t id;
-        std::size_t got = 0;
-        bool over = false; // its event is due
-        errc code = errc::ok;
-    };
+    using link = detail::shared_link;
 
     shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
-                  std::uint32_t eager_bytes, status& result);
+                  std::uint32_t eager_bytes, bool& whole)
+        : cores_(made.cores()), mine_(std::move(made.mine), std::move(made.file), layout),
+          links_(made, rank, layout, mine_.data(), eager_bytes, whole), sends_(layout.ranks),
+          patience_(oversubscribed(), detail::register_barriers()) {}
 
     template <class W>
     static shared_memory checked(W& wire, const shared_memory_options& options) {
@@ -258,171 +222,17 @@ private:
         return std::move(*made);
     }
 
-    link& of(std::uint64_t handle) noexcept { return links_[static_cast<std::size_t>(handle >> 6)]; }
-
-    // Wakes the peer if it sleeps. To be called after any change for which it may be waiting.
-    void nudge(const link& l) const noexcept {
-        std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper runs the barrier (segment/sleep.hpp)
-        std::atomic<std::uint32_t>& word = l.theirs->sleeping;
-        if (word.load(std::memory_order_relaxed) != 0 && !detail::wake(word)) lines_.ring(l.peer);
-    }
-    BOUGH_COLD void open(link& l) noexcept {
-        l.opened = true;
-        l.out.open();
-        l.theirs->openings.fetch_add(1, std::memory_order_acq_rel);
-    }
-    // Learns which peers have begun to send to this rank.
-    BOUGH_COLD void find_opened() noexcept {
-        openings_ = head_->openings.load(std::memory_order_acquire);
-        for (link& l : links_)
-            if (l.peer != rank_ && !l.reported && l.in.is_opened() &&
-                std::find(in_.begin(), in_.end(), &l) == in_.end())
-                in_.push_back(&l);
-    }
-    posted post_long(link& l, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        std::uint32_t where = l.reads_me ? detail::in_private : detail::to_be_staged;
-        std::uint64_t place = reinterpret_cast<std::uintptr_t>(bytes.data());
-        if (bytes.size() >= in_place_bytes && mine_.is_shared(bytes)) {
-            where = detail::in_segment;
-            place = mine_.offset_of(bytes.data());
-        }
-        const bool was_open = l.out.has_open();
-        if (!l.out.push_long(tag, bytes, id, where, place)) return posted::would_block;
-        if (!was_open) open_.push_back(&l);
-        return posted::pending;
-    }
-    std::size_t ended(std::span<event> events) {
-        std::size_t found = 0;
-        for (link* l : open_) {
-            found += l->out.acknowledged(l->peer, events.subspan(found));
-            if (!l->reads_me && !l->gone && l->out.stage()) nudge(*l);
-        }
-        std::erase_if(open_, [](const link* l) { return !l->out.has_open(); });
-        return found;
-    }
-
-    // Reads a long message from its sender's memory.
-    bool read(link& l, std::uint32_t index, std::span<std::byte> into) noexcept {
-        if (!l.in.is_lent(index)) return false;
-        const std::uint64_t place = l.in.at(index).place;
-        for (std::size_t got = 0; got != into.size();) {
-            const iovec here{into.data() + got, into.size() - got};
-            const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(place + got)), here.iov_len};
-            const ssize_t came = ::process_vm_readv(l.pid, &here, 1, &there, 1, 0);
-            if (came <= 0) { // the peer is dying, has taken the message back, or gave a wrong address
-                if (came < 0 && errno == ESRCH) // a dying process loses its memory before its lifeline
-                    lose(l.peer, errc::peer_dead);
-                else if (l.in.is_lent(index) && lines_.alive(l.peer))
-                    l.in.set_broken();
-                return false;
-            }
-            got += static_cast<std::size_t>(came);
-        }
-        // After the peer's death another process may have got its process number.
-        return lines_.alive(l.peer) && l.in.give_back(index);
-    }
-    BOUGH_COLD void end_take(pending_take& t, errc code) noexcept {
-        const bool mine = t.from->in.give_back(t.index);
-        t.over = true;
-        t.code = code != errc::ok || mine ? code : errc::peer_aborted;
-        t.from->in.release(t.index);
-        nudge(*t.from);
-    }
-    // Copies the pieces that have come to where they belong, and reports the takes that have ended.
-    BOUGH_COLD std::size_t unstage(std::span<event> events) {
-        for (const pending_take& t : takes_)
-            while (t.from->in.unstage([&](std::uint32_t ticket, auto bytes) { return place(*t.from, ticket, bytes); }))
-                nudge(*t.from);
-        std::size_t found = 0;
-        for (pending_take& t : takes_) {
-            if (!t.over && t.got == t.into.size())
-                end_take(t, errc::ok);
-            else if (!t.over && t.from->reported)
-                end_take(t, errc::peer_dead);
-            else if (!t.over && !t.from->in.is_lent(t.index))
-                end_take(t, errc::peer_aborted);
-            if (!t.over || found == events.size()) continue;
-            events[found] = {};
-            events[found].what = event::kind::complete;
-            events[found].code = t.code;
-            events[found].peer = t.from->peer;
-            events[found++].id = t.id;
-            t.from = nullptr;
-        }
-        std::erase_if(takes_, [](const pending_take& t) { return t.from == nullptr; });
-        return found;
-    }
-    // Copies one piece. False: there are more bytes than the message has.
-    bool place(const link& from, std::uint32_t ticket, std::span<const std::byte> bytes) noexcept {
-        for (pending_take& t : takes_) {
-            if (t.from != &from || t.ticket != ticket || t.over) continue;
-            if (bytes.size() > t.into.size() - t.got) return false;
-            std::memcpy(t.into.data() + t.got, bytes.data(), bytes.size());
-            t.got += bytes.size();
-            return true;
-        }
-        return true; // the take was cancelled
-    }
-
-    BOUGH_COLD void lose(rank_t r, errc why) noexcept {
-        link& l = links_[r];
-        if (l.gone) return;
-        l.gone = true;
-        l.why = why;
-        ++leaving_;
-    }
-    // Finds out which peers have gone.
-    BOUGH_COLD void look() {
-        lines_.look([this](rank_t r) { lose(r, errc::peer_dead); });
-        for (const link* l : in_)
-            if (l->in.broken()) lose(l->peer, errc::protocol_error);
-    }
-    // Reports peers that are gone and whose messages have all been handed over.
-    BOUGH_COLD std::size_t departed(std::span<event> events) {
-        find_opened();
-        std::size_t found = 0;
-        for (link& l : links_) {
-            if (!l.gone || l.reported || found == events.size() || l.in.has_arrival()) continue;
-            l.reported = true;
-            --leaving_;
-            l.out.desert();
-            std::erase(in_, &l);
-            events[found] = {};
-            events[found].what = event::kind::lost;
-            events[found].code = l.why;
-            events[found++].peer = l.peer;
-        }
-        return found;
-    }
+    static std::uint32_t slot_of(std::uint64_t handle) noexcept { return static_cast<std::uint32_t>(handle & 63); }
     // Whether poll() would find something, or there is new room for a post that was refused.
-    BOUGH_COLD bool has_news() noexcept {
-        if (head_->openings.load(std::memory_order_acquire) != openings_) return true;
-        for (link& l : links_) {
-            if (l.peer == rank_ || l.reported) continue;
-            if (l.in.broken()) return lose(l.peer, errc::protocol_error), true;
-            if (l.in.has_arrival() || l.out.has_news() || (!takes_.empty() && l.in.has_piece())) return true;
-            if (l.wants_room && l.out.has_new_room()) {
-                l.wants_room = false;
-                return true;
-            }
-        }
-        const auto ended = [](const pending_take& t) { return t.over || !t.from->in.is_lent(t.index); };
-        return std::any_of(takes_.begin(), takes_.end(), ended);
-    }
+    BOUGH_COLD bool has_news() noexcept { return links_.has_news(!takes_.empty()) || takes_.any_ended(); }
 
-    rank_t rank_ = 0;
-    std::uint32_t cores_ = 0, idle_polls_ = 0;
-    std::uint32_t openings_ = 0; // how many openings this rank knows of
-    std::uint32_t leaving_ = 0;  // how many peers are gone and not yet reported
+    std::uint32_t cores_, idle_polls_ = 0;
     std::uint32_t forks_ = detail::forks();
-    detail::shared_patience patience_;
-    detail::segment_head* head_ = nullptr;
-    std::vector<link*> in_;   // peers that send to this rank
-    std::vector<link*> open_; // peers to which long messages are under way
-    std::vector<pending_take> takes_;
-    std::vector<link> links_; // by rank
     detail::shared_pieces mine_;
-    detail::lifelines lines_;
+    detail::shared_links links_;
+    detail::shared_long_sends sends_;
+    detail::shared_staged_takes takes_;
+    detail::shared_patience patience_;
 };
 
 static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory>);
@@ -434,43 +244,15 @@ std::optional<shared_memory> shared_memory::join(W& wire, status& result, const 
     result = room.run([&]() -> status {
         if (const status bad = detail::check(options)) return bad;
         const detail::segment_layout layout = detail::layout_of(wire.size(), options);
+        const std::uint32_t eager_bytes = options.eager_bytes != 0 ? options.eager_bytes : layout.area_bytes / 2;
         detail::shared_join joined(wire.rank(), layout, options.cores, options.direct_reads);
-        status well = joined.run(room);
-        if (!well) made.emplace(shared_memory(std::move(joined), wire.rank(), layout, options.eager_bytes, well));
-        return well;
+        if (const status bad = joined.run(room)) return bad;
+        bool whole = true;
+        made.emplace(shared_memory(std::move(joined), wire.rank(), layout, eager_bytes, whole));
+        return whole ? status{} : status{.code = errc::no_resources};
     });
     if (result) made.reset();
     return made;
-}
-
-inline shared_memory::shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
-                                    std::uint32_t eager_bytes, status& result)
-    : rank_(rank), cores_(made.cores()), links_(layout.ranks),
-      mine_(std::move(made.mine), std::move(made.file), layout) {
-    patience_ = {oversubscribed(), detail::register_barriers()};
-    head_ = reinterpret_cast<detail::segment_head*>(mine_.data());
-    in_.reserve(layout.ranks);
-    open_.reserve(layout.ranks);
-    if (eager_bytes == 0) eager_bytes = layout.area_bytes / 2;
-    for (rank_t r = 0; r != layout.ranks; ++r) {
-        link& l = links_[r];
-        l.peer = r;
-        if (r == rank) continue;
-        detail::joined_peer& p = made.peers[r];
-        l.handle = std::uint64_t{r} << 6;
-        l.reads_it = p.reads_it;
-        l.reads_me = p.reads_me;
-        l.pid = p.pid;
-        l.segment = std::move(p.segment);
-        l.theirs = reinterpret_cast<detail::segment_head*>(l.segment.data());
-        const std::span<const std::byte> heap(l.segment.data() + p.layout.heap_at(),
-                                              static_cast<std::size_t>(p.layout.heap_bytes));
-        l.out = detail::shared_sender(
-            detail::ring_view::at(l.segment.data() + p.layout.ring_at(rank, r), layout, !l.reads_me), eager_bytes);
-        l.in = detail::shared_receiver(
-            detail::ring_view::at(mine_.data() + layout.ring_at(r, rank), layout, !l.reads_it), heap, l.reads_it);
-        if (!lines_.add(r, std::move(p.socket), p.pid == ::getpid() ? 0 : p.pid)) result.code = errc::no_resources;
-    }
 }
 
 } // namespace bough

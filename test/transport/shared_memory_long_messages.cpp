@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+// Long sends and takes by themselves: two ranks in one thread, each step when the test says so.
+#include "support/catch.hpp"
+#include "transport/shared_memory_parts.hpp"
+#include <bough/transport/shared_memory/long_sends.hpp>
+#include <bough/transport/shared_memory/long_takes.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+using namespace bough;
+using namespace bough::detail;
+
+namespace {
+
+std::vector<std::byte> pattern(std::size_t bytes) {
+    std::vector<std::byte> p(bytes);
+    for (std::size_t i = 0; i != bytes; ++i) p[i] = static_cast<std::byte>(i * 7 + i / 251);
+    return p;
+}
+
+// Rank 1 sends to rank 0.
+struct two_ranks {
+    std::vector<bough_test::linked_rank> ranks;
+    shared_long_sends sends{2};
+    shared_staged_takes takes;
+    explicit two_ranks(const shared_memory_options& options) : ranks(bough_test::linked_ranks(2, options)) {}
+
+    shared_link& to() { return ranks[1].links[0]; }
+    shared_link& from() { return ranks[0].links[1]; }
+    posted post(std::span<const std::byte> bytes, std::uint64_t id) {
+        const posted result = sends.post(to(), {}, bytes, id, ranks[1].mine);
+        if (!to().opened) ranks[1].links.open(to());
+        return result;
+    }
+    std::uint32_t arrived() {
+        event e;
+        ranks[0].links.find_opened();
+        REQUIRE(from().in.peek(e, 1, from().handle));
+        return static_cast<std::uint32_t>(e.id & 63);
+    }
+    // Lets both ranks take turns until each has had its event.
+    std::array<event, 2> ended() { // of the take, and of the send
+        std::array<event, 2> events;
+        bool taken = false, sent = false;
+        for (int i = 0; i != 1000 && !(taken && sent); ++i) {
+            if (!sent) sent = sends.go_on(std::span(&events[1], 1), ranks[1].links) == 1;
+            if (!taken) taken = takes.go_on(std::span(&events[0], 1), ranks[0].links) == 1;
+        }
+        REQUIRE((taken && sent));
+        CHECK((takes.empty() && sends.empty()));
+        return events;
+    }
+};
+
+} // namespace
+
+TEST_CASE("shared_staged_takes: a message of many pieces is put together") {
+    two_ranks t({.direct_reads = false});
+    const auto bytes = pattern(1'000'003);
+    std::vector<std::byte> got(bytes.size());
+    CHECK(shared_long_sends::is_long(t.to(), bytes, t.ranks[1].mine));
+    CHECK_FALSE(shared_long_sends::is_long(t.to(), std::span(bytes).first(100), t.ranks[1].mine));
+    REQUIRE(t.post(bytes, 7) == posted::pending);
+    REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 8, t.ranks[0].links) == posted::pending);
+    CHECK_FALSE(t.takes.any_ended());
+    const auto [taken, sent] = t.ended();
+    CHECK((taken.what == event::kind::complete && taken.id == 8 && taken.peer == 1 && taken.code == errc::ok));
+    CHECK((sent.what == event::kind::complete && sent.id == 7 && sent.peer == 0 && sent.code == errc::ok));
+    CHECK(got == bytes);
+}
+
+TEST_CASE("shared_staged_takes: a take ends when its message is taken back") {
+    two_ranks t({.direct_reads = false});
+    const auto bytes = pattern(1'000'003);
+    std::vector<std::byte> got(bytes.size());
+    REQUIRE(t.post(bytes, 7) == posted::pending);
+    REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 8, t.ranks[0].links) == posted::pending);
+    t.sends.go_on({}, t.ranks[1].links); // the first pieces
+    CHECK_FALSE(t.sends.cancel(6, t.ranks[1].mine, t.ranks[1].links));
+    CHECK(t.sends.cancel(7, t.ranks[1].mine, t.ranks[1].links));
+    CHECK(t.takes.any_ended());
+    const auto [taken, sent] = t.ended();
+    CHECK((taken.code == errc::peer_aborted && sent.code == errc::cancelled));
+}
+
+TEST_CASE("shared_staged_takes: a take that is cancelled lets the sender go on") {
+    two_ranks t({.direct_reads = false});
+    const auto bytes = pattern(1'000'003);
+    std::vector<std::byte> got(bytes.size());
+    REQUIRE(t.post(bytes, 7) == posted::pending);
+    REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 8, t.ranks[0].links) == posted::pending);
+    CHECK_FALSE(t.takes.cancel(9, t.ranks[0].links));
+    CHECK(t.takes.cancel(8, t.ranks[0].links));
+    CHECK(t.takes.any_ended());
+    const auto before = got;
+    const auto [taken, sent] = t.ended();
+    CHECK((taken.code == errc::cancelled && sent.code == errc::ok));
+    CHECK(got == before);
+}
+
+TEST_CASE("read_private: reads a message where it lies, unless it was taken back") {
+    two_ranks t({});
+    if (!t.from().process.reads_it) return; // the kernel does not allow it here
+    const auto bytes = pattern(300'001);
+    std::vector<std::byte> got(bytes.size());
+    REQUIRE(t.post(bytes, 7) == posted::pending);
+    const std::uint32_t first = t.arrived();
+    CHECK(read_private(t.ranks[0].links, t.from(), first, got));
+    CHECK(got == bytes);
+    t.from().in.release(first);
+    event e;
+    REQUIRE(t.sends.go_on(std::span(&e, 1), t.ranks[1].links) == 1);
+    CHECK((e.id == 7 && e.code == errc::ok && t.sends.empty()));
+
+    REQUIRE(t.post(bytes, 8) == posted::pending);
+    const std::uint32_t second = t.arrived();
+    CHECK(t.sends.cancel(8, t.ranks[1].mine, t.ranks[1].links));
+    CHECK_FALSE(read_private(t.ranks[0].links, t.from(), second, got));
+    CHECK_FALSE(t.from().in.broken());
+}
+
+TEST_CASE("shared_long_sends: memory of the heap is read in place from 4 KiB on") {
+    two_ranks t({.heap_bytes = 1 << 16});
+    const auto none = [](const shared_reader&) { return true; };
+    const std::span<std::byte> piece = t.ranks[1].mine.allocate(8192, none);
+    REQUIRE(piece.size() == 8192);
+    CHECK(shared_long_sends::is_long(t.to(), piece.first(4096), t.ranks[1].mine));
+    CHECK_FALSE(shared_long_sends::is_long(t.to(), piece.first(4095), t.ranks[1].mine));
+    REQUIRE(t.post(piece, 7) == posted::pending);
+    const std::uint32_t index = t.arrived();
+    CHECK(t.from().in.at(index).where == in_segment);
+    CHECK(t.from().in.at(index).data != piece.data()); // another mapping of the same memory
+    piece[17] = std::byte{42};
+    CHECK(t.from().in.at(index).data[17] == std::byte{42});
+    t.sends.cancel_all();
+    CHECK_FALSE(t.from().in.claim(index));
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+#include <bough/transport/shared_memory/options.hpp>
+
+#include <string>
+
+using namespace bough;
+using namespace bough::detail;
+
+TEST_CASE("shared_memory_options: each rule that they break is named") {
+    CHECK_FALSE(check({}));
+    for (const std::uint32_t slots : {1u, 2u, 64u}) CHECK_FALSE(check({.slots = slots}));
+    for (const std::uint32_t slots : {0u, 3u, 128u}) {
+        const status bad = check({.slots = slots});
+        CHECK(bad.code == errc::invalid_argument);
+        CHECK(std::string(bad.argument).find("slots: ") == 0);
+    }
+    CHECK_FALSE(check({.eager_bytes = 1u << 24}));
+    CHECK(std::string(check({.eager_bytes = (1u << 24) + 1}).argument).find("eager_bytes: ") == 0);
+    CHECK(check({.heap_bytes = ~std::uint64_t{0}}).code == errc::no_resources);
+}
+
+TEST_CASE("shared_memory_options: with many ranks, all rings of a segment take 2 MiB") {
+    CHECK(layout_of(2, {}).area_bytes == 1u << 17); // room for two messages of 64 KiB
+    CHECK(layout_of(16, {}).area_bytes == 1u << 17);
+    CHECK(layout_of(17, {}).area_bytes == 1u << 16);
+    CHECK(layout_of(64, {}).area_bytes == 1u << 15);
+    CHECK(layout_of(512, {}).area_bytes == 1u << 12);
+    CHECK(layout_of(10'000, {}).area_bytes == 1u << 12); // never less
+}
+
+TEST_CASE("shared_memory_options: a ring has room for twice the longest message that it copies") {
+    CHECK(layout_of(2, {.eager_bytes = 1000}).area_bytes == 2048);
+    CHECK(layout_of(2, {.eager_bytes = 1}).area_bytes == 1024);
+    const segment_layout l = layout_of(3, {.slots = 4, .heap_bytes = 77});
+    CHECK((l.ranks == 3 && l.slots == 4 && l.heap_bytes == 77));
+}
