@@ -31,13 +31,13 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/event_queue.hpp>
-#include <bough/model/block_sizes.hpp>
 #include <bough/simulate/detail/agenda.hpp>
+#include <bough/simulate/detail/deed_source.hpp>
 #include <bough/simulate/detail/deeds.hpp>
-#include <bough/simulate/detail/flows.hpp>
+#include <bough/simulate/detail/routes.hpp>
 #include <bough/simulate/detail/sim_event.hpp>
+#include <bough/simulate/detail/sim_rank.hpp>
 #include <bough/simulate/detail/wires.hpp>
-#include <bough/simulate/network.hpp>
 #include <bough/simulate/result.hpp>
 
 #include <algorithm>
@@ -48,30 +48,31 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
+// Up to how many bytes are messages sent without a rendezvous?
+template <CostModel M>
+constexpr std::uint64_t eager_limit(const M& model, const sim_options& options) {
+    if constexpr (requires { model.eager_bytes(); })
+        return std::min<std::uint64_t>(options.eager_bytes, model.eager_bytes());
+    else
+        return options.eager_bytes;
+}
+
 template <Plan P, CostModel M, class Noise>
 class event_engine {
 public:
     constexpr event_engine(const P& plan, const M& model, const Noise& noise, const sim_options& options)
         : plan_(plan), model_(model), noise_(noise), options_(options),
-          sizes_(options.bytes, plan.blocks(), options.element_bytes),
-          by_dependence_(options.order == step_order::dependence),
-          flows_(options.network != nullptr ? *options.network : nothing_) {
-        BOUGH_EXPECTS(options.network == nullptr || options.network->places(plan.size()),
-                      "network: its placement names a host of the network for each rank");
-        window_ = static_cast<std::uint32_t>(
-            std::clamp<std::size_t>(options.memory_bytes / (sizeof(packed_deed) * plan.size()), 64, 1u << 30));
-        eager_bytes_ = options.eager_bytes;
-        if constexpr (requires { model.eager_bytes(); })
-            eager_bytes_ = std::min<std::uint64_t>(eager_bytes_, model.eager_bytes());
+          by_dependence_(options.order == step_order::dependence), eager_bytes_(eager_limit(model, options)),
+          deeds_(plan, options), routes_(options.network, plan.size()) {
         for (rank_t r = 0; r != plan.size(); ++r) ranks_.emplace_back();
     }
 
     constexpr sim_result run() {
         for (rank_t r = 0; r != plan_.size(); ++r) queue_.push(arrives_ns(r), {what_begin, r});
-        while (!queue_.empty() || !flows_.idle()) {
-            if (!flows_.idle() && (queue_.empty() || flows_.next_end_ns() < queue_.next())) {
-                const double now_ns = flows_.next_end_ns();
-                flows_.end_next([&](std::uint32_t m) { flow_ended(m, now_ns); });
+        while (!queue_.empty() || !routes_.idle()) {
+            if (!routes_.idle() && (queue_.empty() || routes_.next_end_ns() < queue_.next())) {
+                const double now_ns = routes_.next_end_ns();
+                routes_.end_next([&](std::uint32_t m) { flow_ended(m, now_ns); });
                 continue;
             }
             const sim_event e = queue_.pop();
@@ -95,25 +96,7 @@ private:
     static constexpr bool ported = PortedCostModel<M>;
     using place = sim_message::place;
 
-    struct rank_state {
-        agenda todo;
-        double clock_ns = 0;       // since when it waits, or when it ended
-        double sent_ns = 0;        // when its last rendezvous was complete
-        double busy_ns = 0;        //
-        double away_ns = 0;        // split phase
-        double out_free_ns = 0;    // ports
-        double in_free_ns = 0;     //
-        std::uint32_t sends = 0;   // messages sent so far
-        rank_t got_from = no_rank; // the sender of the last message received, and its number there
-        std::uint32_t got = 0;     //
-        std::uint32_t open = 0;    // how many rendezvous it has sent that have not arrived
-        std::uint32_t operations = 0;
-        bool busy = false;  // dependence: is its processor busy?
-        bool polls = false; // split phase: something has come, and it will be back at its next poll
-        bool ended = false;
-    };
-
-    static constexpr network no_network() { return network(1, 0); }
+    using rank_state = sim_rank;
 
     // --- ranks ---
 
@@ -132,10 +115,10 @@ private:
         rank_state& me = ranks_[rank];
         me.ended = false;
         if (!by_dependence_) {
-            me.todo.fill(plan_, rank, sizes_, packer_, 0, window_);
+            deeds_.fill(me.todo, rank, 0);
             return later(rank, now_ns);
         }
-        me.todo.link(plan_, rank, sizes_, packer_, links_);
+        deeds_.link(me.todo, rank);
         me.busy = true; // until now_ns
         me.clock_ns = now_ns;
         queue_.push(now_ns, {what_free, rank, none});
@@ -200,9 +183,9 @@ private:
             if (todo.next == todo.deeds.size()) {
                 if (!todo.truncated) return end(rank, now_ns);
                 const std::uint32_t done = todo.skipped + todo.next;
-                todo.fill(plan_, rank, sizes_, packer_, done, window_);
+                deeds_.fill(todo, rank, done);
             }
-            const deed d = packer_.unpack(todo.deeds[todo.next]);
+            const deed d = deeds_.unpack(todo.deeds[todo.next]);
             me.clock_ns = now_ns;
             if (d.verb == verb::send) {
                 const std::uint32_t c = wires_.channel(rank, d.peer);
@@ -217,7 +200,7 @@ private:
             }
             ++todo.next;
             if (!queue_.empty() && queue_.next() < now_ns) return later(rank, now_ns);
-            if (!flows_.idle() && flows_.next_end_ns() < now_ns) return later(rank, now_ns);
+            if (!routes_.idle() && routes_.next_end_ns() < now_ns) return later(rank, now_ns);
         }
     }
 
@@ -256,7 +239,7 @@ private:
     }
     // Deed `i` no longer waits for any other deed of its own rank.
     constexpr void enable(rank_t rank, std::uint32_t i, double now_ns) {
-        const deed d = packer_.unpack(ranks_[rank].todo.deeds[i]);
+        const deed d = deeds_.unpack(ranks_[rank].todo.deeds[i]);
         if (d.verb == verb::send) {
             const std::uint32_t c = wires_.channel(rank, d.peer);
             if (!has_slot(c)) return void(wires_.at(c).sends = i);
@@ -274,7 +257,7 @@ private:
             return;
         }
         const std::uint32_t i = me.todo.pop_ready();
-        const deed d = packer_.unpack(me.todo.deeds[i]);
+        const deed d = deeds_.unpack(me.todo.deeds[i]);
         me.busy = true;
         me.todo.begun[i] = 1;
         std::uint32_t number = i;
@@ -315,11 +298,11 @@ private:
         ++wires_.at(c).used;
         const double end_ns = work(rank, now_ns, model_.send_ns(rank, d.peer, d.bytes));
         rank_state& me = ranks_[rank];
-        ++me.sends;
+        ++me.talk.sends;
         const bool rendezvous = d.bytes > eager_bytes_;
         const std::uint32_t m = wires_.append(c, {0, d.bytes, rank, d.peer, c, none, number,
                                                   rendezvous ? place::announced : place::under_way, rendezvous, d.turns,
-                                                  me.sends, me.got_from == d.peer ? me.got : 0});
+                                                  me.talk.sends, me.talk.got_from == d.peer ? me.talk.got : 0});
         if (rendezvous) {
             ++ranks_[rank].open;
             queue_.push(end_ns + model_.latency_ns(rank, d.peer, 0), {what_notice, m});
@@ -345,31 +328,21 @@ private:
         const sim_message& message = wires_.message(m);
         if constexpr (ported) {
             rank_state& from = ranks_[message.from];
-            now_ns = std::max(now_ns, from.out_free_ns);
-            from.out_free_ns = now_ns + model_.port_ns(message.from, message.to, message.bytes, message.turns);
+            now_ns = std::max(now_ns, from.ports.out_free_ns);
+            from.ports.out_free_ns = now_ns + model_.port_ns(message.from, message.to, message.bytes, message.turns);
         }
-        if (options_.network != nullptr)
+        if (routes_.exist())
             queue_.push(now_ns, {what_depart, m});
         else
             queue_.push(now_ns + model_.latency_ns(message.from, message.to, message.bytes), {what_arrive, m});
     }
     constexpr void depart(std::uint32_t m, double now_ns) {
-        const sim_message& message = wires_.message(m);
-        find_path(message);
-        if (!flows_.begin(m, path_, static_cast<double>(message.bytes), now_ns)) flow_ended(m, now_ns);
+        if (!routes_.begin(m, wires_.message(m), now_ns)) flow_ended(m, now_ns);
     }
     constexpr void flow_ended(std::uint32_t m, double now_ns) {
         const sim_message& message = wires_.message(m);
-        find_path(message);
-        queue_.push(now_ns + model_.latency_ns(message.from, message.to, 0) +
-                        options_.network->hop_ns * static_cast<double>(path_.size()),
+        queue_.push(now_ns + model_.latency_ns(message.from, message.to, 0) + routes_.hops_ns(message),
                     {what_arrive, m});
-    }
-    constexpr void find_path(const sim_message& message) {
-        path_.clear();
-        const network& n = *options_.network;
-        const bool found = n.path(n.host_of(message.from), n.host_of(message.to), path_);
-        BOUGH_EXPECTS(found, "network: there is no way between two ranks that talk");
     }
 
     constexpr void arrive(std::uint32_t m, double now_ns) {
@@ -378,10 +351,10 @@ private:
             // The port need not wait for the rank, so messages pass it in the order of arrival.
             rank_state& to = ranks_[message.to];
             if (by_dependence_ && model_.lands_early() && message.there_ns == 0) {
-                to.in_free_ns = std::max(now_ns, to.in_free_ns) +
-                                model_.port_ns(message.from, message.to, message.bytes, message.turns);
-                message.there_ns = to.in_free_ns;
-                return queue_.push(to.in_free_ns, {what_arrive, m});
+                to.ports.in_free_ns = std::max(now_ns, to.ports.in_free_ns) +
+                                      model_.port_ns(message.from, message.to, message.bytes, message.turns);
+                message.there_ns = to.ports.in_free_ns;
+                return queue_.push(to.ports.in_free_ns, {what_arrive, m});
             }
         }
         message.there_ns = now_ns;
@@ -411,19 +384,19 @@ private:
     // there.
     constexpr double receive(rank_t rank, const deed& d, std::uint32_t c, double now_ns) {
         ++result_.events;
-        ++received_;
         const std::uint32_t m = wires_.at(c).head;
         const sim_message& message = wires_.message(m);
         rank_state& me = ranks_[rank];
-        me.got_from = d.peer;
-        me.got = message.number;
+        me.talk.got_from = d.peer;
+        me.talk.got = message.number;
         if constexpr (ported) {
             if (!by_dependence_ || !model_.lands_early()) {
-                double begin_ns = std::max(message.there_ns, me.in_free_ns);
+                double begin_ns = std::max(message.there_ns, me.ports.in_free_ns);
                 if (!model_.lands_early()) begin_ns = std::max(begin_ns, now_ns);
-                me.in_free_ns = begin_ns + model_.port_ns(d.peer, rank, d.bytes,
-                                                          d.turns && message.turns && message.answers != me.sends);
-                now_ns = std::max(now_ns, me.in_free_ns);
+                me.ports.in_free_ns =
+                    begin_ns +
+                    model_.port_ns(d.peer, rank, d.bytes, d.turns && message.turns && message.answers != me.talk.sends);
+                now_ns = std::max(now_ns, me.ports.in_free_ns);
             }
         }
         wires_.take(c);
@@ -453,7 +426,7 @@ private:
             busy_ns += me.busy_ns;
             if (!me.ended && !result_.deadlock()) result_.stuck = r, result_.stuck_on = waits_for(r);
         }
-        result_.end(ranks_[plan_.root()].clock_ns, busy_ns, received_);
+        result_.end(ranks_[plan_.root()].clock_ns, busy_ns, wires_.taken());
         return std::move(result_);
     }
     constexpr rank_t waits_for(rank_t rank) const noexcept {
@@ -468,19 +441,13 @@ private:
     const M& model_;
     const Noise& noise_;
     const sim_options& options_;
-    model::block_sizes sizes_;
     bool by_dependence_;
-    network nothing_ = no_network();
-    flows flows_;
-    std::uint32_t window_ = 0;
-    std::uint64_t eager_bytes_ = 0;
-    deed_packer packer_;
-    link_scratch links_;
+    std::uint64_t eager_bytes_; // longer messages are rendezvous
+    deed_source<P> deeds_;
+    routes routes_;
     wires wires_;
     event_queue<double, sim_event> queue_;
     std::vector<rank_state> ranks_;
-    std::vector<std::uint32_t> path_;
-    std::uint64_t received_ = 0;
     sim_result result_;
 };
 

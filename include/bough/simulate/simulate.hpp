@@ -29,11 +29,8 @@ namespace bough::inline BOUGH_ABI {
 // Can the static pass run this simulation?
 template <CostModel M>
 constexpr bool is_one_pass(const M& model, const sim_options& options) {
-    std::uint64_t eager_bytes = options.eager_bytes;
-    if constexpr (requires { model.eager_bytes(); })
-        if (model.eager_bytes() < eager_bytes) eager_bytes = model.eager_bytes();
     return !PortedCostModel<M> && options.order == step_order::program && options.slots == 0 && !options.split.on &&
-           eager_bytes >= options.bytes && options.network == nullptr;
+           detail::eager_limit(model, options) >= options.bytes && options.network == nullptr;
 }
 
 // Simulates one run of a plan. Pre: options.bytes is a multiple of options.element_bytes;

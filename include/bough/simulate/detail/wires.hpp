@@ -73,13 +73,17 @@ public:
         if (c.head == none) c.tail = none;
         messages_[m].next = free_;
         free_ = m;
+        ++taken_;
     }
+    // How many messages were taken, off all channels.
+    constexpr std::uint64_t taken() const noexcept { return taken_; }
 
 private:
     channel_table table_;
     std::vector<sim_channel> channels_;
     std::vector<sim_message> messages_;
     std::uint32_t free_ = none;
+    std::uint64_t taken_ = 0;
 };
 
 } // namespace bough::detail
