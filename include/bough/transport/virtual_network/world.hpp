@@ -11,6 +11,8 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/event_queue.hpp>
+#include <bough/transport/virtual_network/faults.hpp>
+#include <bough/transport/virtual_network/messages.hpp>
 #include <bough/transport/virtual_network/traffic.hpp>
 
 #include <algorithm>
@@ -33,14 +35,13 @@ public:
         BOUGH_EXPECTS(options.slots >= 1, "slots: an edge needs at least one");
         options_ = options;
         random_ = split_mix(options.seed);
-        events_ = violations_ = corrupted_ = ready_ = 0;
-        nudged_ = corrupt_next_ = false;
-        first_violation_ = nullptr;
+        ready_ = 0;
+        nudged_ = false;
+        corruption_ = {};
+        violations_ = {};
         time_.clear();
         faults_.clear();
-        next_fault_ = 0;
-        free_.clear();
-        for (std::uint32_t i = 0; i != pool_.size(); ++i) pool_[i].where = place::free, free_.push_back(i);
+        pool_.clear();
         ranks_.resize(ranks);
         for (rank_state& r : ranks_) {
             r.life = life::alive;
@@ -54,12 +55,12 @@ public:
 
     rank_t size() const noexcept { return static_cast<rank_t>(ranks_.size()); }
     std::uint64_t now() const noexcept { return time_.now(); }
-    std::uint64_t events() const noexcept { return events_; }
+    std::uint64_t events() const noexcept { return faults_.events(); }
     bool alive(rank_t r) const noexcept { return ranks_[r].life == life::alive; }
     std::size_t pending(rank_t r) const noexcept { return ranks_[r].posts.size(); }
-    std::uint64_t corrupted() const noexcept { return corrupted_; }
-    std::uint64_t violations() const noexcept { return violations_; }
-    const char* first_violation() const noexcept { return first_violation_; }
+    std::uint64_t corrupted() const noexcept { return corruption_.count(); }
+    std::uint64_t violations() const noexcept { return violations_.count; }
+    const char* first_violation() const noexcept { return violations_.first; }
     // Messages to `r` that it has seen and neither released nor taken.
     std::size_t unreleased(rank_t r) const noexcept {
         std::size_t count = 0;
@@ -91,11 +92,7 @@ public:
 
     // --- faults ---
 
-    void inject(const simulated_fault& fault) {
-        faults_.push_back(fault);
-        std::sort(faults_.begin() + static_cast<std::ptrdiff_t>(next_fault_), faults_.end(),
-                  [](const simulated_fault& a, const simulated_fault& b) { return a.at < b.at; });
-    }
+    void inject(const simulated_fault& fault) { faults_.inject(fault); }
     void happen(const simulated_fault& fault) {
         using kind = simulated_fault::kind;
         switch (fault.what) {
@@ -106,13 +103,13 @@ public:
         case kind::slow: ranks_[fault.rank].slow = std::max<std::uint64_t>(fault.value, 1); break;
         case kind::cut: cut(fault.rank, fault.peer, now() + fault.value); break;
         case kind::sever: sever(fault.rank, fault.peer); break;
-        case kind::corrupt: corrupt_next_ = true; break;
+        case kind::corrupt: corruption_.set_next(true); break;
         }
     }
     // Ends faults, slowness and random refusals. Messages behind a cut still wait for its end.
     void heal() {
-        next_fault_ = faults_.size();
-        corrupt_next_ = false;
+        faults_.heal();
+        corruption_.set_next(false);
         options_.refuse = options_.spurious = options_.straggle = 0;
         for (rank_state& r : ranks_) r.slow = 1;
         for (edge& e : edges_) e.cut_until = 0;
@@ -138,8 +135,8 @@ public:
         }
         tick();
         if (!alive(from) || e.broken) return posted::failed;
-        if (std::exchange(corrupt_next_, false)) corrupt(tag);
-        const std::uint32_t index = make();
+        corruption_.pass(tag, random_);
+        const std::uint32_t index = pool_.make();
         message& m = pool_[index];
         m.tag = tag;
         m.from = from;
@@ -247,7 +244,7 @@ private:
         if (e.what == event::kind::complete) {
             finish(r, e.id);
         } else if (e.what == event::kind::arrived) {
-            message& m = pool_[e.id & 0xffff'ffffu];
+            message& m = pool_[pool_.index_of(e.id)];
             m.where = place::seen;
             e.envelope = m.tag;
             e.bytes = m.bytes;
@@ -272,16 +269,9 @@ private:
         if (options_.latency_max_ns > ns) ns += random_.below(options_.latency_max_ns - ns + 1);
         return random_.chance(options_.straggle) ? ns * 50 : ns;
     }
-    void violation(const char* what) noexcept {
-        ++violations_;
-        if (first_violation_ == nullptr) first_violation_ = what;
-    }
+    void violation(const char* what) noexcept { violations_.add(what); }
     void tick() {
-        ++events_;
-        while (next_fault_ != faults_.size() && faults_[next_fault_].at < events_) {
-            const simulated_fault fault = faults_[next_fault_++];
-            happen(fault);
-        }
+        faults_.tick([this](const simulated_fault& fault) { happen(fault); });
     }
 
     void check_source(const message& m) noexcept {
@@ -290,23 +280,9 @@ private:
             violation("T4: the bytes of a pending send were changed");
     }
 
-    std::uint32_t make() {
-        if (free_.empty()) {
-            free_.push_back(static_cast<std::uint32_t>(pool_.size()));
-            pool_.emplace_back();
-        }
-        const std::uint32_t index = free_.back();
-        free_.pop_back();
-        pool_[index].generation = (pool_[index].generation + 1) & 0x7fff'ffffu;
-        return index;
-    }
     // The message of a handle that `r` may use. Any other handle is a violation.
     message* find(rank_t r, std::uint64_t handle) noexcept {
-        const std::size_t index = handle & 0xffff'ffffu;
-        if (index < pool_.size()) {
-            message& m = pool_[index];
-            if (m.where == place::seen && m.to == r && m.generation == handle >> 32) return &m;
-        }
+        if (message* m = pool_.find(r, handle); m != nullptr) return m;
         if (alive(r)) violation("an arrival is used after its release or take, or was never handed out");
         return nullptr;
     }
@@ -319,9 +295,7 @@ private:
     void drop(message& m) {
         check_source(m);
         if (m.send_pending) end_send(m, errc::ok, latency());
-        std::fill(m.copy.begin(), m.copy.end(), std::byte{0xee});
-        m.where = place::free;
-        free_.push_back(static_cast<std::uint32_t>(&m - pool_.data()));
+        pool_.free(m);
         edge& e = at(m.from, m.to);
         --e.used;
         nudged_ |= std::exchange(e.wanted, false); // the rank that was refused will try again
@@ -365,7 +339,7 @@ private:
             m.where = place::landed;
             event e;
             e.peer = m.from;
-            e.id = std::uint64_t{m.generation} << 32 | item.a;
+            e.id = pool_.handle_of(item.a);
             return hand_out(m.to, e);
         }
         case due_end: {
@@ -402,14 +376,6 @@ private:
 
     // --- faults ---
 
-    void corrupt(envelope& tag) {
-        unsigned char bits[sizeof tag];
-        std::memcpy(bits, &tag, sizeof tag);
-        const std::uint64_t bit = random_.below(8 * sizeof tag);
-        bits[bit / 8] = static_cast<unsigned char>(bits[bit / 8] ^ 1u << bit % 8);
-        std::memcpy(&tag, bits, sizeof tag);
-        ++corrupted_;
-    }
     void silence(rank_t r, life how) {
         rank_state& me = ranks_[r];
         if (me.life == life::alive) ready_ -= me.ready.size() - me.read;
@@ -481,18 +447,16 @@ private:
 
     simulated_options options_;
     split_mix random_{0};
-    std::uint64_t events_ = 0, corrupted_ = 0, ready_ = 0;
-    bool nudged_ = false; // a rank that was refused may try again
-    bool corrupt_next_ = false;
+    event_queue<std::uint64_t, entry> time_;
     std::vector<rank_state> ranks_;
     std::vector<edge> edges_;
-    std::vector<message> pool_;
-    std::vector<std::uint32_t> free_, used_;
-    event_queue<std::uint64_t, entry> time_;
-    std::vector<simulated_fault> faults_;
-    std::size_t next_fault_ = 0;
-    std::uint64_t violations_ = 0;
-    const char* first_violation_ = nullptr;
+    simulated_messages pool_;
+    simulated_faults faults_;
+    simulated_corruption corruption_;
+    simulated_violations violations_;
+    std::uint64_t ready_ = 0;         // events that ranks have not polled
+    bool nudged_ = false;             // a rank that was refused may try again
+    std::vector<std::uint32_t> used_; // memory for recount()
 };
 
 } // namespace bough::detail
