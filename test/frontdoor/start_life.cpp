@@ -405,10 +405,12 @@ TEST_CASE("start: a long message of a newer operation does not stop the older on
 
 TEST_CASE("operation: waits for as long as std::chrono says, for ever too") {
     using namespace std::chrono_literals;
-    in_process{2}.run([](auto transport) {
+    std::atomic<bool> has_waited{false};
+    in_process{2}.run([&](auto transport) {
         communicator comm{std::move(transport), {.timeout_ns = forever}};
         std::vector<int> x(3, 1);
         if (comm.rank() == 1) {
+            while (!has_waited) std::this_thread::yield();
             std::this_thread::sleep_for(20ms);
             start_allreduce(comm, x, plus{}).wait();
             std::this_thread::sleep_for(20ms);
@@ -418,6 +420,7 @@ TEST_CASE("operation: waits for as long as std::chrono says, for ever too") {
             operation op = start_allreduce(comm, x, plus{});
             if (op.wait_for(-1s)) throw std::runtime_error("not yet");
             if (op.wait_for(2ms)) throw std::runtime_error("not yet");
+            has_waited = true;
             if (!op.wait_for_ns(forever)) throw std::runtime_error("gave up");
             op.wait();
             allreduce(comm, x, plus{});
