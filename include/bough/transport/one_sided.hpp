@@ -33,7 +33,6 @@
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/transport/one_sided/receiving.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -118,44 +117,30 @@ public:
     // Memory in which long messages land without a copy, aligned to a cache line. Empty: there is
     // no piece as large.
     std::span<std::byte> allocate(std::size_t bytes) {
-        const std::span<std::byte> piece = this->heap_.allocate(bytes);
-        if (piece.empty() || this->reserve(this->rank_, this->place_of(piece), bytes)) return piece;
+        const std::span<std::byte> piece = this->places_.allocate(bytes);
+        if (piece.empty() || this->reserve(this->rank_, this->places_.place_of(piece), bytes)) return piece;
         deallocate(piece);
         return {};
     }
     // Pre: the piece is from allocate(), whole, and no message into it is under way. If a take into
     // it was cancelled, give it back before you use that memory for something else: a sender that
     // never answered may still write there.
-    void deallocate(std::span<std::byte> piece) {
-        if (!this->may_be_written(piece)) return this->heap_.deallocate(piece);
-        this->kept_pieces_.push_back(piece); // until its silent sender answers or is lost
-    }
+    void deallocate(std::span<std::byte> piece) { this->places_.deallocate(piece, this->may_be_written(piece)); }
 
     // Exposes the caller's memory until conceal(). Long messages that are taken into it land
     // without a copy, as in memory from allocate(), and the memory is not exposed anew for each
     // message. False: the transport cannot expose memory, or has no room for more. Each long
     // message then costs O(pieces exposed). Pre: the memory stays until it is concealed.
     bool expose(std::span<std::byte> memory) {
-        if constexpr (ExposingRemoteWrites<X>) {
-            if (forked() || memory.empty()) return false;
-            this->lent_.reserve(this->lent_.size() + 1);
-            const exposure at = this->x_.expose(memory);
-            if (at) this->lent_.push_back({memory, at});
-            return at.key != 0;
-        }
-        return false;
+        if constexpr (ExposingRemoteWrites<X>)
+            return !forked() && !memory.empty() && this->places_.expose(this->x_, memory);
+        else
+            return false;
     }
     // From now on nobody writes there. Pre: the memory is exposed, and no message into it is under
     // way.
     void conceal(std::span<std::byte> memory) {
-        if constexpr (ExposingRemoteWrites<X>) {
-            const auto it = std::find_if(this->lent_.begin(), this->lent_.end(), [&](const auto& m) {
-                return m.memory.data() == memory.data() && m.memory.size() == memory.size();
-            });
-            BOUGH_EXPECTS(it != this->lent_.end(), "memory: is not exposed");
-            if (!forked()) this->x_.conceal(it->at);
-            this->lent_.erase(it);
-        }
+        if constexpr (ExposingRemoteWrites<X>) this->places_.conceal(this->x_, memory, !forked());
     }
 
     // Keeps memory that a post has not given back until this transport is destroyed: for callers
@@ -211,7 +196,7 @@ public:
         }
         if (l.gone || this->state_of(l, i) == detail::lent_state::taken_back) return posted::failed;
         exposure to;
-        const bool lands = this->find_place(n, into, to);
+        const bool lands = this->places_.find(this->x_, into, to, n.exposed);
         n.now = lands ? incoming::phase::direct : incoming::phase::pieces;
         n.into = into.data();
         n.id = id;

@@ -10,8 +10,8 @@
 #include <bough/core/remote_words.hpp>
 #include <bough/transport/one_sided/lane.hpp>
 #include <bough/transport/one_sided/layout.hpp>
+#include <bough/transport/one_sided/places.hpp>
 #include <bough/transport/one_sided/puts.hpp>
-#include <bough/transport/segment/heap.hpp>
 
 #include <array>
 #include <bit>
@@ -44,7 +44,8 @@ protected:
 
     one_sided_core(X writes, const one_sided_options& options)
         : lanes_(writes.size()), x_(std::move(writes)), region_(x_.region()), layout_(x_.size(), options),
-          rank_(x_.rank()), expose_bytes_(options.expose_bytes), piece_of_(x_.size()) {
+          rank_(x_.rank()), places_(region_, (layout_.bytes() + 63) / 64 * 64, options.expose_bytes),
+          piece_of_(x_.size()) {
         BOUGH_EXPECTS(options.blocks >= 1 && options.blocks <= 64 && std::has_single_bit(options.blocks),
                       "blocks: must be a power of two, 1 to 64");
         BOUGH_EXPECTS(layout_.block_bytes >= 16 && layout_.block_bytes <= layout_.most_block_bytes &&
@@ -58,8 +59,6 @@ protected:
         batch_ = Protocol::batch(layout_.blocks);
         const rank_t ranks = layout_.ranks;
         unheard_ = ranks - 1;
-        const std::uint64_t used = (layout_.bytes() + 63) / 64 * 64;
-        if (region_.size() > used) heap_ = shared_heap(region_.subspan(static_cast<std::size_t>(used)));
         in_.reserve(ranks);
         busy_.reserve(ranks);
         for (rank_t r = 0; r != ranks; ++r) {
@@ -87,10 +86,6 @@ protected:
     one_sided_core(one_sided_core&&) = default;
 
     static constexpr std::uint32_t long_mark = 0xffff'ffffu;
-    struct lent_memory { // memory that the caller has exposed (one_sided::expose)
-        std::span<std::byte> memory;
-        exposure at;
-    };
 
     lane& of(std::uint64_t handle) noexcept { return lanes_[static_cast<std::size_t>(handle >> 6)]; }
     const lane& of(std::uint64_t handle) const noexcept { return lanes_[static_cast<std::size_t>(handle >> 6)]; }
@@ -104,14 +99,6 @@ protected:
             return x_.reserve(r, offset, bytes);
         else
             return true;
-    }
-    static bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) noexcept {
-        const auto from = reinterpret_cast<std::uintptr_t>(part.data()),
-                   begin = reinterpret_cast<std::uintptr_t>(whole.data());
-        return from >= begin && from - begin <= whole.size() && part.size() <= whole.size() - (from - begin);
-    }
-    std::uint64_t place_of(std::span<const std::byte> bytes) const noexcept {
-        return static_cast<std::uint64_t>(bytes.data() - region_.data());
     }
     // Makes and reserves all that messages to this peer need: here, in its region, and where it
     // answers.
@@ -230,12 +217,9 @@ protected:
     std::uint32_t leaving_ = 0; // how many peers are gone and not yet reported
     std::vector<lane*> in_;     // peers that send to this rank
     std::vector<lane*> busy_;
-    std::uint64_t expose_bytes_;
-    std::vector<lent_memory> lent_;
-    std::vector<std::span<std::byte>> kept_pieces_; // given back, but a silent peer may still write there
+    landing_places<X> places_;
     // By peer and piece: the message of which a piece is under way.
     std::vector<std::array<std::uint32_t, one_sided_layout::pieces>> piece_of_;
-    shared_heap heap_;
 };
 
 } // namespace bough::detail

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -80,21 +79,6 @@ protected:
         this->make_busy(l);
         put_answers(l);
     }
-    // Finds the place in which a long message can land in `into` itself. If need be, `into` is
-    // exposed for the message. False: the message comes in pieces.
-    bool find_place(incoming& n, std::span<std::byte> into, exposure& to) {
-        if (this->heap_.contains(into)) return to = {this->place_of(into), 0}, true;
-        if constexpr (ExposingRemoteWrites<X>) {
-            for (const auto& m : this->lent_)
-                if (this->lies_in(into, m.memory)) {
-                    to = {m.at.place + static_cast<std::uint64_t>(into.data() - m.memory.data()), m.at.key};
-                    return true;
-                }
-            if (this->expose_bytes_ == 0 || into.size() < this->expose_bytes_) return false;
-            to = n.exposed = this->x_.expose(into);
-        }
-        return to.key != 0;
-    }
     // Ends the exposure for this message. Must come before the caller is told that the memory is
     // free again.
     void conceal(incoming& n) {
@@ -115,21 +99,15 @@ protected:
         for (const lane* l : this->busy_)
             for (std::uint64_t used = l->using_; used != 0; used &= used - 1) {
                 const incoming& n = l->incoming[static_cast<std::uint32_t>(std::countr_zero(used))];
-                if (n.given_up && n.now == incoming::phase::direct && sending::lies_in({n.into, 1}, piece)) return true;
+                if (n.given_up && n.now == incoming::phase::direct && lies_in({n.into, 1}, piece)) return true;
             }
         return false;
-    }
-    void free_kept_pieces() {
-        std::erase_if(this->kept_pieces_, [this](std::span<std::byte> piece) {
-            const bool free = !may_be_written(piece);
-            if (free) this->heap_.deallocate(piece);
-            return free;
-        });
     }
     // The block may carry another message.
     void give_back(lane& l, std::uint32_t i) {
         l.incoming[i].now = incoming::phase::none;
-        if (std::exchange(l.incoming[i].given_up, false)) this->free_kept_pieces();
+        if (std::exchange(l.incoming[i].given_up, false))
+            this->places_.free_kept([this](std::span<const std::byte> piece) { return may_be_written(piece); });
         const std::uint32_t due = l.in.order.release(i, l.in.mask) - l.in.credited;
         if (due >= this->batch_ || (Protocol::in_need && due != 0 && l.in.seen - l.in.credited > l.in.mask)) credit(l);
     }
