@@ -37,6 +37,7 @@
 #include <bough/os/clock.hpp>
 #include <bough/transport/measured_costs.hpp>
 #include <bough/transport/mpi/endpoint.hpp>
+#include <bough/transport/mpi/options.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -77,16 +78,16 @@ public:
         if (!has_left) (void)s_.release(); // there was no memory to leave, and MPI may still use the endpoint's
     }
 
-    rank_t rank() const noexcept { return s_->rank; }
-    rank_t size() const noexcept { return static_cast<rank_t>(s_->peers.size()); }
+    rank_t rank() const noexcept { return s_->who().rank; }
+    rank_t size() const noexcept { return s_->who().size; }
     // How many cores the ranks share, on all nodes.
-    std::uint32_t cores() const noexcept { return s_->cores; }
+    std::uint32_t cores() const noexcept { return s_->who().cores; }
     // More ranks than cores on this node: then a rank that waits takes time from one that works.
-    bool oversubscribed() const noexcept { return s_->oversubscribed; }
+    bool oversubscribed() const noexcept { return s_->who().oversubscribed; }
     // The costs by which plans are chosen (bough/select/transport_costs.hpp).
     static constexpr model::loggops default_costs() noexcept { return detail::mpi_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::mpi_costs.switch_ns; }
-    bool forked() const noexcept { return detail::forks() != s_->forks; }
+    bool forked() const noexcept { return s_->forked(); }
 
     // In the child of a fork MPI is not called, because all of its state is the parent's.
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
@@ -113,9 +114,10 @@ public:
 
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     void wait(std::uint32_t idle, std::uint64_t) const {
+        const std::uint32_t spins = oversubscribed() ? 1 : 200;
         constexpr std::uint32_t yields = 20'000; // some milliseconds; each poll has asked MPI too
-        if (idle < s_->spins || forked()) return;
-        if (idle < s_->spins + yields)
+        if (idle < spins || forked()) return;
+        if (idle < spins + yields)
             std::this_thread::yield();
         else
             std::this_thread::sleep_for(std::chrono::microseconds(50));
