@@ -80,7 +80,8 @@ endmacro()
 # the collectives and launch; bough_hold_transports adds a transport when its component has been found.
 # Each unit is one header.
 function(bough_add_compiled)
-    set(headers allgather allreduce alltoall barrier broadcast exscan gather reduce reduce_scatter scan scatter)
+    set(headers compiled/common allgather allreduce alltoall barrier broadcast exscan gather reduce reduce_scatter scan
+        scatter)
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
         list(APPEND headers launch)
     endif()

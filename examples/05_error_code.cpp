@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A mismatched call is an error on every rank instead of a wrong answer: one rank passes 11 numbers where the others pass 10.
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 

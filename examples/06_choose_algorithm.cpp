@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which algorithm? None named, one named, a tree, a whole plan; or the plan that a model of the network finds cheapest.
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/chain.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <cstdio>
 #include <span>

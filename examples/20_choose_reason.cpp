@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Why this algorithm? A choice is a value that keeps the prices, the runners-up and what excluded the others; properties of
 // the result may be required; and the front door chooses in the same way.
+#include <bough/algorithm/allreduce/halving_doubling.hpp>
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/circulant.hpp>
+#include <bough/algorithm/ring.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/select/print_decision.hpp>

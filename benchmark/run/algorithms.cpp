@@ -14,6 +14,7 @@
 #include <bough/allreduce.hpp>
 #include <bough/measure/transfers.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/select/standard/allreduce.hpp>
 #include <bough/select/table.hpp>
 #include <bough/transport/in_process.hpp>
 

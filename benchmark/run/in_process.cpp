@@ -4,10 +4,12 @@
 //   bench-in_process            p = 2: pinned to two cores if there are two; p = 8, 16: as many as there are
 // Times are per operation, medians of rounds of many operations. The exchange is the floor: each side writes its value and
 // a sequence number into one line and spins on the other's.
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <atomic>

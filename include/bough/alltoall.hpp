@@ -32,12 +32,16 @@
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/names.hpp>
-#include <bough/select/standard/alltoall.hpp>
+#include <bough/core/config.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <type_traits>
+
+#if !BOUGH_COMPILED_ELSEWHERE
+#include <bough/select/standard/alltoall.hpp>
+#endif
 
 namespace bough::inline BOUGH_ABI {
 

@@ -26,7 +26,11 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/call/names.hpp>
+#include <bough/core/config.hpp>
+
+#if !BOUGH_COMPILED_ELSEWHERE
 #include <bough/select/standard/broadcast.hpp>
+#endif
 
 namespace bough::inline BOUGH_ABI {
 

@@ -30,15 +30,12 @@ class communicator {
 
 public:
     // The communicator of all ranks of a transport.
-    explicit communicator(T transport, communicator_options options = {})
-        : communicator(std::make_shared<session<T>>(std::move(transport), options.early), {}, 0, options) {}
+    explicit communicator(T transport, communicator_options options = {});
 
     // For bough/group.hpp: the communicator of `members` (ranks of the transport, this one among
     // them; empty: all), in a context that no other communicator of theirs uses.
     communicator(std::shared_ptr<session<T>> shared, std::vector<rank_t> members, std::uint16_t context,
-                 communicator_options options)
-        : core_(std::make_shared<detail::communicator_core<T>>(std::move(shared), std::move(members), context,
-                                                               options)) {}
+                 communicator_options options);
 
     communicator(communicator&&) noexcept = default;
     communicator& operator=(communicator&&) noexcept = default;
@@ -145,6 +142,16 @@ private:
 
     std::shared_ptr<detail::communicator_core<T>> core_;
 };
+
+// Not inline, so that the compiled form can hold them.
+template <class T>
+communicator<T>::communicator(T transport, communicator_options options)
+    : communicator(std::make_shared<session<T>>(std::move(transport), options.early), {}, 0, options) {}
+
+template <class T>
+communicator<T>::communicator(std::shared_ptr<session<T>> shared, std::vector<rank_t> members, std::uint16_t context,
+                              communicator_options options)
+    : core_(std::make_shared<detail::communicator_core<T>>(std::move(shared), std::move(members), context, options)) {}
 
 } // namespace bough
 

@@ -117,9 +117,7 @@ std::string details_of(const S& s) {
     if (s.operation != 0) add("operation " + std::to_string(s.operation));
     return text;
 }
-#if defined(BOUGH_COMPILED_TEMPLATE)
-BOUGH_COMPILED_TEMPLATE std::string details_of<status>(const status& s);
-#endif
+BOUGH_COMPILED_COMMON(std::string details_of<status>(const status&))
 
 } // namespace detail
 

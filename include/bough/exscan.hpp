@@ -29,14 +29,18 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
+#include <bough/core/config.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
-#include <bough/select/standard/exscan.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <type_traits>
+
+#if !BOUGH_COMPILED_ELSEWHERE
+#include <bough/select/standard/exscan.hpp>
+#endif
 
 namespace bough::inline BOUGH_ABI {
 

@@ -24,6 +24,7 @@
 #ifndef BOUGH_GROUP_HPP
 #define BOUGH_GROUP_HPP
 
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
 #include <bough/core/config.hpp>

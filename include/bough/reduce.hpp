@@ -30,9 +30,13 @@
 #include <bough/call/front_door.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
+#include <bough/core/config.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
+
+#if !BOUGH_COMPILED_ELSEWHERE
 #include <bough/select/standard/reduce.hpp>
+#endif
 
 namespace bough::inline BOUGH_ABI {
 

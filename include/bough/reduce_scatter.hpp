@@ -32,14 +32,18 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
+#include <bough/core/config.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
-#include <bough/select/standard/reduce_scatter.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <type_traits>
+
+#if !BOUGH_COMPILED_ELSEWHERE
+#include <bough/select/standard/reduce_scatter.hpp>
+#endif
 
 namespace bough::inline BOUGH_ABI {
 

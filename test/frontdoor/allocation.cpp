@@ -5,6 +5,7 @@
 #include "support/counted_new.hpp"
 #include "support/local_memory.hpp"
 #include "support/until.hpp"
+#include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
@@ -24,6 +25,7 @@
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/transport/simulated.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <array>

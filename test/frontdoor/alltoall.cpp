@@ -4,6 +4,7 @@
 #include "support/direct.hpp"
 #include "support/guarded.hpp"
 #include "support/sample.hpp"
+#include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/alltoall.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What automatic{} stands for: choices that are remembered, and properties that are required of them.
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>

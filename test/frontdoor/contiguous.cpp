@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every front door takes vectors, arrays and other contiguous ranges where it takes spans, and does the same with them.
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/levels.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/alltoall.hpp>

@@ -7,6 +7,8 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/schedule/any_algorithm.hpp>
+#include <bough/select/choose.hpp>
+#include <bough/select/standard/allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/binomial.hpp>
 

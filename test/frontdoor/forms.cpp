@@ -2,6 +2,7 @@
 // What a front door can be given: spans of any kind, in place or not, any op, any choice, elements with a wire form.
 #include "frontdoor/forms.hpp"
 
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -10,6 +11,7 @@
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/flat.hpp>
+#include <bough/tree/fnomial.hpp>
 #include <bough/tree/table.hpp>
 
 #include <array>

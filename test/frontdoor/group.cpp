@@ -6,6 +6,7 @@
 #include <bough/group.hpp>
 #include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <atomic>

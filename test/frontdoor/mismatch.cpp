@@ -2,6 +2,10 @@
 // One rank makes another call than the others, of the collectives whose data is cut by ranks, and of the scans: every
 // rank learns of it, from this call or from its next one, and nobody is told a wrong answer.
 #include "support/catch.hpp"
+#include <bough/algorithm/allgather/circulant.hpp>
+#include <bough/algorithm/exscan/one_two_three_doubling.hpp>
+#include <bough/algorithm/reduce_scatter/circulant.hpp>
+#include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/allgather.hpp>
 #include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>

@@ -2,6 +2,7 @@
 // An op that reveals the order of its operands: appending strings of a fixed capacity. Every plan that claims rank order
 // must give the string of the sequential fold, whatever the root.
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Calls that break a rule: each is refused with a sentence, before anything is sent, in all forms of the front door.
 #include "frontdoor/forms.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
@@ -9,6 +10,7 @@
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/tree/chain.hpp>
+#include <bough/tree/fnomial.hpp>
 #include <bough/tree/kary.hpp>
 #include <bough/tree/table.hpp>
 

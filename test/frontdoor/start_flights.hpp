@@ -4,6 +4,7 @@
 #define BOUGH_TEST_FRONTDOOR_START_FLIGHTS_HPP
 
 #include "support/sample.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/alltoall.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // One value in the place of data: it is returned, and what the caller holds stays; started, it is written.
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/exscan.hpp>
@@ -8,6 +9,7 @@
 #include <bough/reduce.hpp>
 #include <bough/scan.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <array>
 #include <atomic>

@@ -2,6 +2,7 @@
 // The rules of a transport over composites of transports of one process, and what belongs to a composite alone.
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/allreduce.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the ranks of a group see of one that leaves or throws: an error, soon, and never a hang.
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>

@@ -8,6 +8,7 @@
 #include <bough/reduce.hpp>
 #include <bough/testing/transport_conformance.hpp>
 #include <bough/transport/self.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <vector>
 

@@ -123,6 +123,7 @@ struct reversed {
         if (at.size == 1 && at.blocks != 0) out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
     }
     constexpr block_t natural_blocks(rank_t size) const { return original.natural_blocks(size); }
+    template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);
     }

@@ -12,8 +12,10 @@
 #include <bough/concepts/explain_op.hpp>
 #include <bough/core/config.hpp>
 #include <bough/op/any_op.hpp>
-#include <bough/select/choose.hpp>
-#include <bough/select/standard_set.hpp>
+#include <bough/schedule/any_algorithm.hpp>
+#include <bough/schedule/plan.hpp>
+#include <bough/select/any_cost_model.hpp>
+#include <bough/select/candidates.hpp>
 #include <bough/select/transport_costs.hpp>
 
 #include <bit>
@@ -24,6 +26,10 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#if !BOUGH_COMPILED_ELSEWHERE
+#include <bough/call/standard_plan.hpp>
+#endif
 
 namespace bough::inline BOUGH_ABI {
 
@@ -241,15 +247,10 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
 }
 
 // The plan that these costs choose among the standard candidates (bough/select/standard_set.hpp);
-// null if none has what is needed. Not inline, so that the compiled form can hold it.
+// null if none has what is needed.
 template <class Goal>
-std::shared_ptr<const plan<Goal, any_algorithm>>
-standard_plan(const dimensions& at, const problem& what, const any_cost_model& costs, const requirements& needed) {
-    const decision d = choose(standard_candidates<Goal>(at, what), at, what, costs, {.needed = needed});
-    if (!d) return nullptr;
-    return std::make_shared<const plan<Goal, any_algorithm>>(d.winner().what.algorithm,
-                                                             dimensions{at.size, at.root, d.winner().blocks});
-}
+std::shared_ptr<const plan<Goal, any_algorithm>> standard_plan(const dimensions&, const problem&, const any_cost_model&,
+                                                               const requirements&);
 
 // Runs the plan that the communicator's costs choose among the standard candidates of the goal
 // (bough/select/standard_set.hpp).

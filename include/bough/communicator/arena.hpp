@@ -20,12 +20,13 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-class arena {
+template <int>
+class basic_arena {
 public:
-    arena() = default;
-    arena(const arena&) = delete;
-    arena& operator=(const arena&) = delete;
-    ~arena() { clear(); }
+    basic_arena() = default;
+    basic_arena(const basic_arena&) = delete;
+    basic_arena& operator=(const basic_arena&) = delete;
+    ~basic_arena() { clear(); }
 
     void* allocate(std::size_t bytes, std::size_t alignment) {
         void* at = next_;
@@ -99,6 +100,7 @@ private:
     std::size_t want_ = 256;
     owner_base* owners_ = nullptr;
 };
+using arena = basic_arena<0>;
 
 // For containers in an arena: memory that they give back can be used again only after clear().
 template <class V>

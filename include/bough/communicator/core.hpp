@@ -73,15 +73,7 @@ template <Transport T>
 class communicator_core {
 public:
     communicator_core(std::shared_ptr<session<T>> shared, std::vector<rank_t> members, std::uint16_t context,
-                      const communicator_options& given)
-        : options(given), plans(given.cached_plans), session_(std::move(shared)), members_(std::move(members)),
-          context_(context), epoch_(session_->epoch()) {
-        BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
-        if (!options.costs) options.costs = bough::default_costs_of(session_->transport());
-        rank_ = session_->rank();
-        for (rank_t r = 0; r != members_.size(); ++r)
-            if (members_[r] == session_->rank()) rank_ = r;
-    }
+                      const communicator_options& given);
 
     rank_t rank() const noexcept { return rank_; }
     rank_t size() const noexcept { return members_.empty() ? session_->size() : static_cast<rank_t>(members_.size()); }
@@ -98,13 +90,7 @@ public:
         tag.context = context_;
         return tag;
     }
-    status refuse(const status& why) {
-        if (session_->forked()) return {.code = errc::forked_child};
-        if (is_stale()) return stale();
-        session_->refuse(next_tag(), why.code, members_);
-        detail::ignore_exceptions([this] { ring(); });
-        return why;
-    }
+    status refuse(const status& why);
     // Starts a call under a new number. If memory runs out, the number is refused or the operation
     // is abandoned; the others are told in either case. An error: the operation has not started.
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
@@ -123,13 +109,7 @@ public:
 #endif
     }
     // After an exception: ends the operation if it is in flight; otherwise refuses its number.
-    status give_up(session_operation& op, const envelope& tag) {
-        if (session_->is_done(op))
-            return session_->refuse(tag, errc::no_resources, members_),
-                   status{.code = errc::no_resources, .operation = tag.operation};
-        session_->abandon(op);
-        return op.result();
-    }
+    status give_up(session_operation& op, const envelope& tag);
 
     // Polls once. Looks at deadlines now and then, more often if there is nothing else to do.
     bool progress() {
@@ -147,14 +127,7 @@ public:
     const P* remember_plan(const choice_key& key, F&& choose) {
         for (const made_choice& c : choices_)
             if (c.key == key) return static_cast<const P*>(c.plan.get());
-        made_choice made{key, std::shared_ptr<const P>(choose())};
-        if (choices_.size() != kept_choices) {
-            choices_.push_back(std::move(made));
-            return static_cast<const P*>(choices_.back().plan.get());
-        }
-        made_choice& oldest = choices_[next_choice_++ % kept_choices];
-        oldest = std::move(made);
-        return static_cast<const P*>(oldest.plan.get());
+        return static_cast<const P*>(keep_choice(key, std::shared_ptr<const P>(choose())));
     }
     void forget_choices() noexcept {
         choices_.clear();
@@ -172,6 +145,7 @@ private:
         choice_key key;
         std::shared_ptr<const void> plan;
     };
+    const void* keep_choice(const choice_key& key, std::shared_ptr<const void> plan);
 
     // Wakes what drives the session beside its callers (a progress thread, an executor), if there
     // is work. May throw if memory runs out: then perhaps nothing but the callers moves what was
@@ -212,6 +186,49 @@ private:
     std::uint32_t operations_ = 0;
     std::uint32_t turns_ = 0;
 };
+
+// Not inline, so that the compiled form can hold them.
+template <Transport T>
+communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std::vector<rank_t> members,
+                                        std::uint16_t context, const communicator_options& given)
+    : options(given), plans(given.cached_plans), session_(std::move(shared)), members_(std::move(members)),
+      context_(context), epoch_(session_->epoch()) {
+    BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
+    if (!options.costs) options.costs = bough::default_costs_of(session_->transport());
+    rank_ = session_->rank();
+    for (rank_t r = 0; r != members_.size(); ++r)
+        if (members_[r] == session_->rank()) rank_ = r;
+}
+
+template <Transport T>
+status communicator_core<T>::refuse(const status& why) {
+    if (session_->forked()) return {.code = errc::forked_child};
+    if (is_stale()) return stale();
+    session_->refuse(next_tag(), why.code, members_);
+    detail::ignore_exceptions([this] { ring(); });
+    return why;
+}
+
+template <Transport T>
+status communicator_core<T>::give_up(session_operation& op, const envelope& tag) {
+    if (session_->is_done(op))
+        return session_->refuse(tag, errc::no_resources, members_),
+               status{.code = errc::no_resources, .operation = tag.operation};
+    session_->abandon(op);
+    return op.result();
+}
+
+template <Transport T>
+const void* communicator_core<T>::keep_choice(const choice_key& key, std::shared_ptr<const void> plan) {
+    made_choice made{key, std::move(plan)};
+    if (choices_.size() != kept_choices) {
+        choices_.push_back(std::move(made));
+        return choices_.back().plan.get();
+    }
+    made_choice& oldest = choices_[next_choice_++ % kept_choices];
+    oldest = std::move(made);
+    return oldest.plan.get();
+}
 
 } // namespace detail
 } // namespace bough

@@ -9,6 +9,7 @@
 #define BOUGH_COMMUNICATOR_PLAN_CACHE_HPP
 
 #include <bough/concepts/plan.hpp>
+#include <bough/core/config.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/operation.hpp>
@@ -22,6 +23,7 @@ namespace bough::inline BOUGH_ABI::detail {
 
 struct bound_plan {
     virtual ~bound_plan() = default;
+    template <int = 0>
     bound_plan(const void* t, bound_schedule b) : tag(t), work(std::move(b)) {}
     const void* tag; // names its type
     prepared work;
@@ -77,10 +79,8 @@ public:
             }
         return hold_bound(plan, rank, members);
     }
-    void put(std::unique_ptr<bound_plan> bound) {
-        if (free_.size() == limit_) free_.pop_back();
-        free_.insert(free_.begin(), std::move(bound));
-    }
+    template <int = 0>
+    void put(std::unique_ptr<bound_plan> bound);
 
 private:
     template <class P>
@@ -96,6 +96,14 @@ private:
     std::size_t limit_;
     std::vector<std::unique_ptr<bound_plan>> free_; // the one most lately used stands first
 };
+
+// Not inline, so that the compiled form can hold it.
+template <int>
+void plan_cache::put(std::unique_ptr<bound_plan> bound) {
+    if (free_.size() == limit_) free_.pop_back();
+    free_.insert(free_.begin(), std::move(bound));
+}
+BOUGH_COMPILED_COMMON(void plan_cache::put<0>(std::unique_ptr<bound_plan>))
 
 } // namespace bough::detail
 

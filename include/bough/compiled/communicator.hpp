@@ -34,17 +34,17 @@
     BOUGH_COMPILED_TEMPLATE class disputes<__VA_ARGS__>;                                                               \
     BOUGH_COMPILED_TEMPLATE class deadline_watch<__VA_ARGS__>;                                                         \
     }
-
-namespace bough::inline BOUGH_ABI {
-
-BOUGH_COMPILED_TEMPLATE double any_cost_model::walk_ns<model::loggops>(const std::byte*, const plan_ref&,
-                                                                       const problem&, rank_t);
-BOUGH_COMPILED_TEMPLATE cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&,
-                                                                           const problem&);
-
-} // namespace bough
 #else
 #define BOUGH_COMPILED_COMMUNICATOR(...)
 #endif
+
+namespace bough::inline BOUGH_ABI {
+
+BOUGH_COMPILED_COMMON(double any_cost_model::walk_ns<model::loggops>(const std::byte*, const plan_ref&, const problem&,
+                                                                     rank_t))
+BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&,
+                                                                         const problem&))
+
+} // namespace bough
 
 #endif

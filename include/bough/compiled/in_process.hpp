@@ -12,6 +12,11 @@ namespace bough::inline BOUGH_ABI {
 
 BOUGH_COMPILED_COMMUNICATOR(in_process::endpoint)
 
+#if defined(BOUGH_COMPILED_TEMPLATE)
+BOUGH_COMPILED_TEMPLATE void in_process::run_ranks<0>(void*, void (*)(void*, endpoint&&));
+BOUGH_COMPILED_TEMPLATE void in_process::endpoint::leave<0>();
+#endif
+
 } // namespace bough
 
 #endif

@@ -63,11 +63,23 @@
 // The compiled form (doc/howto/compiled.md): the library bough::compiled holds functions that each
 // unit would instantiate otherwise. BOUGH_COMPILED_TEMPLATE declares them in the units of a program,
 // which define BOUGH_COMPILED, and defines them in the library's own units. A unit with settings of
-// its own has other functions, which it instantiates itself.
+// its own has other functions, which it instantiates itself. BOUGH_COMPILED_ELSEWHERE: this unit only
+// declares them, so it does not need what only their definitions use.
 #if defined(BOUGH_COMPILED_HERE)
 #define BOUGH_COMPILED_TEMPLATE template
 #elif defined(BOUGH_COMPILED) && !BOUGH_HAS_SETTINGS
 #define BOUGH_COMPILED_TEMPLATE extern template
+#define BOUGH_COMPILED_ELSEWHERE 1
+#endif
+// Functions that the units of the library share: one of them includes bough/compiled/common.hpp, which
+// defines them.
+#if defined(BOUGH_COMPILED_TEMPLATE)
+#define BOUGH_COMPILED_COMMON(...) extern template __VA_ARGS__;
+#else
+#define BOUGH_COMPILED_COMMON(...)
+#endif
+#if !defined(BOUGH_COMPILED_ELSEWHERE)
+#define BOUGH_COMPILED_ELSEWHERE 0
 #endif
 
 // A hint for the few paths whose cost is counted in instructions.

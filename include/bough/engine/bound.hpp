@@ -71,6 +71,7 @@ constexpr std::uint64_t hash_offsets(std::span<const std::uint64_t> offsets) noe
     return h;
 }
 
+template <int>
 class binder {
 public:
     constexpr bound_schedule bind(std::span<const step> steps, block_t blocks) {
@@ -263,8 +264,9 @@ private:
 } // namespace detail
 
 // Binds the steps of one rank.
+template <int N = 0>
 constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks) {
-    return detail::binder{}.bind(steps, blocks);
+    return detail::binder<N>{}.bind(steps, blocks);
 }
 
 // Binds a rank's part of a plan. `members[r]` is the transport's number of rank r of the plan;

@@ -25,9 +25,10 @@
 
 namespace bough::inline BOUGH_ABI {
 
-class prepared {
+template <int>
+class basic_prepared {
 public:
-    explicit prepared(bound_schedule bound)
+    explicit basic_prepared(bound_schedule bound)
         : bound_(std::move(bound)), waits_(bound_.steps.size(), 0), ready_(bound_.steps.size(), 0),
           blocked_(bound_.steps.size(), 0), held_(bound_.steps.size(), held_message{}),
           places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
@@ -45,8 +46,8 @@ public:
     }
 
     // The engine's spans point into this object.
-    prepared(const prepared&) = delete;
-    prepared& operator=(const prepared&) = delete;
+    basic_prepared(const basic_prepared&) = delete;
+    basic_prepared& operator=(const basic_prepared&) = delete;
 
     // Points the buffers at the data of a call. Allocates scratch if this call needs more than any
     // before it.
@@ -199,6 +200,7 @@ private:
     bough::engine engine_;
     straight_run straight_;
 };
+using prepared = basic_prepared<0>;
 
 } // namespace bough
 

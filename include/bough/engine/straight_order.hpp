@@ -19,6 +19,7 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
+template <int>
 class straight_orderer {
 public:
     explicit straight_orderer(const bound_view& bound)
@@ -100,8 +101,9 @@ private:
 } // namespace detail
 
 // The steps of a bound schedule in the order of a straight run. Time: the square of the steps.
-inline std::vector<straight_step> straight_order(const bound_view& bound) {
-    return detail::straight_orderer(bound).order();
+template <int N = 0>
+std::vector<straight_step> straight_order(const bound_view& bound) {
+    return detail::straight_orderer<N>(bound).order();
 }
 
 } // namespace bough

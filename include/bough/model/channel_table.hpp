@@ -12,7 +12,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-class channel_table {
+template <int>
+class basic_channel_table {
 public:
     static constexpr std::uint32_t none = 0xffff'ffffu;
 
@@ -59,6 +60,7 @@ private:
     std::uint32_t used_ = 0;
     unsigned shift_ = 58;
 };
+using channel_table = basic_channel_table<0>;
 
 } // namespace bough::detail
 

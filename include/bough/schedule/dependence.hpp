@@ -41,6 +41,7 @@ struct dependences {
 namespace detail {
 
 // The last writer and the readers since, for every block of every storage.
+template <int = 0>
 class block_history {
 public:
     // `reads` is how many blocks will be read in all.
@@ -103,7 +104,7 @@ template <class F>
 constexpr void for_each_dependence(std::span<const step> steps, F&& f) {
     step_extent extent;
     for (const step& s : steps) extent.add(s);
-    block_history history(extent.storages, extent.blocks, extent.reads);
+    block_history<> history(extent.storages, extent.blocks, extent.reads);
     std::vector<std::uint32_t> listed_for(steps.size(), no_step); // step -> the last step it was listed for
     std::uint32_t* const listed = listed_for.data();
     std::uint32_t i = 0;
@@ -123,6 +124,7 @@ constexpr void for_each_dependence(std::span<const step> steps, F&& f) {
 } // namespace detail
 
 // Infers the dependences of one rank's steps. Time and memory: linear in the blocks that the steps touch.
+template <int = 0>
 constexpr dependences infer_dependences(std::span<const step> steps) {
     dependences found;
     found.first.assign(steps.size() + 1, 0);

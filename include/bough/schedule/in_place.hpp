@@ -34,6 +34,7 @@ struct dependents {
     std::vector<std::uint32_t> first, after;
     constexpr dependents_view view() const noexcept { return {first, after}; }
 };
+template <int = 0>
 constexpr dependents dependents_of(const dependences& order) {
     const std::size_t steps = order.first.size() - 1;
     dependents made;

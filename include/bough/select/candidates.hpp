@@ -38,6 +38,7 @@ struct candidate_list {
     std::uint8_t kind = 0; // of the goal
     std::vector<candidate> list{};
 
+    template <int = 0>
     candidate_list& add(any_algorithm algorithm, block_t blocks = natural_blocks) {
         list.push_back({std::move(algorithm), blocks});
         return *this;

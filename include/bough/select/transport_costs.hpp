@@ -27,12 +27,9 @@ namespace bough::inline BOUGH_ABI {
 inline constexpr model::lrc thread_costs{
     .message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
 
-#if defined(BOUGH_COMPILED_TEMPLATE)
-BOUGH_COMPILED_TEMPLATE double any_cost_model::walk_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&,
-                                                                   rank_t);
-BOUGH_COMPILED_TEMPLATE cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const plan_ref&,
-                                                                       const problem&);
-#endif
+BOUGH_COMPILED_COMMON(double any_cost_model::walk_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&,
+                                                                 rank_t))
+BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&))
 
 template <class X>
 any_cost_model default_costs_of(const X& transport) {

@@ -110,9 +110,10 @@ struct finding {
     }
 };
 
-class absence_search {
+template <int>
+class basic_absence_search {
 public:
-    explicit absence_search(rank_t size, rank_t me) noexcept : size_(size), me_(me) {}
+    explicit basic_absence_search(rank_t size, rank_t me) noexcept : size_(size), me_(me) {}
 
     std::uint32_t round() const noexcept { return round_; }
     // In a round, each rank is asked once about each call. Operations that begin their searches
@@ -345,6 +346,7 @@ private:
     std::size_t staying_ = 0;       // open questions that have not been seen to leave this rank
     std::vector<proposal> proposals_;
 };
+using absence_search = basic_absence_search<0>;
 
 } // namespace bough::detail
 

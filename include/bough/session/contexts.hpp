@@ -17,7 +17,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-class contexts {
+template <int>
+class basic_contexts {
 public:
     // Is a before b? Both count up, and wrap around.
     static bool before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
@@ -99,6 +100,7 @@ private:
     std::uint32_t lowest_ = 1; // all below are reserved
     std::uint32_t agreements_of_all_ = 0;
 };
+using contexts = basic_contexts<0>;
 
 } // namespace bough
 

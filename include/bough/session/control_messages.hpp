@@ -29,7 +29,8 @@ struct control_message {
 
 // Copies their short payloads. Where a transport delivers payloads later, messages wait here for
 // theirs.
-class control_messages {
+template <int>
+class basic_control_messages {
 public:
     // The upper half of the ids of its takes; no operation's ticket has this value.
     static constexpr std::uint32_t id_mark = outbox::id_mark - 1;
@@ -93,6 +94,7 @@ private:
     spare_bytes spare_;
     std::uint32_t next_id_ = 0;
 };
+using control_messages = basic_control_messages<0>;
 
 } // namespace bough
 

@@ -45,13 +45,7 @@ namespace bough::inline BOUGH_ABI::detail {
 template <Transport T>
 class session_core {
 public:
-    session_core(T transport, const early_limits& limits)
-        : members_(transport.rank(), transport.size()), control_(transport_, members_),
-          transport_(std::move(transport)), flight_(transport_, members_.size(), limits),
-          matching_(transport_, limits, members_, flight_),
-          failure_(transport_, members_, control_, matching_.early(), flight_),
-          disputes_(transport_, members_, control_, flight_, failure_),
-          watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_) {}
+    session_core(T transport, const early_limits& limits);
     session_core(const session_core&) = delete;
     session_core& operator=(const session_core&) = delete;
 
@@ -77,76 +71,21 @@ public:
     bool forked() const noexcept { return detail::is_forked(transport_); }
 
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
-               const call_signature& signature, std::uint64_t timeout_ns) {
-        leave_straight();
-        flight_.prepare(op, work, tag, members_.epoch(), signature, timeout_ns);
-        if (forked()) return op.end_in_child();
-        contexts().start(tag);
-        disputes_.started(op.tag_, signature);
-        if (failure_.must_refuse(op)) return;
-        work.prepare(c);
-        flight_.add(op);
-        if (may_go_straight(work)) {
-            work.straight().start(c);
-            straight_ = &op;
-            return void(go_straight());
-        }
-        port p{flight_, matching_.early(), op};
-        failure_.guarded(op, [&] { work.start(c, p); });
-        settle(op);
-        if (!matching_.early().empty()) deliver_early(op);
-        if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
-        hand_over();
-    }
-    void refuse(const envelope& tag, errc why, std::span<const rank_t> members) {
-        leave_straight();
-        failure_.sheltered([&] {
-            contexts().start(tag);
-            failure_.refuse(tag, why, members);
-        });
-        hand_over();
-    }
+               const call_signature& signature, std::uint64_t timeout_ns);
+    void refuse(const envelope& tag, errc why, std::span<const rank_t> members);
     void cancel(session_operation& op, errc why) {
         leave_straight();
         failure_.fail(op, why);
     }
 
-    bool progress() {
-        if (straight_ != nullptr) {
-            if (go_straight()) return true;
-            if ((++idle_turns_ & 31u) != 0) return false;
-            leave_straight();
-        }
-        std::size_t found = 0, next = 0;
-        failure_.sheltered([&] { found = transport_.poll(events_); });
-        flight_.begin_events();
-        while (next != found) // begins again after an exception
-            failure_.sheltered([&] {
-                while (next != found) handle(events_[next++]);
-            });
-        flight_.end_events();
-        if (found == 0 && forked()) return false;
-        if (found == 0 && (++idle_turns_ & 31u) == 0) make_way();
-        const std::size_t before = flight_.size();
-        if (flight_.was_blocked()) retry();
-        if (has_to_send()) failure_.tell();
-        hand_over();
-        return found != 0 || flight_.size() != before; // the end of one may let another go on
-    }
+    bool progress();
 
     void make_way() {
         leave_straight();
         matching_.make_way();
     }
 
-    void check_deadlines() {
-        if (flight_.empty() && !is_disputed()) return;
-        leave_straight();
-        const std::uint64_t now = transport_.now_ns();
-        if (failure_.dispute().is_late(now)) failure_.conclude_dispute();
-        watch_.look(now);
-        hand_over();
-    }
+    void check_deadlines();
 
     void send_control(rank_t to, const envelope& call, std::span<const std::byte> bytes) {
         control_.send(to, control_segment, call, bytes);
@@ -157,21 +96,8 @@ public:
         leave_straight();
         failure_.break_group(why);
     }
-    void suspect(rank_t r) {
-        leave_straight();
-        members_.lose(r, errc::peer_dead);
-        control_.forget(r);
-        matching_.drop_early_of(r);
-    }
-    void begin_epoch() {
-        BOUGH_EXPECTS(flight_.empty(), "session: an epoch ends with operations in flight");
-        members_.begin_epoch();
-        control_.begin_epoch();
-        failure_.begin_epoch();
-        disputes_.begin_epoch();
-        watch_.begin_epoch();
-        matching_.begin_epoch([this](const event& e) { failure_.sheltered([&] { arrived(e); }); });
-    }
+    void suspect(rank_t r);
+    void begin_epoch();
 
 private:
     using port = session_port<T>;
@@ -351,6 +277,102 @@ private:
     std::uint32_t idle_turns_ = 0;
     session_operation* straight_ = nullptr; // the operation that runs straight
 };
+
+// Not inline, so that the compiled form can hold them.
+template <Transport T>
+session_core<T>::session_core(T transport, const early_limits& limits)
+    : members_(transport.rank(), transport.size()), control_(transport_, members_), transport_(std::move(transport)),
+      flight_(transport_, members_.size(), limits), matching_(transport_, limits, members_, flight_),
+      failure_(transport_, members_, control_, matching_.early(), flight_),
+      disputes_(transport_, members_, control_, flight_, failure_),
+      watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_) {}
+
+template <Transport T>
+void session_core<T>::start(session_operation& op, prepared& work, const call& c, const envelope& tag,
+                            const call_signature& signature, std::uint64_t timeout_ns) {
+    leave_straight();
+    flight_.prepare(op, work, tag, members_.epoch(), signature, timeout_ns);
+    if (forked()) return op.end_in_child();
+    contexts().start(tag);
+    disputes_.started(op.tag_, signature);
+    if (failure_.must_refuse(op)) return;
+    work.prepare(c);
+    flight_.add(op);
+    if (may_go_straight(work)) {
+        work.straight().start(c);
+        straight_ = &op;
+        return void(go_straight());
+    }
+    port p{flight_, matching_.early(), op};
+    failure_.guarded(op, [&] { work.start(c, p); });
+    settle(op);
+    if (!matching_.early().empty()) deliver_early(op);
+    if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
+    hand_over();
+}
+
+template <Transport T>
+void session_core<T>::refuse(const envelope& tag, errc why, std::span<const rank_t> members) {
+    leave_straight();
+    failure_.sheltered([&] {
+        contexts().start(tag);
+        failure_.refuse(tag, why, members);
+    });
+    hand_over();
+}
+
+template <Transport T>
+bool session_core<T>::progress() {
+    if (straight_ != nullptr) {
+        if (go_straight()) return true;
+        if ((++idle_turns_ & 31u) != 0) return false;
+        leave_straight();
+    }
+    std::size_t found = 0, next = 0;
+    failure_.sheltered([&] { found = transport_.poll(events_); });
+    flight_.begin_events();
+    while (next != found) // begins again after an exception
+        failure_.sheltered([&] {
+            while (next != found) handle(events_[next++]);
+        });
+    flight_.end_events();
+    if (found == 0 && forked()) return false;
+    if (found == 0 && (++idle_turns_ & 31u) == 0) make_way();
+    const std::size_t before = flight_.size();
+    if (flight_.was_blocked()) retry();
+    if (has_to_send()) failure_.tell();
+    hand_over();
+    return found != 0 || flight_.size() != before; // the end of one may let another go on
+}
+
+template <Transport T>
+void session_core<T>::check_deadlines() {
+    if (flight_.empty() && !is_disputed()) return;
+    leave_straight();
+    const std::uint64_t now = transport_.now_ns();
+    if (failure_.dispute().is_late(now)) failure_.conclude_dispute();
+    watch_.look(now);
+    hand_over();
+}
+
+template <Transport T>
+void session_core<T>::suspect(rank_t r) {
+    leave_straight();
+    members_.lose(r, errc::peer_dead);
+    control_.forget(r);
+    matching_.drop_early_of(r);
+}
+
+template <Transport T>
+void session_core<T>::begin_epoch() {
+    BOUGH_EXPECTS(flight_.empty(), "session: an epoch ends with operations in flight");
+    members_.begin_epoch();
+    control_.begin_epoch();
+    failure_.begin_epoch();
+    disputes_.begin_epoch();
+    watch_.begin_epoch();
+    matching_.begin_epoch([this](const event& e) { failure_.sheltered([&] { arrived(e); }); });
+}
 
 } // namespace bough::detail
 

@@ -16,9 +16,10 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-class membership {
+template <int>
+class basic_membership {
 public:
-    membership(rank_t rank, rank_t size) : rank_(rank), why_lost_(size, errc::ok) {}
+    basic_membership(rank_t rank, rank_t size) : rank_(rank), why_lost_(size, errc::ok) {}
 
     rank_t rank() const noexcept { return rank_; } // this rank
     rank_t size() const noexcept { return static_cast<rank_t>(why_lost_.size()); }
@@ -52,6 +53,7 @@ private:
     std::vector<errc> why_lost_; // by rank
     bough::contexts communicators_;
 };
+using membership = basic_membership<0>;
 
 } // namespace bough::detail
 

@@ -11,7 +11,9 @@
 
 namespace bough::inline BOUGH_ABI {
 
-class prepared;
+template <int>
+class basic_prepared;
+using prepared = basic_prepared<0>;
 namespace detail {
 template <Transport T>
 class session_core;

@@ -21,7 +21,8 @@ namespace bough::inline BOUGH_ABI {
 // A message takes the shortest buffer that is long enough. So as long as no more messages of a
 // length are in use than were reserved for that length, none has to allocate, whatever other
 // lengths there are.
-class spare_bytes {
+template <int>
+class basic_spare_bytes {
 public:
     // Reserves so many more messages of so many bytes each. If it throws, nothing has changed.
     void reserve(std::size_t messages, std::size_t bytes) {
@@ -77,7 +78,7 @@ private:
     };
 
     // The first length that is at least `bytes`. A linear search: there are few lengths.
-    std::vector<length>::iterator first_of(std::size_t bytes) noexcept {
+    typename std::vector<length>::iterator first_of(std::size_t bytes) noexcept {
         auto at = lengths_.begin();
         while (at != lengths_.end() && at->bytes < bytes) ++at;
         return at;
@@ -96,8 +97,10 @@ private:
     std::vector<length> lengths_; // ascending, no two the same
     std::size_t room_ = 0;
 };
+using spare_bytes = basic_spare_bytes<0>;
 
-class outbox {
+template <int>
+class basic_outbox {
 public:
     // The upper half of the ids of its posts; no operation's ticket has this value.
     static constexpr std::uint32_t id_mark = 0xffff'ffffu;
@@ -172,6 +175,7 @@ private:
     spare_bytes spare_;
     std::uint32_t next_id_ = 0;
 };
+using outbox = basic_outbox<0>;
 
 } // namespace bough
 

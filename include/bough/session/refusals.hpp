@@ -14,7 +14,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-class refusals {
+template <int>
+class basic_refusals {
 public:
     // Remembers that this rank refuses a call with this error. What other ranks said about that
     // call no longer matters.
@@ -56,6 +57,7 @@ private:
 
     std::vector<refusal> mine_, theirs_;
 };
+using refusals = basic_refusals<0>;
 
 } // namespace bough
 

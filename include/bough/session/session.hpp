@@ -51,12 +51,7 @@ public:
     session& operator=(const session&) = delete;
     // Pre: no operation is in flight. Sends what the other ranks must still be told, but takes no
     // longer than 100 ms for it.
-    ~session() {
-        if (!forked()) tell_the_rest();
-        // Where several threads use the session, one of them may have been changing it at the fork.
-        // So the child does not destroy its copy.
-        if (!has_mutex || !forked()) std::destroy_at(&core_);
-    }
+    ~session();
 
     rank_t rank() const noexcept { return core_.rank(); }
     rank_t size() const noexcept { return core_.size(); }
@@ -132,12 +127,7 @@ public:
     }
     // For an exception that does not come from the op, for instance when memory runs out: ends the
     // operation, and the group with it, unless the operation has ended.
-    void abandon(session_operation& op) noexcept {
-        const lock_guard held = hold();
-        if (is_over(op)) return;
-        core_.cancel(op, errc::no_resources);
-        BOUGH_EXPECTS(wait_for_bytes(op), kept_bytes);
-    }
+    void abandon(session_operation& op) noexcept;
     // Waits until the transport has given back the bytes of an operation that has failed. Rule T9
     // says that it does so soon. False: it has not within give_back_ns, and breaks the rule.
     bool wait_for_bytes(session_operation& op) noexcept {
@@ -313,6 +303,23 @@ private:
     };
     [[no_unique_address]] mutable mutex mutex_;
 };
+
+// Not inline, so that the compiled form can hold them.
+template <Transport T>
+session<T>::~session() {
+    if (!forked()) tell_the_rest();
+    // Where several threads use the session, one of them may have been changing it at the fork.
+    // So the child does not destroy its copy.
+    if (!has_mutex || !forked()) std::destroy_at(&core_);
+}
+
+template <Transport T>
+void session<T>::abandon(session_operation& op) noexcept {
+    const lock_guard held = hold();
+    if (is_over(op)) return;
+    core_.cancel(op, errc::no_resources);
+    BOUGH_EXPECTS(wait_for_bytes(op), kept_bytes);
+}
 
 } // namespace bough
 

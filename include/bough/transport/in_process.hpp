@@ -69,9 +69,16 @@ public:
     // rethrown here; the others learn that this rank is gone, and their operations end with
     // peer_dead. If a thread cannot be started, it throws error with no_resources.
     template <class F>
-    void run(F&& f);
+    void run(F&& f) {
+        using function = std::remove_reference_t<F>;
+        run_ranks(const_cast<void*>(static_cast<const void*>(std::addressof(f))),
+                  [](void* g, endpoint&& end) { (*static_cast<function*>(g))(std::move(end)); });
+    }
 
 private:
+    template <int = 0>
+    void run_ranks(void* f, void (*call)(void*, endpoint&&));
+
     // What senders and the receiver of one rank share.
     struct alignas(64) rank_state {
         std::atomic<detail::ring*> incoming{nullptr}; // all rings to this rank, newest first
@@ -107,13 +114,7 @@ public:
     endpoint(endpoint&&) = default;
     endpoint& operator=(endpoint&&) = delete;
     ~endpoint() {
-        if (!world_ || forked()) return; // a forked child must not ring the bells of its parent
-        const std::uint32_t order = world_->leaving.fetch_add(1, std::memory_order_relaxed) + 1;
-        for (detail::ring* ring : open_) ring->cancel_all(world_->ranks[ring->to].gone);
-        // Nobody reads this rank's memory from here on.
-        world_->ranks[rank_].gone.store(order, std::memory_order_release);
-        world_->departures.fetch_add(1, std::memory_order_release);
-        for (rank_state& r : world_->ranks) r.bell.ring();
+        if (world_ && !forked()) leave(); // a forked child must not ring the bells of its parent
     }
 
     rank_t rank() const noexcept { return rank_; }
@@ -127,6 +128,7 @@ public:
     // exist in it.
     bool forked() const noexcept { return detail::forks() != forks_; }
 
+    template <int = 0>
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank_) return posted::failed;
         if (world_->ranks[to].gone.load(std::memory_order_relaxed) != 0) // its messages are handed over first
@@ -139,6 +141,7 @@ public:
         return result;
     }
 
+    template <int = 0>
     std::size_t poll(std::span<event> events) {
         std::size_t found = 0;
         refresh();
@@ -172,6 +175,7 @@ public:
         world_->ranks[ring.from].bell.ring();
     }
 
+    template <int = 0>
     errc cancel(std::uint64_t id) noexcept {
         for (detail::ring* ring : open_)
             if (ring->cancel(id)) return errc::ok;
@@ -180,6 +184,7 @@ public:
 
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
 
+    template <int = 0>
     void wait(std::uint32_t idle, std::uint64_t) const {
         if (idle < spins_)
             detail::relax();
@@ -193,6 +198,7 @@ public:
 
     // DescriptorTransport: an eventfd; -1 where there is none.
     int descriptor() noexcept { return world_->ranks[rank_].bell.descriptor(); }
+    template <int = 0>
     bool arm() noexcept {
         return !forked() && world_->ranks[rank_].bell.arm([this] { return has_news(); });
     }
@@ -209,12 +215,16 @@ private:
         for (std::vector<detail::ring*>* rings : {&in_, &open_}) rings->reserve(size() < 64 ? size() : 64);
     }
 
+    template <int = 0>
+    void leave();
     // The ring to a rank. It is made when it is first needed.
+    template <int = 0>
     detail::ring* outgoing(rank_t to) {
         for (const auto& [peer, ring] : out_)
             if (peer == to) return ring;
         return make_ring(to);
     }
+    template <int = 0>
     BOUGH_COLD detail::ring* make_ring(rank_t to) {
         auto made = std::make_unique<detail::ring>(rank_, to, world_->options.slots, world_->options.eager_bytes);
         std::atomic<detail::ring*>& list = world_->ranks[to].incoming;
@@ -225,15 +235,18 @@ private:
         return made.release();
     }
     // Learns of rings that senders have made since the last call.
+    template <int = 0>
     void refresh() {
         detail::ring* newest = world_->ranks[rank_].incoming.load(std::memory_order_acquire);
         if (newest != newest_) read_list(newest);
     }
+    template <int = 0>
     BOUGH_COLD void read_list(detail::ring* newest) {
         for (detail::ring* ring = newest; ring != newest_; ring = ring->next) in_.push_back(ring);
         newest_ = newest;
     }
     // Whether poll() would find something, or there is new room for a post that was refused.
+    template <int = 0>
     BOUGH_COLD bool has_news() noexcept {
         if (world_->ranks[rank_].incoming.load(std::memory_order_acquire) != newest_) return true;
         if (world_->departures.load(std::memory_order_acquire) != departures_) return true;
@@ -244,6 +257,7 @@ private:
         return false;
     }
     // Reports ranks that are gone and whose messages have all been handed over.
+    template <int = 0>
     BOUGH_COLD std::size_t departed(std::span<event> events) {
         const std::uint32_t departures = world_->departures.load(std::memory_order_acquire);
         std::size_t found = 0;
@@ -289,8 +303,19 @@ inline in_process::endpoint in_process::connect(rank_t rank) {
     return endpoint(shared_, rank);
 }
 
-template <class F>
-void in_process::run(F&& f) {
+// Says that this rank is gone. Nobody reads its memory afterwards.
+template <int>
+void in_process::endpoint::leave() {
+    const std::uint32_t order = world_->leaving.fetch_add(1, std::memory_order_relaxed) + 1;
+    for (detail::ring* ring : open_) ring->cancel_all(world_->ranks[ring->to].gone);
+    world_->ranks[rank_].gone.store(order, std::memory_order_release);
+    world_->departures.fetch_add(1, std::memory_order_release);
+    for (rank_state& r : world_->ranks) r.bell.ring();
+}
+
+// Not inline, so that the compiled form can hold it.
+template <int>
+void in_process::run_ranks(void* f, void (*call)(void*, endpoint&&)) {
     if (shared_->ranks[0].taken.load()) shared_ = std::make_shared<world>(size(), shared_->options);
 #if BOUGH_HAS_EXCEPTIONS
     std::vector<std::exception_ptr> thrown(size()); // outlives the threads, which write into it
@@ -313,13 +338,13 @@ void in_process::run(F&& f) {
     const auto body = [&](endpoint end) {
         const rank_t rank = end.rank();
         try {
-            f(std::move(end));
+            call(f, std::move(end));
         } catch (...) {
             thrown[rank] = std::current_exception();
         }
     };
 #else
-    const auto body = [&](endpoint end) { f(std::move(end)); };
+    const auto body = [&](endpoint end) { call(f, std::move(end)); };
 #endif
     const auto start = [&] {
         for (endpoint& end : ends) threads.emplace_back(body, std::move(end));

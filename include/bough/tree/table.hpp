@@ -33,6 +33,7 @@ struct tree_edge {
 
 class table {
 public:
+    template <int = 0>
     constexpr table(rank_t size, rank_t root, std::span<const tree_edge> edges) {
         build(size, root, edges.data(), edges.size());
     }
@@ -49,6 +50,7 @@ public:
     }
 
     // Without an order, ascending. The root is the first rank without a parent.
+    template <int = 0>
     static constexpr table from_parents(std::span<const rank_t> parents, std::span<const rank_t> order = {}) {
         const rank_t size = static_cast<rank_t>(parents.size());
         rank_t root = 0;
@@ -117,6 +119,7 @@ private:
         if (fault_ == fault::none) fault_ = what, culprit_ = who;
     }
 
+    template <int = 0>
     constexpr void build(rank_t size, rank_t root, const tree_edge* edges, std::size_t count) {
         root_ = root;
         parent_.resize(size, no_rank);
@@ -149,6 +152,7 @@ private:
 
     // Every rank has one parent at most, so what the root does not reach hangs on another top or on
     // a cycle.
+    template <int = 0>
     constexpr void blame_unreached() {
         std::vector<char> reached(size(), 0);
         std::vector<rank_t> open{root_};

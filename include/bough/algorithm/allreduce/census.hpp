@@ -70,6 +70,7 @@ struct inexact_census {
             out.combine(mine, behind, result);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);
     }

@@ -86,6 +86,7 @@ struct reduce_scatter_allgather {
         second_half().emit(at, rank, second);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);
     }

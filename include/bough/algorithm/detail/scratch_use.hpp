@@ -12,6 +12,7 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 // A sink. Time and memory: those of sorting the steps that write scratch.
+template <int = 0>
 class scratch_use {
 public:
     constexpr void send(rank_t, slice) {}
@@ -48,7 +49,7 @@ private:
 // What an algorithm's scratch(at, rank) may say: the blocks that its steps write.
 template <class A>
 constexpr block_t written_scratch(const A& algorithm, const dimensions& at, rank_t rank) {
-    scratch_use use;
+    scratch_use<> use;
     algorithm.emit(at, rank, use);
     return use.blocks();
 }

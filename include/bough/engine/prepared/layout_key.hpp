@@ -16,7 +16,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-class layout_key {
+template <int>
+class basic_layout_key {
 public:
     bool is_of(const call& c) const noexcept {
         if (c.count != count_ || c.element_bytes != element_bytes_ || c.input_block != input_block_ ||
@@ -65,6 +66,7 @@ private:
     bool has_offsets_ = false;
     std::vector<std::uint64_t> offsets_, row_offsets_, column_offsets_;
 };
+using layout_key = basic_layout_key<0>;
 
 } // namespace bough::detail
 

@@ -20,9 +20,10 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-class scratch_planes {
+template <int>
+class basic_scratch_planes {
 public:
-    explicit scratch_planes(const bound_schedule& bound)
+    explicit basic_scratch_planes(const bound_schedule& bound)
         : piece_of_(bound.places.size(), 0), begin_(bound.planes.size(), 0) {
         for_each_used(bound, [this](std::size_t, const piece& used) { pieces_.push_back(used); });
         std::sort(pieces_.begin(), pieces_.end());
@@ -110,6 +111,7 @@ private:
     std::unique_ptr<std::byte[]> memory_;
     std::size_t bytes_ = 0;
 };
+using scratch_planes = basic_scratch_planes<0>;
 
 } // namespace bough::detail
 

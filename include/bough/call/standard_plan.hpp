@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// Standard_plan: what automatic{} takes. Units that use the compiled form do not see this
+// definition, nor the candidates.
+#ifndef BOUGH_CALL_STANDARD_PLAN_HPP
+#define BOUGH_CALL_STANDARD_PLAN_HPP
+
+#include <bough/core/config.hpp>
+#include <bough/schedule/any_algorithm.hpp>
+#include <bough/schedule/plan.hpp>
+#include <bough/select/any_cost_model.hpp>
+#include <bough/select/candidates.hpp>
+#include <bough/select/choose.hpp>
+#include <bough/select/standard_set.hpp>
+
+#include <memory>
+
+namespace bough::inline BOUGH_ABI::detail {
+
+// The plan that these costs choose among the standard candidates (bough/select/standard_set.hpp);
+// null if none has what is needed. Not inline, so that the compiled form can hold it.
+template <class Goal>
+std::shared_ptr<const plan<Goal, any_algorithm>>
+standard_plan(const dimensions& at, const problem& what, const any_cost_model& costs, const requirements& needed) {
+    const decision d = choose(standard_candidates<Goal>(at, what), at, what, costs, {.needed = needed});
+    if (!d) return nullptr;
+    return std::make_shared<const plan<Goal, any_algorithm>>(d.winner().what.algorithm,
+                                                             dimensions{at.size, at.root, d.winner().blocks});
+}
+
+} // namespace bough::detail
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the compiled form holds for all collectives and transports. One unit of the library includes it.
+#ifndef BOUGH_COMPILED_COMMON_HPP
+#define BOUGH_COMPILED_COMMON_HPP
+
+#include <bough/communicator/plan_cache.hpp>
+#include <bough/compiled/communicator.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/error.hpp>
+#include <bough/model/logp.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/select/any_cost_model.hpp>
+#include <bough/select/plan_ref.hpp>
+#include <bough/select/transport_costs.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#if defined(BOUGH_COMPILED_HERE)
+namespace bough::inline BOUGH_ABI {
+
+template double any_cost_model::walk_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&, rank_t);
+template cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&);
+template double any_cost_model::walk_ns<model::loggops>(const std::byte*, const plan_ref&, const problem&, rank_t);
+template cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&, const problem&);
+
+namespace detail {
+template std::string details_of<status>(const status&);
+template void plan_cache::put<0>(std::unique_ptr<bound_plan>);
+} // namespace detail
+
+} // namespace bough
+#endif
+
+#endif
