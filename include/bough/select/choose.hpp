@@ -140,8 +140,9 @@ inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimens
     return exclusion::none;
 }
 
-// Sorts out candidates: first those that may be considered, as given, then the others. (These
-// functions are templates so that a program that names its algorithms compiles none of them.)
+// Sorts out candidates: first those that may be considered, as given, then the others. The
+// parameter of this template, and of those below, has no meaning: they are templates only so that a
+// program that names its algorithms compiles none of them.
 template <int = 0>
 decision sort_out(const candidate_list& from, const dimensions& at, const problem& what, const requirements& needed) {
     decision made{from.kind, at, what, needed, false, {}};

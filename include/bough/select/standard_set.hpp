@@ -19,7 +19,9 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// Each header in standard/ specialises it with a member template add<>(list, at, what).
+// Each header in standard/ specialises it with a function add(auto& list, at, what). The list is a
+// candidate_list. `auto` makes the function a template, so that a program compiles the candidates
+// only if it leaves the choice to the library.
 template <class Goal>
 struct standard_set;
 
@@ -28,7 +30,7 @@ template <class Goal>
 candidate_list standard_candidates(const dimensions& at, const problem& what) {
     candidate_list made{Goal::kind, {}};
     made.list.reserve(32);
-    standard_set<Goal>::template add<>(made, at, what);
+    standard_set<Goal>::add(made, at, what);
     return made;
 }
 

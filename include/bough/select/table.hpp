@@ -76,6 +76,7 @@ private:
     }
 };
 
+// Chooses by the table. A template for the reason that bough/select/choose.hpp gives at sort_out.
 template <int = 0>
 decision choose(const candidate_list& from, const dimensions& at, const problem& what, const decision_table& table,
                 const choose_options& options = {}) {

@@ -15,8 +15,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::allgather> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+    static void add(auto& made, const dimensions& at, const problem& what) {
         // Several messages at a time pay where messages spend most of their time on the way.
         for (const rank_t ports : {1u, 2u, 3u, 7u})
             if (ports < 2 || ports < at.size) made.add(circulant_allgather{ports});

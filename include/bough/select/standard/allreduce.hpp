@@ -21,8 +21,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::allreduce> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+    static void add(auto& made, const dimensions& at, const problem& what) {
         made.add(recursive_doubling{});
         if (what.exact_op) made.add(census{}); // fewest rounds, but every rank combines in its own order
         for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})

@@ -11,8 +11,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::alltoall> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+    static void add(auto& made, const dimensions& at, const problem& what) {
         made.add(pairwise_alltoall{});
         if (at.size > 2 && what.bytes < (std::uint64_t{1} << 24)) made.add(bruck_alltoall{});
     }

@@ -12,8 +12,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::barrier> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem&) {
+    static void add(auto& made, const dimensions& at, const problem&) {
         made.add(dissemination{});
         // Fewer rounds for more messages: they pay where messages spend most of their time on the way,
         // or where ranks share cores.

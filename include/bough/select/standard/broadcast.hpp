@@ -14,8 +14,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::broadcast> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+    static void add(auto& made, const dimensions& at, const problem& what) {
         for (const rank_t degree : {2u, 3u, 4u, 5u, 6u, 8u, 16u})
             if (degree + 1 < at.size) made.add(tree_broadcast{fnomial{degree}});
         made.add(tree_broadcast{fnomial{at.size < 2 ? 2 : at.size}});

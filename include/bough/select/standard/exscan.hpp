@@ -11,8 +11,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::exscan> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+    static void add(auto& made, const dimensions& at, const problem& what) {
         made.add(one_two_three_doubling{});
         made.add(recursive_doubling_exscan{});
         (void)at, (void)what;

@@ -11,8 +11,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::gather> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem&) {
+    static void add(auto& made, const dimensions& at, const problem&) {
         detail::add_interval_trees<tree_gather<ordered<fnomial>>>(made, at);
     }
 };

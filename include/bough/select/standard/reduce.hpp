@@ -18,8 +18,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::reduce> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+    static void add(auto& made, const dimensions& at, const problem& what) {
         // These trees' subtrees are intervals of ranks for any root, so that rank order is kept.
         const auto add_tree = [&](rank_t degree) {
             if (at.root == 0)

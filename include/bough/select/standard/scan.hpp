@@ -10,8 +10,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::scan> {
-    template <int = 0>
-    static void add(candidate_list& made, const dimensions& at, const problem& what) {
+    static void add(auto& made, const dimensions& at, const problem& what) {
         made.add(recursive_doubling_scan{});
         (void)at, (void)what;
     }
