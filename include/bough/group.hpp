@@ -114,14 +114,14 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
     }
 }
 
-struct decision {
+struct agreed_group {
     std::uint64_t word = 0;
     std::vector<unsigned char> failed;
 };
 
 template <class X>
 status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context, std::uint64_t word,
-                       decision& reached) {
+                       agreed_group& reached) {
     session<X>& shared = *comm.shared_session();
     if (shared.forked()) return {.code = errc::forked_child};
     if (comm.is_stale()) return comm.stale();
@@ -232,7 +232,7 @@ template <class X, ErrorResult E>
 [[nodiscard]] std::optional<std::uint64_t> agree(communicator<X>& comm, std::uint64_t word, E& ec) {
     std::optional<std::uint64_t> all;
     const auto run = [&]() -> status {
-        detail::decision reached;
+        detail::agreed_group reached;
         const status bad = detail::reach_agreement(comm, detail::members_of(comm), comm.context(), word, reached);
         if (!bad) all = reached.word;
         return bad;
@@ -256,7 +256,7 @@ template <class X, ErrorResult E>
         session<X>& shared = *comm.shared_session();
         std::vector<rank_t> everybody(shared.size()), members = detail::members_of(comm);
         for (rank_t r = 0; r != shared.size(); ++r) everybody[r] = r;
-        detail::decision reached;
+        detail::agreed_group reached;
         if (const status bad = detail::reach_agreement(comm, std::move(everybody), session<X>::shrink_context,
                                                        ~std::uint64_t{0}, reached))
             return bad;
