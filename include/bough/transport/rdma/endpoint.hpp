@@ -46,6 +46,7 @@ public:
         if (forked()) {
             pushes_.abandon();
             pulls_.abandon();
+            core_.in.abandon();
             core_.out.abandon();
             core_.device->abandon();
             return;
