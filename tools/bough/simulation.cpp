@@ -185,7 +185,9 @@ simulated_model parse_simulated_model(const std::string& text) {
 bough::network parse_network(const std::string& text, std::uint64_t seed) {
     const std::string argument = "--network";
     constexpr std::uint64_t most_hosts = 4096; // paths between all are kept
-    const auto [kind, numbers] = parse_kind(text);
+    const auto parsed = parse_kind(text);
+    const std::string& kind = parsed.first; // clang++ 14 captures no structured binding
+    const strings& numbers = parsed.second;
     const auto number = [&](std::size_t i, std::uint64_t least, std::uint64_t most) {
         return parse_count(argument, numbers[i], least, most);
     };
