@@ -218,7 +218,28 @@ TEST_CASE("straight_run: an op that throws releases its message") {
     CHECK(one.work.engine().done()); // it has not begun
 }
 
-TEST_CASE("straight_run: a message of another length, and one that its sender took back, are left to the engine") {
+TEST_CASE("straight_run: a message that its sender took back is left to the engine") {
+    struct deserted : rank_end {
+        using rank_end::rank_end;
+        bool claim(const held_message&) { return false; }
+    };
+    mail box;
+    const auto plan = plan_allreduce(recursive_doubling{}, {.size = 2});
+    deserted one(box, 0, bind_plan(plan, 0), {affine{3, 4}});
+    box.boxes[{1, 0}].push_back({0, std::vector<std::byte>(sizeof(affine))});
+    call c;
+    c.input = c.output = reinterpret_cast<std::byte*>(one.values.data());
+    c.count = 1;
+    c.element_bytes = sizeof(affine);
+    c.combine = &compose;
+    one.work.prepare(c);
+    one.work.straight().start(c);
+    CHECK(one.work.straight().run(one) == straight_run::state::leaves);
+    CHECK(one.values[0] == affine{3, 4});
+    CHECK(one.stray == 1); // not released
+}
+
+TEST_CASE("straight_run: a message of another length is left to the engine") {
     mail box;
     const auto plan = plan_allreduce(recursive_doubling{}, {.size = 2});
     rank_end one(box, 0, bind_plan(plan, 0), {affine{3, 4}});

@@ -374,3 +374,54 @@ TEST_CASE("deadline: nothing is asked before the last quarter of the time") {
     group.pass(20 * ms);
     CHECK(group.told({0, 2, 3}) == "rank 1 is missing in allreduce #3 (it does not answer)" + end);
 }
+
+TEST_CASE("deadline: an operation that proposed in one call withdraws nothing in the next ones") {
+    struct counting : testing::transport_archetype {
+        counting(testing::transport_archetype end, std::size_t& control_messages)
+            : testing::transport_archetype(std::move(end)), count(&control_messages) {}
+        posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+            *count += tag.segment >= bough::detail::inquiry_segment;
+            return testing::transport_archetype::post_send(to, tag, bytes, id);
+        }
+        std::size_t* count;
+    };
+    std::size_t control_messages = 0;
+    testing::loop_group group(2);
+    const auto plan = plan_allreduce(recursive_doubling{}, {.size = 2});
+    struct end {
+        session<counting> group;
+        prepared work;
+        session_operation op{}; // the same in every call
+        number value = 1;
+        void start(std::uint32_t n) {
+            envelope tag;
+            tag.operation = n;
+            auto* bytes = reinterpret_cast<std::byte*>(&value);
+            const call c{bytes, bytes, 1, sizeof value, make_any_op<number>(plus{}).function};
+            group.start(op, work, c, tag, of(plan_allreduce(recursive_doubling{}, {.size = 2})), 16 * ms);
+        }
+    };
+    end zero{session<counting>(counting(group.connect(0), control_messages)), prepared(bind_plan(plan, 0))};
+    end one{session<counting>(counting(group.connect(1), control_messages)), prepared(bind_plan(plan, 1))};
+    const auto run = [&] {
+        for (int i = 0; i != 100; ++i) zero.group.progress(), one.group.progress();
+        REQUIRE((zero.op.done() && one.op.done()));
+        REQUIRE((!zero.op.result() && !one.op.result()));
+    };
+    zero.start(1);
+    for (std::uint64_t passed = 0; passed != 31; ++passed) { // to just before its end
+        zero.group.progress();
+        zero.group.check_deadlines();
+        group.advance_ns(ms / 2);
+    }
+    one.start(1);
+    run();
+    const std::size_t before = control_messages;
+    CHECK(before >= 3); // questions, a proposal, and that it is withdrawn
+    for (std::uint32_t n = 2; n != 20; ++n) {
+        one.start(n);
+        zero.start(n);
+        run();
+    }
+    CHECK(control_messages == before);
+}

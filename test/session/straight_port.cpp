@@ -4,6 +4,8 @@
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/core/random.hpp>
+#include <bough/core/slice.hpp>
+#include <bough/core/step.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/session/session.hpp>
@@ -14,19 +16,30 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <vector>
 
 using namespace bough;
 
 namespace {
 
-using link = in_process::endpoint;
-static_assert(PollsPeers<link>);
+using endpoint = in_process::endpoint;
+static_assert(PollsPeers<endpoint>);
+
+// Counts the polls of all peers, and the messages that are no call's own.
+struct counting_link : endpoint {
+    explicit counting_link(endpoint end) : endpoint(std::move(end)) {}
+    std::size_t poll(std::span<event> events) {
+        ++polls;
+        return endpoint::poll(events);
+    }
+    std::size_t polls = 0;
+};
 
 // One rank and its operations, all driven by one thread.
 struct rank_state {
-    explicit rank_state(link end) : group(std::make_unique<session<link>>(std::move(end))) {}
+    explicit rank_state(endpoint end)
+        : group(std::make_unique<session<counting_link>>(counting_link(std::move(end)))) {}
 
     struct operation {
         prepared work;
@@ -53,7 +66,7 @@ struct rank_state {
         return o;
     }
 
-    std::unique_ptr<session<link>> group;
+    std::unique_ptr<session<counting_link>> group;
     std::vector<std::unique_ptr<operation>> all;
 };
 struct ranks {
@@ -79,41 +92,122 @@ struct ranks {
 
 } // namespace
 
+TEST_CASE("straight_port: a call whose messages are there polls no other peer, but for every 64th") {
+    ranks group(2);
+    const auto plan = plan_allreduce(tree_allreduce{fnomial{2}}, {.size = 2});
+    const std::size_t before = group[0].group->transport().polls;
+    std::uint32_t n = 0;
+    while (++n != 63) {
+        group[1].start(plan, n, 1); // sends, and waits
+        REQUIRE(group[0].start(plan, n, 1).op.done());
+        group[1].group->progress();
+        REQUIRE(group[1].all.back()->op.done());
+    }
+    CHECK(group[0].group->transport().polls == before);
+    CHECK(group[1].group->transport().polls == before);
+    for (; n != 66; ++n) {
+        group[1].start(plan, n, 1);
+        group[0].start(plan, n, 1);
+        REQUIRE(group.run());
+    }
+    CHECK(group[0].group->transport().polls != before);
+}
+
+TEST_CASE("straight_port: a caller that does not wait looks at all peers when its message is not there") {
+    // Rank 0 waits for 1, which is late, and passes on to 3 what came from 2.
+    ranks group(4);
+    const slice whole{input, 0, 1}, from_one{scratch(0), 0, 1}, from_two{scratch(1), 0, 1};
+    prepared work(bind_steps(std::vector<step>{receive_step(1, from_one), receive_step(2, from_two),
+                                               send_step(3, from_two), copy_step(whole, {output, 0, 1})},
+                             1));
+    std::uint64_t in = 1, out = 0;
+    session_operation op;
+    envelope tag;
+    tag.operation = 1;
+    call c{reinterpret_cast<std::byte*>(&in), reinterpret_cast<std::byte*>(&out), 1, sizeof in};
+    const call_signature signature{.plan = 5};
+    prepared sends(bind_steps(std::vector<step>{send_step(0, whole)}, 1));
+    session_operation sent;
+    group[2].group->start(sent, sends, c, tag, signature, 1'000'000'000);
+    REQUIRE(sent.done());
+    group[0].group->start(op, work, c, tag, signature, 1'000'000'000);
+    CHECK_FALSE(op.done());
+    group[0].group->progress();
+    group[0].group->progress();
+    event e;
+    CHECK(group[3].group->transport().poll_from(0, e));
+    group[0].group->cancel(op);
+}
+
 TEST_CASE("straight_port: whatever interrupts a short operation, its result is right") {
+    constexpr std::size_t elements = 8;
+    struct rank_run {
+        explicit rank_run(bound_schedule a, bound_schedule b) : work{prepared(std::move(a)), prepared(std::move(b))} {}
+        prepared work[2]; // used again and again, with one operation
+        session_operation op, other;
+        std::vector<std::uint64_t> x = std::vector<std::uint64_t>(elements);
+        std::vector<std::uint64_t> y = std::vector<std::uint64_t>(elements);
+        std::uint32_t started = 0;
+    };
     for (std::uint64_t seed = 0; seed != 300; ++seed) {
         random_sequence random(seed, 0, 0);
         const auto p = static_cast<rank_t>(2 + random.below(5));
-        ranks group(p);
+        // Messages of 64 bytes are copied, or stay with their sender until they are read.
+        in_process world(p, {.slots = 1u << random.below(4), .eager_bytes = random.below(2) == 0 ? 32u : 2048u});
         const auto doubling = plan_allreduce(recursive_doubling{}, {.size = p});
         const auto tree = plan_allreduce(tree_allreduce{fnomial{3}}, {.size = p});
-        constexpr std::uint32_t operations = 12;
-        std::vector<std::uint32_t> started(p, 0);
-        // Each rank starts its operations in order, one or several at a time, and is interrupted.
+        std::vector<std::unique_ptr<session<endpoint>>> sessions;
+        std::vector<std::unique_ptr<rank_run>> all;
+        for (rank_t r = 0; r != p; ++r) {
+            sessions.push_back(std::make_unique<session<endpoint>>(world.connect(r)));
+            all.push_back(std::make_unique<rank_run>(bind_plan(doubling, r), bind_plan(tree, r)));
+        }
+        const auto start = [&](rank_t r, bool second) {
+            rank_run& own = *all[r];
+            auto& data = second ? own.y : own.x;
+            const std::uint32_t n = ++own.started;
+            for (std::size_t i = 0; i != elements; ++i) data[i] = 100 * n + r + i;
+            envelope tag;
+            tag.operation = n;
+            call c;
+            c.input = c.output = reinterpret_cast<std::byte*>(data.data());
+            c.count = elements;
+            c.element_bytes = sizeof data[0];
+            c.combine = make_any_op<std::uint64_t>(plus{}).function;
+            prepared& work = own.work[second];
+            sessions[r]->start(second ? own.other : own.op, work, c, tag, {.plan = work.bound().plan_id},
+                               60'000'000'000);
+        };
+        constexpr std::uint32_t operations = 20;
+        // Each rank starts its operations in order, one or two at a time, and is interrupted.
+        std::size_t turns = 0;
         for (bool left = true; left;) {
+            REQUIRE(++turns != 1'000'000);
             left = false;
             for (rank_t r = 0; r != p; ++r) {
-                auto& own = group[r].all;
-                const bool idle = own.empty() || own.back()->op.done();
-                if (started[r] != operations && (idle || random.below(8) == 0)) {
-                    const std::uint32_t n = ++started[r];
-                    n % 2 == 0 ? group[r].start(doubling, n, 100 * n + r) : group[r].start(tree, n, 100 * n + r);
+                rank_run& own = *all[r];
+                const auto check = [&](const session_operation& op, const std::vector<std::uint64_t>& data,
+                                       std::uint32_t n) {
+                    INFO("seed " << seed << ", rank " << r << ", operation " << n);
+                    REQUIRE(op.result().code == errc::ok);
+                    for (std::size_t i = 0; i != elements; ++i) REQUIRE(data[i] == (100 * n + i) * p + p * (p - 1) / 2);
+                };
+                if (own.op.done() && own.other.done() && own.started % 2 == 0 && own.started != 0) {
+                    check(own.op, own.x, own.started - 1);
+                    check(own.other, own.y, own.started);
                 }
+                if (own.op.done() && own.other.done() && own.started % 2 == 0 && own.started != operations)
+                    start(r, false);
+                if (own.started % 2 == 1 && (own.op.done() || random.below(8) == 0)) start(r, true);
                 switch (random.below(6)) {
-                case 0: group[r].group->check_deadlines(); break;
-                case 1: group[r].group->make_way(); break;
+                case 0: sessions[r]->check_deadlines(); break;
+                case 1: sessions[r]->make_way(); break;
                 case 2: break;
-                default: group[r].group->progress();
+                default: sessions[r]->progress();
                 }
-                left |= started[r] != operations || !own.back()->op.done();
+                left |= own.started != operations || !own.op.done() || !own.other.done();
             }
         }
-        REQUIRE(group.run());
-        for (rank_t r = 0; r != p; ++r)
-            for (std::uint32_t n = 1; n <= operations; ++n) {
-                INFO("seed " << seed << ", rank " << r << ", operation " << n);
-                REQUIRE_FALSE(group[r].all[n - 1]->op.result());
-                REQUIRE(group[r].all[n - 1]->value == 100 * n * p + p * (p - 1) / 2);
-            }
     }
 }
 

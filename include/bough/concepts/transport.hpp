@@ -219,10 +219,13 @@ concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, s
     t.wait(idle, deadline_ns);
 };
 
-// Can look at one peer alone. poll_from(peer, e) is poll(), but for the next message of that peer only: true if it has come,
-// and `e` tells of it. Messages that either of the two has told of are not told of again; those of one peer keep their
-// order. Short operations wait by it for the one message that they need next (bough/engine/straight_run.hpp); every
-// few turns poll() is called all the same. False for a peer that is lost, for this rank, and for no rank.
+// Can look at one peer alone. poll_from(peer, e) finds the next message of that peer, as poll() would:
+// it returns true if the message has come, and `e` tells of it. Each message is told of once, by poll()
+// or by poll_from(), and those of one peer keep their order. False for a peer that is lost, for this
+// rank, and for no rank. Short operations wait by it for the one message that they need next
+// (bough/engine/straight_run.hpp). poll() is called all the same: when nothing has come for some turns,
+// and at every 64th short operation. wait() may be called after a poll_from() that found nothing, and
+// must return for news of any peer.
 template <class T>
 concept PollsPeers = InPlaceTransport<T> && detail::PollsFrom<T>;
 

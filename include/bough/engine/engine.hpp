@@ -119,6 +119,12 @@ public:
         drain(port);
     }
 
+    // Forgets a run that did not end, as its transport is gone.
+    void forget() noexcept {
+        if (left_ != 0) reset();
+        left_ = 0;
+    }
+
     // The message of receive step `i` has come.
     template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void arrived(std::uint32_t i, const held_message& message, Port& port) {

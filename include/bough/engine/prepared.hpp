@@ -55,8 +55,10 @@ public:
         // The input is only read: no step writes buffer 0 (verify: write_to_input).
         buffers_[0] = const_cast<std::byte*>(c.input);
         buffers_[1] = c.output;
-        if (!engine_.done()) // the last run ended with its session: what it sent ahead does not count
+        if (!engine_.done()) { // the last run ended with its session: what it sent ahead does not count
             for (outgoing_channel& channel : outgoing_) channel.ahead = 0;
+            engine_.forget();
+        }
         if (!laid_out_.is_of(c)) lay_out(c);
     }
 

@@ -8,6 +8,7 @@
 #ifndef BOUGH_ENGINE_STRAIGHT_ORDER_HPP
 #define BOUGH_ENGINE_STRAIGHT_ORDER_HPP
 
+#include <bough/core/contract.hpp>
 #include <bough/engine/bound_view.hpp>
 #include <bough/engine/straight_run.hpp>
 
@@ -75,6 +76,7 @@ private:
         return {what, s.peer, s.segment, s.a, s.b, s.out, i, not_a_step};
     }
     straight_step receive(std::uint32_t i) {
+        BOUGH_EXPECTS(i != not_a_step, "steps: some wait for each other");
         const bound_step& s = bound_.steps[i];
         const bool combines = combines_at_once(i);
         finish(i);

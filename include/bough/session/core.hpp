@@ -78,7 +78,9 @@ public:
         failure_.fail(op, why);
     }
 
-    bool progress();
+    // Polls once, and moves on what can move. `waits`: the caller does nothing else until its operation
+    // is done, and calls this again at once.
+    bool progress(bool waits = false);
 
     void make_way() {
         leave_straight();
@@ -105,10 +107,12 @@ private:
     // --- the short operation that runs straight, if there is one (bough/engine/straight_run.hpp) ---
 
     // It is the only operation in flight, and nothing else waits for this rank.
-    bool may_go_straight(const prepared& work) const noexcept {
+    // Now and then the engine runs it all the same: a rank whose messages are always there already would
+    // never look at other peers.
+    bool may_go_straight(const prepared& work) noexcept {
         if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false;
-        return work.is_short() && flight_.size() == 1 && matching_.early().empty() && !members_.any_lost() &&
-               !is_disputed() && !has_to_send();
+        return work.is_short() && (++short_starts_ & 63u) != 0 && flight_.size() == 1 && matching_.early().empty() &&
+               !members_.any_lost() && !is_disputed() && !has_to_send();
     }
     // True: something happened.
     BOUGH_ALWAYS_INLINE bool go_straight() {
@@ -274,7 +278,7 @@ private:
     disputes<T> disputes_;
     deadline_watch<T> watch_;
     std::array<event, 8> events_;
-    std::uint32_t idle_turns_ = 0;
+    std::uint32_t idle_turns_ = 0, short_starts_ = 0;
     session_operation* straight_ = nullptr; // the operation that runs straight
 };
 
@@ -322,10 +326,10 @@ void session_core<T>::refuse(const envelope& tag, errc why, std::span<const rank
 }
 
 template <Transport T>
-bool session_core<T>::progress() {
+bool session_core<T>::progress(bool waits) {
     if (straight_ != nullptr) {
         if (go_straight()) return true;
-        if ((++idle_turns_ & 31u) != 0) return false;
+        if (waits && (++idle_turns_ & 31u) != 0) return false;
         leave_straight();
     }
     std::size_t found = 0, next = 0;

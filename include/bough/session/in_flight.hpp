@@ -52,6 +52,7 @@ public:
             sign(op.tag_, op.signature_ = signature);
         op.timeout_ns_ = timeout_ns;
         op.attend_ns_ = 0;
+        op.asked_ = op.proposed_ = false;
         op.pending_ = 0;
         op.taken_back_by_ = no_rank;
         if (op.result_) op.result_ = {};

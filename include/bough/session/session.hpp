@@ -192,7 +192,7 @@ public:
         std::uint32_t idle = 0;
         for (std::uint32_t turn = 1; !done(); ++turn) {
             if ((turn & 1023u) == 0) check_deadlines(); // even if other operations keep this rank busy
-            if (progress()) {
+            if (turn_while_waiting()) {
                 idle = 0;
                 continue;
             }
@@ -283,6 +283,10 @@ private:
             return lock_guard(mutex_, !forked());
         else
             return lock_guard(mutex_);
+    }
+    bool turn_while_waiting() {
+        const lock_guard held = hold();
+        return core_.progress(true);
     }
     bool is_over(session_operation& op) const {
         if (!op.done_ && forked()) op.end_in_child();

@@ -149,8 +149,8 @@ private:
     constexpr void meet(const level& l, rank_t role) {
         if (l.radix == 1) return; // a fold, in which this rank takes no part
         const slice mine = kept(l, role, piece());
-        // Vectors that travel whole are short: all are sent at once. Parts of long ones take turns, so
-        // that each rank receives from one other at a time.
+        // Vectors that travel whole are short: all are sent at once. Parts of long vectors are sent in
+        // turns, so that each rank receives from one other at a time.
         const bool at_once = l.form == level_form::exchange;
         const auto send_to = [&](rank_t to) { send(peer(to), kept(l, to, piece()).in(have_)); };
         const auto receive_from = [&](rank_t from) {
