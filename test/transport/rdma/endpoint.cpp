@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// What one rank leaves alone in the child of a fork: all that its parent has registered.
+// The ends of one rank: in the child of a fork, and with a device that does not give memory back.
 #include "support/catch.hpp"
 #include "transport/rdma/scripted_messenger.hpp"
 #include <bough/transport/rdma/endpoint.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace bough;
 
@@ -27,6 +31,13 @@ struct counting_messenger : bough_test::scripted_messenger {
     };
     using memory = std::unique_ptr<int, give_back>;
     bool register_memory(std::span<const std::byte>, std::uint64_t, memory& m) { return m.reset(new int), true; }
+    int* receives_after_end = nullptr; // receives that are posted when the device is closed
+    bool closed = false;
+    void close_endpoint() { closed = true; }
+    bool receive(bough::detail::fabric_buffer& b, std::size_t longest) {
+        if (closed) ++*receives_after_end;
+        return scripted_messenger::receive(b, longest);
+    }
     static void* descriptor(const memory&) { return nullptr; }
     static std::uint64_t remote_key(const memory&) { return 7; }
 };
@@ -49,4 +60,42 @@ TEST_CASE("rdma endpoint: the child of a fork gives back none of its parent's re
     CHECK((WIFEXITED(how) && WEXITSTATUS(how) == 0));
     end.reset();
     CHECK(given_back >= 2); // frames that come, and frames that leave
+}
+
+TEST_CASE("rdma endpoint: one that has resigned gives its closed device nothing more") {
+    int late = 0;
+    fabric_options options = bough_test::lone_rank::options(4);
+    options.answer_ns = 1;
+    std::optional<detail::fabric_endpoint<counting_messenger>> end;
+    end.emplace(std::make_unique<counting_messenger>(), options, detail::fabric_group{.size = 3});
+    end->device().receives_after_end = &late;
+    REQUIRE_FALSE(end->prepare());
+    end->begin();
+    std::array<event, 8> events;
+    const std::vector<std::byte> bytes(100);
+    // A frame is held; a long message is under way, and is given up.
+    const auto hear = [&](std::uint16_t kind, std::uint32_t sequence, std::span<const std::byte> body) {
+        const detail::fabric_frame head{{}, sequence, 0, 1, 0, kind};
+        detail::fabric_buffer& b = *end->device().posted.front();
+        end->device().posted.pop_front();
+        std::memcpy(b.memory, &head, sizeof head);
+        std::memcpy(b.memory + sizeof head, body.data(), body.size());
+        end->device().next.push_back({.op = &b.op, .bytes = sizeof head + body.size()});
+    };
+    end->device().room_for_receives = end->device().posted.size() - 2; // fewer than the rank wants
+    hear(detail::fabric_frame::message, 0, std::span(bytes).first(3));
+    REQUIRE(end->poll(events) == 1);
+    const std::uint64_t held = events[0].id;
+    REQUIRE(end->post_send(1, {}, bytes, 7) == posted::pending);
+    const detail::fabric_place place;
+    hear(detail::fabric_frame::go, 1, std::as_bytes(std::span(&place, 1)));
+    while (end->device().written.empty()) (void)end->poll(events);
+    REQUIRE(end->cancel(7) == errc::ok);
+    const std::uint64_t last = detail::steady_now_ns() + 20'000'000'000;
+    while (!end->device().closed && detail::steady_now_ns() < last) (void)end->poll(events);
+    REQUIRE(end->device().closed);
+    end->device().room_for_receives = 512;
+    end->release(held);
+    for (int i = 0; i != 200; ++i) (void)end->poll(events);
+    CHECK(late == 0);
 }

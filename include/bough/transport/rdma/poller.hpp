@@ -158,6 +158,7 @@ private:
     BOUGH_COLD void resign() {
         core_->out.flush();
         core_->device->close_endpoint();
+        core_->in.close();
         core_->out.close();
         pulls_->end_cancelled();
         for (rank_t r = 0; r != core_->group.size; ++r)
