@@ -58,13 +58,13 @@ TEST_CASE("failure: a broken group ends all operations, and refuses every call")
     session_operation later;
     prepared& work = all.one.started[0].work;
     all.one.running.prepare(later, work, parts_of_session::call_of(3), 1, {}, 1000);
-    REQUIRE(all.one.failing.must_refuse(later));
+    REQUIRE(all.one.failing.refuse_start(later));
     CHECK(later.result().code == errc::group_poisoned);
     CHECK(later.result().cause == errc::deadline);
     all.one.failing.begin_epoch();
     CHECK_FALSE(all.one.failing.poison());
     all.one.running.prepare(later, work, parts_of_session::call_of(4), 2, {}, 1000);
-    CHECK_FALSE(all.one.failing.must_refuse(later));
+    CHECK_FALSE(all.one.failing.refuse_start(later));
 }
 
 TEST_CASE("failure: an operation ends when the transport has given back its bytes, and not before") {
@@ -113,7 +113,7 @@ TEST_CASE("failure: who has taken back a message is the cause as soon as it is l
     event came;
     came.peer = 0;
     came.envelope = parts_of_session::call_of(1);
-    REQUIRE(all.two.matched.step_of(op, came) != all.two.matched.no_step); // it needs no other message of rank 0
+    REQUIRE(all.two.matched.step_of(op, came) != not_a_step); // it needs no other message of rank 0
     all.two.failing.lost(0, errc::peer_dead);
     CHECK(op.done());
     CHECK(op.result().code == errc::peer_dead);
@@ -165,7 +165,7 @@ TEST_CASE("failure: a call that a peer has refused ends at once, or when it is m
         CHECK(bool(all.one.failing.poison()) == is_made);
         (void)all.one.start(9);
         all.one.running.prepare(made, all.one.started[0].work, call, 1, {}, 1000);
-        REQUIRE(all.one.failing.must_refuse(made));
+        REQUIRE(all.one.failing.refuse_start(made));
         CHECK(made.result().code == (is_made ? errc::group_poisoned : errc::peer_aborted));
         CHECK(made.result().cause == errc::size_overflow);
         CHECK(made.result().peer == 2);

@@ -44,13 +44,13 @@ TEST_CASE("matching: a channel gives each of its steps once, in their order") {
     const testing::loop_group group(3);
     parts_of_session one(group, 1, 3);
     session_operation& op = one.start(1);
-    CHECK(one.matched.step_of(op, message(0, 1, 1)) == one.matched.no_step); // the second before the first
-    CHECK(one.matched.step_of(op, message(2, 1, 0)) == one.matched.no_step); // no channel from rank 2
+    CHECK(one.matched.step_of(op, message(0, 1, 1)) == not_a_step); // the second before the first
+    CHECK(one.matched.step_of(op, message(2, 1, 0)) == not_a_step); // no channel from rank 2
     const std::uint32_t step = one.matched.step_of(op, message(0, 1, 0));
-    REQUIRE(step != one.matched.no_step);
+    REQUIRE(step != not_a_step);
     CHECK(one.started[0].work.bound().steps[step].verb == verb::receive);
-    CHECK(one.matched.step_of(op, message(0, 1, 0)) == one.matched.no_step); // again
-    CHECK(one.matched.step_of(op, message(0, 1, 1)) == one.matched.no_step); // there is no second one
+    CHECK(one.matched.step_of(op, message(0, 1, 0)) == not_a_step); // again
+    CHECK(one.matched.step_of(op, message(0, 1, 1)) == not_a_step); // there is no second one
 }
 
 TEST_CASE("matching: early messages come out by operation, in the order of their arrival") {
@@ -72,10 +72,10 @@ TEST_CASE("matching: early messages come out by operation, in the order of their
 TEST_CASE("matching: messages of later epochs are kept until theirs begins, and of past ones dropped") {
     const testing::loop_group group(2);
     parts_of_session one(group, 1, 2);
-    CHECK_FALSE(one.matched.is_of_other_epoch(message(0, 1)));
-    CHECK(one.matched.is_of_other_epoch(message(0, 7, 0, 2)));
-    CHECK(one.matched.is_of_other_epoch(message(0, 8, 0, 3)));
-    CHECK(one.matched.is_of_other_epoch(message(0, 1, 0, 0)));
+    CHECK_FALSE(one.matched.handle_other_epoch(message(0, 1)));
+    CHECK(one.matched.handle_other_epoch(message(0, 7, 0, 2)));
+    CHECK(one.matched.handle_other_epoch(message(0, 8, 0, 3)));
+    CHECK(one.matched.handle_other_epoch(message(0, 1, 0, 0)));
     CHECK(one.matched.stale() == 1);
     one.matched.early().keep(message(0, 2)); // of this epoch
     one.members.begin_epoch();

@@ -125,8 +125,10 @@ public:
     // a plan, null if there is none.
     template <class P, class F>
     const P* remember_plan(const choice_key& key, F&& choose) {
-        for (const made_choice& c : choices_)
-            if (c.key == key) return static_cast<const P*>(c.plan.get());
+        if (latest_choice_ < choices_.size() && choices_[latest_choice_].key == key) [[likely]]
+            return static_cast<const P*>(choices_[latest_choice_].plan.get());
+        for (std::size_t i = 0; i != choices_.size(); ++i)
+            if (choices_[i].key == key) return static_cast<const P*>(choices_[latest_choice_ = i].plan.get());
         return static_cast<const P*>(keep_choice(key, std::shared_ptr<const P>(choose())));
     }
     void forget_choices() noexcept {
@@ -182,7 +184,8 @@ private:
     std::uint32_t epoch_ = 1;
     rank_t rank_ = 0;
     std::vector<made_choice> choices_;
-    std::size_t next_choice_ = 0; // the next to be replaced when all places are taken
+    std::size_t latest_choice_ = 0; // the one that was asked for last
+    std::size_t next_choice_ = 0;   // the next to be replaced when all places are taken
     std::uint32_t operations_ = 0;
     std::uint32_t turns_ = 0;
 };

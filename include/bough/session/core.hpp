@@ -167,7 +167,7 @@ private:
     BOUGH_COLD void arrived_for_nobody(const event& e) {
         const envelope& tag = e.envelope;
         unexpected_messages<T>& early = matching_.early();
-        if (matching_.is_of_other_epoch(e)) return;
+        if (matching_.handle_other_epoch(e)) return;
         if (tag.segment > inquiry_segment) {
             if (control_message m; control_.read(early, e, m)) handle(std::move(m));
         } else if (failure_.poison()) {
@@ -202,7 +202,7 @@ private:
             return disputes_.heard(&op, e);
         }
         const std::uint32_t step = matching_.step_of(op, e);
-        if (step == matching_.no_step) {
+        if (step == not_a_step) {
             matching_.early().release(e.id);
             if (e.envelope.segment == inquiry_segment) return;
             return failure_.fail(op, unexpected_message(e));
@@ -299,7 +299,7 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     if (forked()) return op.end_in_child();
     contexts().start(tag);
     disputes_.started(op.tag_, signature);
-    if (failure_.must_refuse(op)) return;
+    if (failure_.refuse_start(op)) return;
     work.prepare(c);
     flight_.add(op);
     if (may_go_straight(work)) {

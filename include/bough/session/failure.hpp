@@ -120,8 +120,9 @@ public:
 
     // --- calls that are refused ---
 
-    // Must the start of an operation be refused? Then its result says why.
-    bool must_refuse(session_operation& op) { return (poison_ || !refusals_.empty()) && refuses(op); }
+    // Refuses the start of an operation, if the group is broken or a peer has refused this call. True: it
+    // is refused, and its result says why.
+    bool refuse_start(session_operation& op) { return (poison_ || !refusals_.empty()) && refuses(op); }
     // This rank refuses a call, and tells those of `whom` (empty: all ranks) that are not lost.
     BOUGH_COLD void refuse(const envelope& call, errc why, std::span<const rank_t> whom) {
         if (poison_) return;

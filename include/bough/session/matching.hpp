@@ -48,15 +48,14 @@ public:
             early_.overtaken(e.peer);
         return op;
     }
-    // The step that a message of this operation is for; its channel moves on. no_step: the plan does
-    // not expect the message.
-    static constexpr std::uint32_t no_step = ~std::uint32_t{0};
+    // The step that a message of this operation is for; its channel moves on. not_a_step: the plan
+    // does not expect the message.
     BOUGH_ALWAYS_INLINE static std::uint32_t step_of(session_operation& op, const event& e) noexcept {
         auto channel = op.work_->incoming().begin();
         const auto end = op.work_->incoming().end();
         while (channel != end && channel->peer != e.peer) ++channel;
         if (channel == end || e.envelope.segment != channel->arrived || channel->arrived == channel->count)
-            return no_step;
+            return not_a_step;
         return op.work_->bound().receives[channel->first + channel->arrived++];
     }
     // Takes out the first early message of an operation.
@@ -66,8 +65,8 @@ public:
     }
 
     // Keeps a message of an epoch that is still to come here, as its sender has begun it; drops one
-    // of the past. False: it is of this epoch.
-    BOUGH_COLD bool is_of_other_epoch(const event& e) {
+    // of the past. False: it is of this epoch, and nothing was done.
+    BOUGH_COLD bool handle_other_epoch(const event& e) {
         if (members_.is_of_epoch(e.envelope)) return false;
         members_.is_of_future(e.envelope) ? early_.keep(e) : drop(e);
         return true;
