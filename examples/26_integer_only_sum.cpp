@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Sums of floating numbers by integer instructions alone, as a NIC without a floating-point unit makes them.
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/op/limb_sum.hpp>
 #include <bough/op/soft_ops.hpp>
@@ -21,14 +22,15 @@ int main() {
         communicator comm{std::move(transport)};
         const double mine[] = {0.1 * (comm.rank() + 1), comm.rank() == 0 ? 1e16 : comm.rank() == 2 ? -1e16 : 1.0};
 
-        // The same bits as the unit's, from additions of integers.
+        // The same bits as the unit's, from additions of integers. The algorithm is named, as the rounding
+        // depends on it, and automatic choice depends on the machine.
         double unit[] = {mine[0], mine[1]}, soft[] = {mine[0], mine[1]};
-        allreduce(comm, std::span(unit), plus{});
-        allreduce(comm, std::span(soft), soft_plus<f64_bits>{});
+        allreduce(comm, std::span(unit), plus{}, recursive_doubling{});
+        allreduce(comm, std::span(soft), soft_plus<f64_bits>{}, recursive_doubling{});
 
         // Halves have no type in C++20; they travel as what they are, 16 bits.
         std::uint16_t half = static_cast<std::uint16_t>(0x3c00 + comm.rank()); // 1 and a few ulps
-        allreduce(comm, std::span(&half, 1), soft_plus<f16_bits>{});
+        allreduce(comm, std::span(&half, 1), soft_plus<f16_bits>{}, recursive_doubling{});
 
         // Exact: 68 integers a number, added word by word. Any NIC can do that, in any order.
         double exact[] = {mine[0], mine[1]};

@@ -264,9 +264,9 @@ private:
 } // namespace detail
 
 // Binds the steps of one rank.
-template <int N = 0>
+template <int Delay = 0>
 constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks) {
-    return detail::binder<N>{}.bind(steps, blocks);
+    return detail::binder<Delay>{}.bind(steps, blocks);
 }
 
 // Binds a rank's part of a plan. `members[r]` is the transport's number of rank r of the plan;

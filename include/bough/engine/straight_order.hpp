@@ -103,9 +103,9 @@ private:
 } // namespace detail
 
 // The steps of a bound schedule in the order of a straight run. Time: the square of the steps.
-template <int N = 0>
+template <int Delay = 0>
 std::vector<straight_step> straight_order(const bound_view& bound) {
-    return detail::straight_orderer<N>(bound).order();
+    return detail::straight_orderer<Delay>(bound).order();
 }
 
 } // namespace bough

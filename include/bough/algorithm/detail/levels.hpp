@@ -160,8 +160,7 @@ private:
             send_to((role + k) % l.radix);
             if (!at_once) receive_from((role + l.radix - k) % l.radix);
         }
-        for (rank_t from = 0; at_once && from < l.radix; ++from)
-            if (from != role) receive_from(from);
+        for (rank_t k = 1; at_once && k < l.radix; ++k) receive_from((role + l.radix - k) % l.radix);
         combine_between(0, l.radix, role, mine);
         have_ = acc_;
     }
