@@ -8,8 +8,8 @@
 //
 // It is no second engine. When the message does not come soon, or anything else is unusual, the owner
 // hands the operation over: engine::resume() goes on behind the steps that have run here. The owner
-// must do so after some idle turns, because another message than the next one may be what the others
-// wait for.
+// must do so after some idle turns: another message may have come, and peers may wait for what this
+// rank sends once it has it.
 #ifndef BOUGH_ENGINE_STRAIGHT_RUN_HPP
 #define BOUGH_ENGINE_STRAIGHT_RUN_HPP
 
@@ -30,7 +30,7 @@ namespace bough::inline BOUGH_ABI {
 // What a peer has sent next: nothing yet, the message that the step waits for, or something else.
 enum class next_message : std::uint8_t { none, expected, other };
 
-// The port of the engine, but for messages that must be taken, and with a look at one peer alone.
+// Like the port of the engine. But it takes no messages, and it looks at one peer alone.
 // After `other`, and after an `expected` message that was not released, the operation is handed over
 // to the engine, and the owner treats the message like any that has come.
 template <class P>
@@ -42,7 +42,7 @@ concept StraightPort = requires(P& port, std::uint32_t step, rank_t peer, std::u
     port.release(held);
 };
 
-// One step of the list. A receive whose payload is combined where it landed is part of its combine.
+// One step of a straight order. A receive whose payload is combined where it landed is part of its combine.
 struct straight_step {
     enum class action : std::uint8_t { send, receive, copy, combine, combine_with_lower, combine_with_upper };
     action what = action::send; // combine_with_...: a message is the operand that stands left, or right

@@ -9,7 +9,8 @@
 // Rounds      ceil(log_{ports+1} p), which is optimal
 // Traffic     up to `ports` empty messages a rank and round
 // Scratch     one plane of empty tokens a message
-// Determinism nothing to compute: knowledge is idempotent (for p not a power of ports + 1 some of it comes twice)
+// Determinism nothing to compute: knowledge is idempotent (some of it comes twice, if p is no power of
+//             ports + 1)
 // Errors      check(): blocks must be 1, the token; ports at least 1
 // Source      Hensgen, Finkel, Manber 1988; with ports: Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS
 //             8(11), 1997
