@@ -107,11 +107,11 @@ private:
     // --- the short operation that runs straight, if there is one (bough/engine/straight_run.hpp) ---
 
     // It is the only operation in flight, and nothing else waits for this rank.
-    // Now and then the engine runs it all the same: a rank whose messages are always there already would
-    // never look at other peers.
+    // After 63 of them without a poll the engine runs it: a rank whose messages are always there already
+    // would never look at other peers.
     bool may_go_straight(const prepared& work) noexcept {
         if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false;
-        return work.is_short() && (++short_starts_ & 63u) != 0 && flight_.size() == 1 && matching_.early().empty() &&
+        return work.is_short() && ++short_starts_ < 64 && flight_.size() == 1 && matching_.early().empty() &&
                !members_.any_lost() && !is_disputed() && !has_to_send();
     }
     // True: something happened.
@@ -329,10 +329,11 @@ template <Transport T>
 bool session_core<T>::progress(bool waits) {
     if (straight_ != nullptr) {
         if (go_straight()) return true;
-        if (waits && (++idle_turns_ & 31u) != 0) return false;
+        if ((waits && (++idle_turns_ & 31u) != 0) || forked()) return false;
         leave_straight();
     }
     std::size_t found = 0, next = 0;
+    short_starts_ = 0;
     failure_.sheltered([&] { found = transport_.poll(events_); });
     flight_.begin_events();
     while (next != found) // begins again after an exception
