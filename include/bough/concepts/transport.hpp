@@ -229,7 +229,7 @@ concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, s
 // or by poll_from(), and those of one peer keep their order. False for a peer that is lost, for this
 // rank, and for no rank. Short operations wait by it for the one message that they need next
 // (bough/engine/straight_run.hpp). poll() is called all the same: when nothing has come for some turns,
-// and at every 64th short operation. wait() may be called after a poll_from() that found nothing, and
+// and after 63 short operations without it. wait() may be called after a poll_from() that found nothing, and
 // must return for news of any peer.
 template <class T>
 concept PollsPeers = InPlaceTransport<T> && detail::PollsFrom<T>;
