@@ -283,3 +283,29 @@ TEST_CASE("straight_port: a message that is refused for want of room goes later"
             CHECK(r.all[n - 1]->value == 11 * n);
         }
 }
+
+TEST_CASE("straight_port: progress says that a message has left which was refused before") {
+    // Rank 1 sends three messages; there is room for one.
+    in_process world(2, {.slots = 1});
+    std::vector<rank_state> all;
+    for (rank_t r = 0; r != 2; ++r) all.emplace_back(world.connect(r));
+    const slice whole{input, 0, 1}, first{scratch(0), 0, 1}, second{scratch(1), 0, 1}, last{output, 0, 1};
+    prepared sends(bind_steps(std::vector<step>{send_step(0, whole), send_step(0, whole), send_step(0, whole)}, 1));
+    prepared takes(
+        bind_steps(std::vector<step>{receive_step(1, first), receive_step(1, second), receive_step(1, last)}, 1));
+    std::uint64_t in = 7, out = 0;
+    const call c{reinterpret_cast<std::byte*>(&in), reinterpret_cast<std::byte*>(&out), 1, sizeof in};
+    envelope tag;
+    tag.operation = 1;
+    session_operation sent, taken;
+    all[1].group->start(sent, sends, c, tag, {.plan = 5}, 1'000'000'000);
+    all[0].group->start(taken, takes, c, tag, {.plan = 5}, 1'000'000'000); // takes the first
+    CHECK(all[1].group->progress());                                       // sends the second
+    CHECK_FALSE(all[1].group->progress());                                 // there is no room for the third
+    all[0].group->progress();
+    CHECK(all[1].group->progress());
+    CHECK(sent.done());
+    all[0].group->progress();
+    CHECK(taken.done());
+    CHECK(out == 7);
+}

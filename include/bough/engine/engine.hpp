@@ -141,14 +141,16 @@ public:
         complete(i, bound_.steps[i]);
         drain(port);
     }
-    // Tries again what the transport refused. Call after polling.
+    // Tries again what the transport refused. Call after polling. False: it was refused once more.
     template <EnginePort Port>
-    void retry(Port& port) {
+    bool retry(Port& port) {
         const std::uint32_t refused = blocked_;
-        if (refused == 0) return;
+        if (refused == 0) return false;
         blocked_ = 0;
         for (std::uint32_t k = 0; k != refused && error_ == errc::ok; ++k) fire(memory_.blocked[k], port);
+        const bool moves = blocked_ != refused;
         drain(port);
+        return moves;
     }
     bool has_blocked() const noexcept { return blocked_ != 0; }
     // Calls f(peer) for every step that waits until its peer takes its message, or until the

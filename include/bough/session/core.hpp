@@ -257,16 +257,19 @@ private:
         flight_.remove(op);
     }
 
-    void retry() {
+    // True: something was sent.
+    bool retry() {
+        bool moves = false;
         for (std::size_t i = 0; i < flight_.size();) {
             session_operation& op = flight_[i];
             if (!op.result_ && op.work_->engine().has_blocked()) {
                 port p{flight_, matching_.early(), op};
-                failure_.guarded(op, [&] { op.work_->engine().retry(p); });
+                failure_.guarded(op, [&] { moves |= op.work_->engine().retry(p); });
                 settle(op);
             }
             if (i < flight_.size() && &flight_[i] == &op) ++i; // otherwise it has ended, and another is in its place
         }
+        return moves;
     }
 
     membership members_;
@@ -330,7 +333,7 @@ bool session_core<T>::progress(bool waits) {
     if (straight_ != nullptr) {
         if (go_straight()) return true;
         if ((waits && (++idle_turns_ & 31u) != 0) || forked()) return false;
-        leave_straight();
+        leave_straight(); // sends nothing: a run that waits has sent all that it can
     }
     std::size_t found = 0, next = 0;
     short_starts_ = 0;
@@ -344,7 +347,7 @@ bool session_core<T>::progress(bool waits) {
     if (found == 0 && forked()) return false;
     if (found == 0 && (++idle_turns_ & 31u) == 0) make_way();
     const std::size_t before = flight_.size();
-    if (flight_.was_blocked()) retry();
+    if (flight_.was_blocked() && retry()) ++found;
     if (has_to_send()) failure_.tell();
     hand_over();
     return found != 0 || flight_.size() != before; // the end of one may let another go on
