@@ -6,11 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <utility>
 
 using namespace bough;
-using memory = detail::fabric_region_memory<bough_test::scripted_writer>;
+using memory = detail::fabric_region_memory;
 using ticket = detail::fabric_ticket;
 
 TEST_CASE("region_memory: a region of whole lines behind a line for each rank") {
@@ -46,4 +47,14 @@ TEST_CASE("region_memory: regions must be equal on all ranks") {
         const status bad = detail::agree_on_regions(cards, me);
         CHECK((bad.code == errc::invalid_argument && bad.peer == 2));
     }
+}
+
+TEST_CASE("region_memory: it ends after the device, through which others write, and its registration before") {
+    // Members end in the reverse of their order in memory.
+    const bough_test::lone_core end;
+    const void* const lines = &end.core.memory;
+    const void* const device = &end.core.device;
+    const void* const registered = &end.core.registered;
+    CHECK(std::less<>{}(lines, device));
+    CHECK(std::less<>{}(device, registered));
 }

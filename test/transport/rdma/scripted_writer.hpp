@@ -81,7 +81,8 @@ struct lone_core {
     explicit lone_core(std::size_t longest = 1000)
         : core(std::make_unique<scripted_writer>(scripted_writer{net, longest}), options(), {.size = 3}, 4096) {
         bough::detail::fabric_region_card card;
-        if (core.memory.allocate() && core.memory.register_for(*core.device)) card = core.memory.card(*core.device);
+        if (core.memory.allocate() && core.memory.register_for(*core.device, core.registered))
+            card = core.memory.card(*core.device, core.registered);
         core.writes.reach(std::vector(3, card));
     }
     static bough::fabric_options options() {

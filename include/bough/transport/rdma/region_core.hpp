@@ -22,15 +22,16 @@ struct fabric_region_core {
     using options_type = typename Device::options_type;
 
     fabric_region_core(std::unique_ptr<Device> d, const options_type& o, const fabric_group& g, std::uint64_t bytes)
-        : options(o), group(g), device(std::move(d)), presence(g.rank, g.size), memory(g.size, bytes),
+        : options(o), group(g), memory(g.size, bytes), device(std::move(d)), presence(g.rank, g.size),
           writes(*device, g, o.eager_bytes, presence) {}
 
     options_type options;
     fabric_group group;
+    fabric_region_memory memory; // outlives the device, through which others write into it
     std::unique_ptr<Device> device;
+    typename Device::memory registered; // `memory` with the device
     fabric_presence presence;
     due_events events;
-    fabric_region_memory<Device> memory;
     fabric_region_writes<Device> writes;
 };
 

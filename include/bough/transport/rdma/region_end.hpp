@@ -55,6 +55,7 @@ public:
             core_.writes.abandon();
             poller_.abandon();
             exposed_.abandon();
+            (void)core_.registered.release();
             core_.memory.abandon();
             core_.device->abandon();
             return;
@@ -73,9 +74,10 @@ public:
     status prepare(fabric_region_card& card) {
         if (!core_.memory.allocate())
             return {.code = errc::no_resources, .argument = "region_bytes: there is not so much memory"};
-        if (!core_.memory.register_for(*core_.device) || !poller_.prepare() || !core_.writes.prepare())
+        if (!core_.memory.register_for(*core_.device, core_.registered) || !poller_.prepare() ||
+            !core_.writes.prepare())
             return {.code = errc::no_resources, .argument = "region_bytes: so much memory may not be registered"};
-        card = core_.memory.card(*core_.device);
+        card = core_.memory.card(*core_.device, core_.registered);
         return {};
     }
     void watch(rank_t r, std::uint64_t process) { core_.presence.watch(r, process); }

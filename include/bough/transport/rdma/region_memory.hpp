@@ -31,7 +31,6 @@ inline status agree_on_regions(std::span<const fabric_region_card> cards, rank_t
     return {};
 }
 
-template <RdmaMemory Device>
 class fabric_region_memory {
 public:
     fabric_region_memory(rank_t ranks, std::uint64_t bytes) noexcept : ranks_(ranks), bytes_((bytes + 63) / 64 * 64) {}
@@ -41,14 +40,16 @@ public:
         memory_.reset(new (std::nothrow) fabric_line[static_cast<std::size_t>(ranks_ + bytes_ / 64)]()); // zeros
         return memory_ != nullptr;
     }
-    // False: so much memory may not be registered. Pre: it is allocated.
-    bool register_for(Device& device) {
+    // Pre: it is allocated, and outlives the device. False: so much memory may not be registered.
+    template <RdmaMemory Device>
+    bool register_for(Device& device, typename Device::memory& registered) const {
         const auto all = static_cast<std::size_t>((ranks_ + bytes_ / 64) * 64);
-        return device.register_memory({memory_[0].bytes, all}, Device::is_written, registered_);
+        return device.register_memory({memory_[0].bytes, all}, Device::is_written, registered);
     }
     // What the others must know. Pre: it is registered.
-    fabric_region_card card(Device& device) const {
-        return {device.remote_address(memory_[0].bytes), Device::remote_key(registered_), bytes_};
+    template <RdmaMemory Device>
+    fabric_region_card card(Device& device, const typename Device::memory& registered) const {
+        return {device.remote_address(memory_[0].bytes), Device::remote_key(registered), bytes_};
     }
     std::span<std::byte> region() const noexcept {
         return {memory_[0].bytes + std::size_t{64} * ranks_, static_cast<std::size_t>(bytes_)};
@@ -69,16 +70,12 @@ public:
     }
     // In a forked child: forgets the memory. It belongs to the parent, and the device may have
     // marked it so that only the parent may touch it.
-    void abandon() noexcept {
-        (void)registered_.release();
-        (void)memory_.release();
-    }
+    void abandon() noexcept { (void)memory_.release(); }
 
 private:
     rank_t ranks_;
     std::uint64_t bytes_;
     std::unique_ptr<fabric_line[]> memory_;
-    typename Device::memory registered_;
 };
 
 } // namespace bough::detail

@@ -75,7 +75,7 @@ public:
         fabric_buffer* const b = copies_.get(true);
         if (b == nullptr) return owe(to, kind), false;
         std::memcpy(b->memory, &word, b->length = sizeof word);
-        const fabric_target at = place_of(to, fabric_region_memory<Device>::place_of_word(me_, kind));
+        const fabric_target at = place_of(to, fabric_region_memory::place_of_word(me_, kind));
         if (!write(*b, to, p, at, kind)) return owe(to, kind), false;
         p.due.remove(kind);
         return true;
