@@ -189,6 +189,50 @@ TEST_CASE("bound: plans that differ have different ids") {
     CHECK(equal <= 8);
 }
 
+namespace {
+
+// Its text does not tell it from others, though that of what it is derived from does.
+struct derived_doubling : recursive_doubling {
+    rank_t unused = 0;
+    friend constexpr bool operator==(const derived_doubling&, const derived_doubling&) = default;
+};
+
+} // namespace
+
+TEST_CASE("bound: an algorithm's identity stands for its steps, and shows in the id") {
+    static_assert(identity_of(recursive_doubling{}) != 0 && identity_of(derived_doubling{}) == 0);
+    static_assert(identity_of(tree_reduce{fnomial{3}}) != 0 && identity_of(tree_reduce{ordered{chain{}}}) != 0);
+    static_assert(identity_of(tree_reduce{fnomial{3}}) != identity_of(tree_reduce{fnomial{4}}));
+    const auto id = [](const auto& algorithm, rank_t root, block_t blocks) {
+        return bind_plan(plan_reduce(algorithm, {.size = 9, .root = root, .blocks = blocks}), 4).plan_id;
+    };
+    CHECK(id(tree_reduce{fnomial{3}}, 0, 1) == id(any_algorithm(tree_reduce{fnomial{3}}), 0, 1));
+    CHECK(id(tree_reduce{fnomial{3}}, 0, 1) != id(tree_reduce{fnomial{3}}, 1, 1));
+    CHECK(id(tree_reduce{fnomial{3}}, 0, 1) != id(tree_reduce{fnomial{3}}, 0, 2));
+    // A table is told by its steps.
+    const table three(tree(fnomial{3}, 9)), four(tree(fnomial{4}, 9));
+    CHECK(identity_of(tree_reduce{three}) == 0);
+    CHECK(id(tree_reduce{three}, 0, 1) != id(tree_reduce{four}, 0, 1));
+
+    for (const rank_t size : {2u, 7u, 16u})
+        for (const block_t blocks : {1u, 4u}) {
+            std::multimap<std::uint64_t, std::pair<int, std::vector<schedule>>> seen;
+            test::for_each_plan({.size = size, .root = size / 2, .blocks = blocks},
+                                [&](const char* name, const auto& plan) {
+                                    const std::uint64_t who = identity_of(plan.algorithm());
+                                    if (who == 0) return;
+                                    std::vector<schedule> steps;
+                                    for (rank_t r = 0; r != size; ++r) steps.push_back(plan.schedule_of(r));
+                                    const int kind = decltype(plan.goal())::kind;
+                                    CAPTURE(name, size, blocks);
+                                    for (auto [other, last] = seen.equal_range(who); other != last; ++other)
+                                        if (other->second.first == kind) CHECK(other->second.second == steps);
+                                    seen.emplace(who, std::pair{kind, std::move(steps)});
+                                });
+            CHECK(seen.size() > 20);
+        }
+}
+
 TEST_CASE("bound: a plan needs nothing but the concept") {
     const bound_schedule b = bind_plan(ping{}, 1);
     CHECK(b.steps.size() == 1);

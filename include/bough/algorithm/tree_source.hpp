@@ -16,6 +16,8 @@
 #include <bough/tree/table.hpp>
 #include <bough/tree/tree.hpp>
 
+#include <type_traits>
+
 namespace bough::inline BOUGH_ABI {
 
 // Keeps true rank order for any root. Pre: the shape is rank_ordered().
@@ -23,6 +25,7 @@ template <TreeShape S>
 struct ordered {
     S shape{};
     constexpr label text() const { return label("ordered").field(label_of(shape)); }
+    using text_tells = std::conditional_t<text_tells_v<S>, ordered, void>;
     friend constexpr bool operator==(const ordered&, const ordered&) = default;
 };
 template <class S>

@@ -4,6 +4,7 @@
 //
 //   constexpr label text() const { return label("circulant").field("ports", ports); }      a member of the value's class
 //   label_of(value).c_str()         its text(), or the name of its type if it has none
+//   text_tells_v<T>                 values with the same text do the same
 #ifndef BOUGH_CORE_LABEL_HPP
 #define BOUGH_CORE_LABEL_HPP
 
@@ -123,6 +124,14 @@ constexpr label label_of(const T& value) {
     else
         return detail::type_label<T>();
 }
+
+// Do two values of the type with the same text do the same? The type says so by naming itself, so
+// that a class derived from it does not:
+//   using text_tells = circulant_broadcast;
+template <class T>
+inline constexpr bool text_tells_v = requires {
+    requires std::same_as<typename T::text_tells, T>;
+};
 
 } // namespace bough
 

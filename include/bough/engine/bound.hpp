@@ -12,6 +12,7 @@
 #define BOUGH_ENGINE_BOUND_HPP
 
 #include <bough/engine/bound_view.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/in_place.hpp>
 #include <bough/schedule/plan.hpp>
@@ -59,6 +60,20 @@ constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> ste
         }
     }
     return h;
+}
+
+// A hash of a plan whose algorithm is told from others without a look at its steps; 0: it is not.
+// It takes no time that grows with the ranks.
+template <Plan P>
+constexpr std::uint64_t identity_of_plan(const P& plan) {
+    if constexpr (requires { identity_of(plan.algorithm()); }) {
+        const std::uint64_t who = identity_of(plan.algorithm());
+        if (who == 0) return 0;
+        const step dimensions = copy_step({input, plan.size(), plan.root()}, {output, plan.blocks(), 0});
+        return hash_steps(who, {&dimensions, 1}) | 1u;
+    } else {
+        return 0;
+    }
 }
 
 // A hash of a vector's blocks.
@@ -269,7 +284,8 @@ constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks)
     return detail::binder<Delay>{}.bind(steps, blocks);
 }
 
-// Binds a rank's part of a plan. `members[r]` is the transport's number of rank r of the plan;
+// Binds a rank's part of a plan: looks at the steps of other ranks only if nothing else tells the
+// plan from others (identity_of). `members[r]` is the transport's number of rank r of the plan;
 // empty: the same number.
 template <Plan P>
 constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const rank_t> members = {}) {
@@ -279,12 +295,15 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
         return std::move(made.steps);
     };
     bound_schedule bound = bind_steps(steps_of(rank), plan.blocks());
-    // The hash has the steps of all ranks in a group of usual size, so that any difference shows;
-    // in a larger group, those of some ranks.
-    std::uint64_t id = std::uint64_t{plan.size()} << 32 | plan.root();
-    const rank_t stride = plan.size() / 1024 + 1;
-    for (rank_t r = 0; r < plan.size(); r += stride) id = detail::hash_steps(id, steps_of(r));
-    for (const rank_t r : {plan.root(), plan.size() - 1}) id = detail::hash_steps(id, steps_of(r));
+    std::uint64_t id = detail::identity_of_plan(plan);
+    if (id == 0) {
+        // The hash has the steps of all ranks in a group of usual size, so that any difference shows;
+        // in a larger group, those of some ranks.
+        id = std::uint64_t{plan.size()} << 32 | plan.root();
+        const rank_t stride = plan.size() / 1024 + 1;
+        for (rank_t r = 0; r < plan.size(); r += stride) id = detail::hash_steps(id, steps_of(r));
+        for (const rank_t r : {plan.root(), plan.size() - 1}) id = detail::hash_steps(id, steps_of(r));
+    }
     if constexpr (requires { plan.algorithm().hash(); }) id ^= plan.algorithm().hash();
     bound.plan_id = id;
     if constexpr (requires { plan.algorithm(); }) bound.may_hold = bough::may_hold(plan.algorithm());

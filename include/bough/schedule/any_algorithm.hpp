@@ -58,6 +58,7 @@ struct held_algorithm {
     virtual status check(const dimensions&) const = 0;
     virtual bough::claims claims(const dimensions&) const = 0;
     virtual label text() const = 0;
+    virtual std::uint64_t identity() const = 0;
     virtual bool equals(const held_algorithm&) const = 0; // Pre: of the same type
 
     const void* type;
@@ -75,6 +76,7 @@ struct held_algorithm_of final : held_algorithm {
     status check(const dimensions& at) const override { return algorithm.check(at); }
     bough::claims claims(const dimensions& at) const override { return claims_of(algorithm, at); }
     label text() const override { return label_of(algorithm); }
+    std::uint64_t identity() const override { return identity_of(algorithm); }
     bool equals(const held_algorithm& other) const override {
         return algorithm == static_cast<const held_algorithm_of&>(other).algorithm;
     }
@@ -117,6 +119,7 @@ public:
     // Is it an algorithm of this collective (Goal::kind)?
     bool serves_kind(std::uint8_t kind) const noexcept { return held_->fixed.serves.contains(kind); }
     label text() const { return held_->text(); }
+    std::uint64_t identity() const { return held_->identity(); }
 
     // The algorithm that it holds if that is an A, or null.
     template <class A>

@@ -16,6 +16,7 @@
 //   a.family_text()           for a half: the label of its family, which an allreduce of two such
 //                             halves takes; absent: none
 //   A::may_hold, A::serves, a.hash()     see bough/concepts/plan.hpp
+//   A::text_tells, a.identity()          see identity_of, below
 // verify_claims(plan) proves them (bough/verify/verify_claims.hpp), for your own algorithms too.
 #ifndef BOUGH_SCHEDULE_CLAIMS_HPP
 #define BOUGH_SCHEDULE_CLAIMS_HPP
@@ -115,6 +116,21 @@ constexpr claims claims_of(const A& a, const dimensions& at) {
         if constexpr (requires { a.rank_consistent(at); }) made.rank_consistent = a.rank_consistent(at);
         if constexpr (requires { a.bracket(at); }) made.bracket = a.bracket(at);
         return made;
+    }
+}
+
+// A number that tells an algorithm from all others, found without a look at its steps; 0: there is
+// none. An algorithm has one if its text tells it from others (text_tells_v), or if it has a member
+// identity() that says it. So ranks that call by the same algorithm can see that they do.
+template <Algorithm A>
+constexpr std::uint64_t identity_of(const A& a) {
+    if constexpr (requires { a.identity(); }) {
+        return a.identity();
+    } else if constexpr (text_tells_v<A>) {
+        const label text = label_of(a);
+        return text.size() == label::capacity ? 0 : bracket_family(text.c_str()); // 0: its text is cut
+    } else {
+        return 0;
     }
 }
 

@@ -30,6 +30,7 @@ struct binomial {
     constexpr label text() const {
         return orientation == bough::orientation::low ? "binomial" : "binomial{orientation::high}";
     }
+    using text_tells = binomial;
     friend constexpr bool operator==(const binomial&, const binomial&) = default;
 
     // Pre, here and below: v < n, i < child_count(v, n).

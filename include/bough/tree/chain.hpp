@@ -11,6 +11,7 @@
 namespace bough::inline BOUGH_ABI {
 
 struct chain {
+    using text_tells = chain;
     friend constexpr bool operator==(const chain&, const chain&) = default;
 
     // Pre: v < n, i < child_count(v, n).

@@ -22,6 +22,7 @@ namespace bough::inline BOUGH_ABI {
 struct degree_k {
     rank_t k = 3;
     constexpr label text() const { return label("degree_k").field("k", k); }
+    using text_tells = degree_k;
     friend constexpr bool operator==(const degree_k&, const degree_k&) = default;
 
     // Pre, here and below: k >= 1, v < n, i < child_count(v, n).

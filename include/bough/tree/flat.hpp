@@ -13,6 +13,7 @@
 namespace bough::inline BOUGH_ABI {
 
 struct flat {
+    using text_tells = flat;
     friend constexpr bool operator==(const flat&, const flat&) = default;
 
     // Pre: v < n, i < child_count(v, n).

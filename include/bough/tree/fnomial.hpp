@@ -32,6 +32,7 @@ namespace bough::inline BOUGH_ABI {
 struct fnomial {
     rank_t degree = 4;
     constexpr label text() const { return label("fnomial").field("degree", degree); }
+    using text_tells = fnomial;
     friend constexpr bool operator==(const fnomial&, const fnomial&) = default;
 
     // Pre, here and below: degree >= 2, v < n, i < child_count(v, n).

@@ -23,6 +23,7 @@ namespace bough::inline BOUGH_ABI {
 struct kary {
     rank_t arity = 2;
     constexpr label text() const { return label("kary").field("arity", arity); }
+    using text_tells = kary;
     friend constexpr bool operator==(const kary&, const kary&) = default;
 
     // Pre, here and below: arity >= 1, v < n, i < child_count(v, n).

@@ -59,6 +59,7 @@ struct neighbour_exchange {
         }
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = neighbour_exchange;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const noexcept {
         if (at.size != 1 && at.size % 2 != 0) return invalid_argument("size: neighbour exchange needs an even number");

@@ -61,6 +61,7 @@ struct recursive_doubling_allgather {
         }
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = recursive_doubling_allgather;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const noexcept { return detail::check_block_per_rank(at); }
     friend constexpr bool operator==(const recursive_doubling_allgather&,

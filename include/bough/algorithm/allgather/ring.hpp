@@ -43,6 +43,7 @@ struct ring_allgather {
         }
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = ring_allgather;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const noexcept { return detail::check_block_per_rank(at); }
     static constexpr bool symmetric = true;

@@ -70,6 +70,7 @@ struct inexact_census {
             out.combine(mine, behind, result);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = inexact_census;
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);
@@ -81,6 +82,7 @@ struct inexact_census {
 };
 
 struct census : inexact_census {
+    using text_tells = census;
     static constexpr bool needs_exact = true;
     friend constexpr bool operator==(const census&, const census&) = default;
 };

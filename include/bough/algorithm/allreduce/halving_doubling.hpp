@@ -42,6 +42,7 @@ struct halving_doubling_allreduce {
         per_level_allreduce{fold_levels(at.size)}.emit(at, rank, out);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return std::bit_floor(size); }
+    using text_tells = halving_doubling_allreduce;
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return per_level_allreduce{fold_levels(at.size)}.scratch(at, rank);

@@ -54,6 +54,7 @@ struct per_level_allreduce {
         walk.allgather();
     }
     constexpr block_t natural_blocks(rank_t size) const { return levels_for(size).parts(); }
+    using text_tells = per_level_allreduce;
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);

@@ -64,6 +64,7 @@ struct recursive_doubling {
         if (at.size == 1) out.copy(mine, result);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = recursive_doubling;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         return at.size == 1 || detail::paired_fold(at.size).leaves(rank) ? 0 : at.blocks;
     }

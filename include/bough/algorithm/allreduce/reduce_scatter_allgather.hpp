@@ -138,6 +138,10 @@ public:
             if (first_half().family_text() == second_half().family_text()) return first_half().family_text();
         return label("reduce_scatter_allgather").field(label_of(reduce_scatter)).field(label_of(allgather));
     }
+    constexpr std::uint64_t identity() const {
+        const std::uint64_t first = identity_of(first_half()), second = identity_of(second_half());
+        return first == 0 || second == 0 ? 0 : (first ^ second << 1 ^ second >> 63) | 1u;
+    }
     friend constexpr bool operator==(const reduce_scatter_allgather&, const reduce_scatter_allgather&) = default;
 };
 template <class ReduceScatter, class Allgather>

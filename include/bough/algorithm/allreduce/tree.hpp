@@ -18,6 +18,8 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/core/label.hpp>
 
+#include <type_traits>
+
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
@@ -47,6 +49,7 @@ struct tree_allreduce {
         detail::broadcast_downwards(tree, at, rank, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = std::conditional_t<text_tells_v<S>, tree_allreduce, void>;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         const auto& tree = bind_tree(shape, at);
         return at.blocks * detail::landing_planes(tree.child_count(rank), landing);

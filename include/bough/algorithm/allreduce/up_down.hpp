@@ -27,6 +27,8 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/core/label.hpp>
 
+#include <type_traits>
+
 namespace bough::inline BOUGH_ABI {
 
 template <TreeSource Up, TreeSource Down>
@@ -40,6 +42,7 @@ struct up_down_allreduce {
         detail::broadcast_downwards(bind_tree(down, at), at, rank, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = std::conditional_t<text_tells_v<Up> && text_tells_v<Down>, up_down_allreduce, void>;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return at.blocks * bind_tree(up, at).child_count(rank);
     }

@@ -61,6 +61,7 @@ struct bruck_alltoall {
         }
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size * size; }
+    using text_tells = bruck_alltoall;
     constexpr block_t scratch(const dimensions& at, rank_t) const noexcept {
         block_t blocks = 0; // a block is on its way once for each digit 1 of its distance but the last
         for (rank_t distance = 1; distance < at.size; ++distance)

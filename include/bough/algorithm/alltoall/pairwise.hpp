@@ -43,6 +43,7 @@ struct pairwise_alltoall {
         }
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size * size; }
+    using text_tells = pairwise_alltoall;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const noexcept { return detail::check_block_per_pair(at); }
     friend constexpr bool operator==(const pairwise_alltoall&, const pairwise_alltoall&) = default;

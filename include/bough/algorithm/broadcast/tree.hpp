@@ -22,6 +22,8 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
+#include <type_traits>
+
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
@@ -48,6 +50,7 @@ struct tree_broadcast {
         detail::broadcast_over(bind_tree(shape, at), at.blocks, rank, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = std::conditional_t<text_tells_v<S>, tree_broadcast, void>;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
     constexpr label text() const { return label("tree_broadcast").field(label_of(shape)); }

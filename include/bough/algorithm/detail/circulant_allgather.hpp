@@ -50,6 +50,7 @@ struct allgather_by_skips {
         }
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = allgather_by_skips;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const noexcept { return check_block_per_rank(at, ports); }
     static constexpr bool symmetric = true;

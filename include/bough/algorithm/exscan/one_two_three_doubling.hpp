@@ -57,6 +57,7 @@ struct one_two_three_doubling {
         detail::double_exscan(at, rank, 3, have, landed, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = one_two_three_doubling;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         return detail::doubling_exscan_scratch(at, rank);
     }

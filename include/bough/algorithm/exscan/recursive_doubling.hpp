@@ -74,6 +74,7 @@ struct recursive_doubling_exscan {
         detail::double_exscan(at, rank, 1, first, {bough::scratch(1), 0, at.blocks}, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = recursive_doubling_exscan;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         return detail::doubling_exscan_scratch(at, rank);
     }

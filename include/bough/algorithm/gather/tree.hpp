@@ -26,6 +26,8 @@
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/core/label.hpp>
 
+#include <type_traits>
+
 namespace bough::inline BOUGH_ABI {
 
 template <TreeSource S>
@@ -39,6 +41,7 @@ struct tree_gather {
         detail::mirror_steps(scatter, out);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = std::conditional_t<text_tells_v<S>, tree_gather, void>;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::subtree_scratch(bind_tree(shape, at), rank);
     }

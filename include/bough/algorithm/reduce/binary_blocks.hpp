@@ -39,6 +39,7 @@ struct binary_blocks_reduce {
         walk.gather(at.root, at.size);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return std::bit_floor(size); }
+    using text_tells = binary_blocks_reduce;
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);

@@ -40,6 +40,7 @@ struct halving_gather {
         per_level_reduce{fold_levels(at.size)}.emit(at, rank, out);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return std::bit_floor(size); }
+    using text_tells = halving_gather;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return per_level_reduce{fold_levels(at.size)}.scratch(at, rank);
     }

@@ -72,6 +72,7 @@ struct ring_reduce {
             }
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = ring_reduce;
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);

@@ -30,6 +30,7 @@
 #include <bough/schedule/plan.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -93,6 +94,7 @@ struct tree_reduce {
         detail::reduce_upwards(tree, at, rank, is_root ? output : bough::scratch(0), is_root ? 0 : 1, landing, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = std::conditional_t<text_tells_v<S>, tree_reduce, void>;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         const auto& tree = bind_tree(shape, at);
         const rank_t children = tree.child_count(rank);

@@ -79,6 +79,7 @@ struct vector_split {
             if (g != rank) out.receive(g, {output, part_of(g), at.blocks >> splits});
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return block_t{1} << splits; }
+    using text_tells = vector_split;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         const block_t halves = splits == 0 ? 0 : at.blocks / 2;
         return 2 * halves + 1 + fnomial{.degree = degree}.child_count(rank >> splits, at.size >> splits);

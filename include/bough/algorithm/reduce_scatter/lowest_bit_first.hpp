@@ -68,6 +68,7 @@ struct lowest_bit_first_reduce_scatter {
         if (at.size == 1) out.copy({input, 0, 1}, {output, 0, 1});
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = lowest_bit_first_reduce_scatter;
     constexpr block_t scratch(const dimensions& at, rank_t) const noexcept {
         return at.size == 1 ? 0 : at.size / 2 * 2 - 1;
     }

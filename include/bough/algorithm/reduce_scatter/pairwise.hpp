@@ -63,6 +63,7 @@ struct pairwise_reduce_scatter {
             out.copy(lower, result);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = pairwise_reduce_scatter;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         const rank_t higher = at.size - 1 - rank;
         return std::min<block_t>(at.size - 1, 2) + (higher >= 2 ? 1 : 0);

@@ -128,6 +128,7 @@ struct recursive_halving {
         if (at.size == 1) out.copy({input, 0, 1}, {output, 0, 1});
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = recursive_halving;
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);

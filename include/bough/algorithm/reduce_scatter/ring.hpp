@@ -48,6 +48,7 @@ struct ring_reduce_scatter {
         if (at.size == 1) out.copy({input, 0, 1}, {output, 0, 1});
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = ring_reduce_scatter;
     constexpr block_t scratch(const dimensions& at, rank_t) const noexcept {
         return at.size == 1 ? 0 : 2 * at.size - 3;
     }

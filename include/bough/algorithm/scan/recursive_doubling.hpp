@@ -47,6 +47,7 @@ struct recursive_doubling_scan {
         if (rank == 0) out.copy(have, result);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    using text_tells = recursive_doubling_scan;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept { return rank == 0 ? 0 : at.blocks; }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }

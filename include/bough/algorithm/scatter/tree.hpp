@@ -26,6 +26,8 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
+#include <type_traits>
+
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
@@ -70,6 +72,7 @@ struct tree_scatter {
         detail::scatter_over(bind_tree(shape, at), rank, out);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    using text_tells = std::conditional_t<text_tells_v<S>, tree_scatter, void>;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::subtree_scratch(bind_tree(shape, at), rank);
     }
