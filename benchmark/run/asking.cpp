@@ -113,8 +113,9 @@ void measure_all(rank_t p) {
             const std::span<double> all(x.data(), bytes / 8);
             print("allreduce", p, cores, bytes,
                   measured(p, cores, false, [&](auto& comm, rank_t) { (void)bind_allreduce(comm, all, plus{}); }));
-            print("reduce", p, cores, bytes,
-                  measured(p, cores, true, [&](auto& comm, rank_t r) { (void)bind_reduce(comm, all, plus{}, root{r}); }));
+            print("reduce", p, cores, bytes, measured(p, cores, true, [&](auto& comm, rank_t r) {
+                      (void)bind_reduce(comm, all, plus{}, root{r});
+                  }));
             print("broadcast", p, cores, bytes,
                   measured(p, cores, true, [&](auto& comm, rank_t r) { (void)bind_broadcast(comm, all, root{r}); }));
             if (bytes / 8 < p) continue;
@@ -122,8 +123,9 @@ void measure_all(rank_t p) {
             print("allgather", p, cores, bytes,
                   measured(p, cores, false, [&](auto& comm, rank_t) { (void)bind_allgather(comm, whole); }));
             std::vector<double> y(whole.size());
-            print("alltoall", p, cores, bytes,
-                  measured(p, cores, false, [&](auto& comm, rank_t) { (void)bind_alltoall(comm, whole, std::span(y)); }));
+            print("alltoall", p, cores, bytes, measured(p, cores, false, [&](auto& comm, rank_t) {
+                      (void)bind_alltoall(comm, whole, std::span(y));
+                  }));
         }
     }
 }
