@@ -149,7 +149,7 @@ std::uint64_t hash_of(const char* name, rank_t p, bool rooted) {
                                        .cores = cores,
                                        .switch_ns = detail::shared_memory_costs.switch_ns};
                     const auto chosen =
-                        detail::standard_plan<Goal>(at, what, detail::shared_memory_costs.model, needed);
+                        detail::standard_plan<Goal>(at, what, detail::shared_memory_costs.model, needed, nullptr);
                     if (chosen == nullptr) continue;
                     const std::uint64_t id = bind_plan(*chosen, p / 3).plan_id;
                     h = mix(h, id);

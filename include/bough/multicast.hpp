@@ -55,7 +55,7 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
     return comm.template remember_plan<broadcast_plan>(
         {.kind = goal::multicast::kind,
          .size_class = size_class,
-         .root = typed.at.root,
+         .root = costs.homogeneous() ? 0 : typed.at.root,
          .ranks = typed.ranks,
          .members = costs.homogeneous() ? 0 : hash_members(members)},
         [&] {

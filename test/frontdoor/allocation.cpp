@@ -186,6 +186,27 @@ TEST_CASE("front doors: nor over self, and the counter counts") {
     CHECK(allocations == before + 1);
 }
 
+// What is remembered is bounded: choices, bound plans, and the memory of operations.
+TEST_CASE("front doors: a million calls of other sizes and roots do not grow the memory") {
+    in_process world(48);
+    communicator comm{world.connect(5), {.cached_plans = 16, .cached_choices = 32}};
+    std::vector<double> x(5'000, 1.0);
+    const auto ask = [&](std::size_t calls) {
+        for (std::size_t i = 0; i != calls; ++i) {
+            const std::span<double> some = std::span(x).first(i * 7 % x.size());
+            if (i % 64 != 0)
+                (void)bind_allreduce(comm, some, plus{});
+            else
+                (void)bind_broadcast(comm, some, root{static_cast<rank_t>(i / 64 % 48)});
+        }
+    };
+    ask(100'000);
+    const std::ptrdiff_t before = bough_test::held_bytes;
+    ask(1'000'000);
+    CHECK(bough_test::held_bytes <= before + 1'000);
+    CHECK(comm.core()->remembered_choices() == 32);
+}
+
 // In split phase: nothing is thrown but by what says so, each handle ends, and no result is wrong, whether one allocation
 // fails or all from one on. Rank 1 has little memory, and is sent early messages of ten operations.
 TEST_CASE("memory runs out while operations are in flight: poll and wait do not throw, and what ended well is right") {

@@ -125,3 +125,44 @@ TEST_CASE("any_algorithm: as a choice", "[frontdoor][automatic]") {
     CHECK(wrong == 0);
     CHECK(refused == 5);
 }
+
+// The choice for one root serves others: it is hardly dearer there than what would be chosen for them.
+TEST_CASE("automatic: the choice for a like root is nearly the best", "[frontdoor][automatic]") {
+    std::size_t choices = 0, near = 0;
+    const any_cost_model costs = thread_costs;
+    for (const rank_t p : {17u, 24u, 33u})
+        for (const std::uint64_t bytes : {0u, 64u, 4096u, 65536u})
+            for (const requirements& needed : {requirements{}, order_preserving})
+                for (rank_t root = 1; root < p; root += 3) {
+                    const problem what{.bytes = bytes};
+                    const dimensions at{p, root}, like{p, detail::priced_root<goal::reduce>(at)};
+                    const auto known = detail::standard_plan<goal::reduce>(like, what, costs, needed, nullptr);
+                    const auto taken = detail::standard_plan<goal::reduce>(at, what, costs, needed, known.get());
+                    const auto best = detail::standard_plan<goal::reduce>(at, what, costs, needed, nullptr);
+                    REQUIRE((taken != nullptr && best != nullptr));
+                    REQUIRE(taken->root() == root);
+                    if (needed == order_preserving) REQUIRE(keeps_rank_order(taken->algorithm(), taken->at()));
+                    const double factor = price_of(costs, what, *taken) / price_of(costs, what, *best);
+                    CAPTURE(p, bytes, root, factor);
+                    CHECK(factor <= 1.35);
+                    ++choices, near += factor <= 1.1;
+                }
+    CAPTURE(choices, near);
+    CHECK(near * 100 >= choices * 90);
+}
+
+TEST_CASE("automatic: a choice is made once for all roots of a broadcast, and the one not used for longest goes") {
+    in_process(3).run([&](auto end) {
+        communicator comm{std::move(end), {.cached_choices = 4}};
+        int x = 0;
+        std::vector<int> y(10'000);
+        for (int again = 0; again != 3; ++again)
+            for (rank_t r = 0; r != 3; ++r) {
+                x = comm.rank() == r ? 7 : 0;
+                broadcast(comm, std::span(&x, 1), root{r});
+                REQUIRE(x == 7);
+                broadcast(comm, std::span(y), root{r});
+                REQUIRE(comm.core()->remembered_choices() <= 4);
+            }
+    });
+}

@@ -18,6 +18,7 @@
 #include <bough/select/candidates.hpp>
 #include <bough/select/transport_costs.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -246,11 +247,24 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
                 .exact_op = exact_op};
 }
 
-// The plan that these costs choose among the standard candidates (bough/select/standard_set.hpp);
+// The plan that these costs choose among the standard candidates (bough/call/standard_plan.hpp);
 // null if none has what is needed.
 template <class Goal>
 std::shared_ptr<const plan<Goal, any_algorithm>> standard_plan(const dimensions&, const problem&, const any_cost_model&,
-                                                               const requirements&);
+                                                               const requirements&,
+                                                               const plan<Goal, any_algorithm>* like);
+
+// The root whose choice is taken for this one, too, if all pairs of ranks are alike. The candidates
+// of a broadcast are the same for every root, but for its rotation. Other trees keep rank order: at
+// any root but 0 they are made of two, one on either side of the root. Their prices depend on how
+// many ranks are on either side: none, few, or many on both. In small groups each root is priced.
+template <class Goal>
+constexpr rank_t priced_root(const dimensions& at) noexcept {
+    if (at.root == 0 || Goal::kind == goal::broadcast::kind) return 0;
+    if (at.size <= 16) return at.root;
+    const rank_t side = std::min(at.root, at.size - 1 - at.root); // ranks on the side that has fewer
+    return side == 0 ? at.size - 1 : side < at.size / 4 ? at.size / 8 : at.size / 2;
+}
 
 // Runs the plan that the communicator's costs choose among the standard candidates of the goal
 // (bough/select/standard_set.hpp).
@@ -259,11 +273,17 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
     using chosen = plan<Goal, any_algorithm>;
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
     const requirements needed = wanted.required | needed_by<Goal>(typed);
-    const chosen* best = comm.template remember_plan<chosen>(
-        {Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0}, [&] {
-            return standard_plan<Goal>(typed.at, detail::problem_of(comm, size_class, typed.exact),
-                                       comm.options().costs, needed);
-        });
+    choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0};
+    const chosen* best = comm.template remember_plan<chosen>(key, [&] {
+        const problem what = detail::problem_of(comm, size_class, typed.exact);
+        const any_cost_model& costs = comm.options().costs;
+        const chosen* like = nullptr;
+        if (key.root = priced_root<Goal>(typed.at); key.root != typed.at.root && costs.homogeneous())
+            like = comm.template remember_plan<chosen>(key, [&] {
+                return standard_plan<Goal>({typed.at.size, key.root}, what, costs, needed, nullptr);
+            });
+        return standard_plan<Goal>(typed.at, what, costs, needed, like);
+    });
     if (best == nullptr) {
         status s = invalid_argument("choice: no algorithm has all the required properties");
         s.code = errc::unsupported;
@@ -279,7 +299,8 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
 #define BOUGH_COMPILED_GOAL(G)                                                                                         \
     namespace detail {                                                                                                 \
     BOUGH_COMPILED_TEMPLATE std::shared_ptr<const plan<G, any_algorithm>>                                              \
-    standard_plan<G>(const dimensions&, const problem&, const any_cost_model&, const requirements&);                   \
+    standard_plan<G>(const dimensions&, const problem&, const any_cost_model&, const requirements&,                    \
+                     const plan<G, any_algorithm>*);                                                                   \
     BOUGH_COMPILED_TEMPLATE std::unique_ptr<bound_plan>                                                                \
     hold_bound<plan<G, any_algorithm>>(const plan<G, any_algorithm>&, rank_t, const std::vector<rank_t>&);             \
     }

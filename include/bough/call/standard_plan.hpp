@@ -17,14 +17,24 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 // The plan that these costs choose among the standard candidates (bough/select/standard_set.hpp);
-// null if none has what is needed. Not inline, so that the compiled form can hold it.
+// null if none has what is needed. `like`: the plan that they chose for another root, of which all
+// costs are alike; its algorithm is taken for this root, too, if it may be. Not inline, so that the
+// compiled form can hold it.
 template <class Goal>
-std::shared_ptr<const plan<Goal, any_algorithm>>
-standard_plan(const dimensions& at, const problem& what, const any_cost_model& costs, const requirements& needed) {
+std::shared_ptr<const plan<Goal, any_algorithm>> standard_plan(const dimensions& at, const problem& what,
+                                                               const any_cost_model& costs, const requirements& needed,
+                                                               const plan<Goal, any_algorithm>* like) {
+    using chosen = plan<Goal, any_algorithm>;
+    if (like != nullptr) {
+        const candidate same{like->algorithm(), like->blocks()};
+        const dimensions here{at.size, at.root, like->blocks()};
+        const char* refusal = nullptr;
+        if (excluded_by(same, Goal::kind, here, needed, what.exact_op, refusal) == exclusion::none)
+            return std::make_shared<const chosen>(same.algorithm, here);
+    }
     const decision d = choose(standard_candidates<Goal>(at, what), at, what, costs, {.needed = needed});
     if (!d) return nullptr;
-    return std::make_shared<const plan<Goal, any_algorithm>>(d.winner().what.algorithm,
-                                                             dimensions{at.size, at.root, d.winner().blocks});
+    return std::make_shared<const chosen>(d.winner().what.algorithm, dimensions{at.size, at.root, d.winner().blocks});
 }
 
 } // namespace bough::detail

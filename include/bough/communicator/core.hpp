@@ -32,6 +32,9 @@ struct communicator_options {
     // scratch. Each call searches them, beginning with the one most lately used. A program that
     // goes round among more plans binds one anew in each call.
     std::size_t cached_plans = 64;
+    // How many choices of automatic{} are remembered, at least 1: one for each collective, power of two
+    // of bytes, root and set of required properties. Each is the name of an algorithm, with no steps.
+    std::size_t cached_choices = 256;
     early_limits early{}; // limits for messages that come before their operation
     // Any CostModel: its costs decide which algorithm a collective runs if none is given. Must be
     // equal on all ranks. If there is none, those that the transport states are used
@@ -127,15 +130,11 @@ public:
     const P* remember_plan(const choice_key& key, F&& choose) {
         if (latest_choice_ < choices_.size() && choices_[latest_choice_].key == key) [[likely]]
             return static_cast<const P*>(choices_[latest_choice_].plan.get());
-        for (std::size_t i = 0; i != choices_.size(); ++i)
-            if (choices_[i].key == key) return static_cast<const P*>(choices_[latest_choice_ = i].plan.get());
+        if (made_choice* known = find_choice(key)) return static_cast<const P*>(known->plan.get());
         return static_cast<const P*>(keep_choice(key, std::shared_ptr<const P>(choose())));
     }
-    void forget_choices() noexcept {
-        choices_.clear();
-        next_choice_ = 0;
-    }
-    static constexpr std::size_t kept_choices = 256;
+    void forget_choices() noexcept { choices_.clear(); }
+    std::size_t remembered_choices() const noexcept { return choices_.size(); }
 
     communicator_options options;
     plan_cache plans;
@@ -146,7 +145,9 @@ private:
     struct made_choice {
         choice_key key;
         std::shared_ptr<const void> plan;
+        std::uint64_t used = 0; // when it was looked up last; the latest one may have been since
     };
+    made_choice* find_choice(const choice_key& key) noexcept;
     const void* keep_choice(const choice_key& key, std::shared_ptr<const void> plan);
 
     // Wakes what drives the session beside its callers (a progress thread, an executor), if there
@@ -185,7 +186,7 @@ private:
     rank_t rank_ = 0;
     std::vector<made_choice> choices_;
     std::size_t latest_choice_ = 0; // the one that was asked for last
-    std::size_t next_choice_ = 0;   // the next to be replaced when all places are taken
+    std::uint64_t look_ups_ = 0;
     std::uint32_t operations_ = 0;
     std::uint32_t turns_ = 0;
 };
@@ -197,6 +198,7 @@ communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std:
     : options(given), plans(given.cached_plans), session_(std::move(shared)), members_(std::move(members)),
       context_(context), epoch_(session_->epoch()) {
     BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
+    BOUGH_EXPECTS(options.cached_choices >= 1, "cached_choices: at least one choice must be remembered");
     if (!options.costs) options.costs = bough::default_costs_of(session_->transport());
     rank_ = session_->rank();
     for (rank_t r = 0; r != members_.size(); ++r)
@@ -221,16 +223,31 @@ status communicator_core<T>::give_up(session_operation& op, const envelope& tag)
     return op.result();
 }
 
+// The choice under this key is the latest one now. Null: there is none.
+template <Transport T>
+typename communicator_core<T>::made_choice* communicator_core<T>::find_choice(const choice_key& key) noexcept {
+    if (latest_choice_ < choices_.size()) choices_[latest_choice_].used = ++look_ups_;
+    for (std::size_t i = 0; i != choices_.size(); ++i) {
+        if (!(choices_[i].key == key)) continue;
+        choices_[i].used = ++look_ups_;
+        return &choices_[latest_choice_ = i];
+    }
+    return nullptr;
+}
+
+// Takes the place of the one that was not used for longest if there is no other.
 template <Transport T>
 const void* communicator_core<T>::keep_choice(const choice_key& key, std::shared_ptr<const void> plan) {
-    made_choice made{key, std::move(plan)};
-    if (choices_.size() != kept_choices) {
-        choices_.push_back(std::move(made));
+    if (choices_.size() < options.cached_choices) {
+        latest_choice_ = choices_.size();
+        choices_.push_back({key, std::move(plan), ++look_ups_});
         return choices_.back().plan.get();
     }
-    made_choice& oldest = choices_[next_choice_++ % kept_choices];
-    oldest = std::move(made);
-    return oldest.plan.get();
+    latest_choice_ = 0;
+    for (std::size_t i = 1; i != choices_.size(); ++i)
+        if (choices_[i].used < choices_[latest_choice_].used) latest_choice_ = i;
+    choices_[latest_choice_] = {key, std::move(plan), ++look_ups_};
+    return choices_[latest_choice_].plan.get();
 }
 
 } // namespace detail
