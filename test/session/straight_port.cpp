@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/core/random.hpp>
 #include <bough/core/slice.hpp>
@@ -111,6 +112,46 @@ TEST_CASE("straight_port: a call whose messages are there polls no other peer, b
         REQUIRE(group.run());
     }
     CHECK(group[0].group->transport().polls != before);
+}
+
+TEST_CASE("straight_port: that every other operation only sends does not keep a rank from polling") {
+    // Rank 0 receives in the odd operations, where the message is there already, and only sends in the even ones.
+    // The 64th of the short ones in a row is one that only sends.
+    const std::size_t elements = GENERATE(1u, 256u); // of the even ones: short, or long
+    INFO(elements << " elements");
+    in_process world(2, {.eager_bytes = 4096});
+    std::vector<rank_state> all;
+    for (rank_t r = 0; r != 2; ++r) all.emplace_back(world.connect(r));
+    const auto there = plan_reduce(fnomial{2}, {.size = 2});
+    const auto back = plan_broadcast(fnomial{2}, {.size = 2});
+    prepared from_0(bind_plan(back, 0)), to_1(bind_plan(back, 1));
+    std::vector<std::uint64_t> data(elements, 3);
+    call c;
+    c.input = c.output = reinterpret_cast<std::byte*>(data.data());
+    c.count = elements;
+    c.element_bytes = sizeof data[0];
+    const std::size_t before = all[0].group->transport().polls;
+    const std::uint32_t last_straight = elements == 1 ? 64 : 126;
+    std::uint32_t n = 0;
+    while (n != last_straight) {
+        all[1].start(there, ++n, 1);
+        REQUIRE(all[0].start(there, n, 1).op.done());
+        envelope tag;
+        tag.operation = ++n;
+        session_operation sent, came;
+        all[0].group->start(sent, from_0, c, tag, {.plan = from_0.bound().plan_id}, 60'000'000'000);
+        REQUIRE(sent.done());
+        all[1].group->start(came, to_1, c, tag, {.plan = to_1.bound().plan_id}, 60'000'000'000);
+        for (int i = 0; i != 10 && !came.done(); ++i) all[1].group->progress();
+        REQUIRE(came.done());
+    }
+    CHECK(all[0].group->transport().polls == before);
+    all[1].start(there, ++n, 1);
+    const session_operation& next = all[0].start(there, n, 1).op;
+    CHECK_FALSE(next.done());
+    all[0].group->progress();
+    CHECK(next.done());
+    CHECK(all[0].group->transport().polls != before);
 }
 
 TEST_CASE("straight_port: a caller that does not wait looks at all peers when its message is not there") {

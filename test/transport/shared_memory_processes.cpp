@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // shared_memory with processes as ranks: collectives, their deaths, stops and forks, and what they leave behind.
 #include "support/catch.hpp"
+#include "support/child_of_fork.hpp"
 #include "support/process_collectives.hpp"
 #include "support/sample.hpp"
 #include "transport/shared_memory_world.hpp"
@@ -232,6 +233,39 @@ TEST_CASE("shared_memory: a rank that dies while its child lives") {
     CHECK(group.exit_code(0) == 0);
     CHECK(group.of(0).wrong == 0);
     CHECK(group.of(0).ended_ns - killed < 2000 * ms);
+}
+
+// A short operation runs straight: it looks at the next peer alone (bough/session/straight_port.hpp).
+TEST_CASE("shared_memory: the child of a fork leaves the message of a short operation to its parent") {
+    auto ends = bough_test::shared_ends(2);
+    std::vector<communicator<shared_memory>> comms;
+    for (shared_memory& end : ends) comms.emplace_back(std::move(end));
+    for (const bool has_come : {false, true}) {
+        CAPTURE(has_come);
+        long x = 1, y = 10;
+        operation waits = start_allreduce(comms[0], x, plus{}), other;
+        if (has_come) other = start_allreduce(comms[1], y, plus{});
+        CHECK(bough_test::holds_in_child("wait", [&] { return bough_test::says_forked_child(waits); }));
+        CHECK(bough_test::holds_in_child("poll", [&] { return waits.poll() && x == 1; }));
+        CHECK(
+            bough_test::holds_in_child("cancel", [&] { return waits.cancel(), bough_test::says_forked_child(waits); }));
+        CHECK(bough_test::holds_in_child("progress", [&] {
+            for (int i = 0; i != 100; ++i)
+                if (comms[0].progress()) return false;
+            return x == 1;
+        }));
+        CHECK(bough_test::holds_in_child("another call", [&] {
+            status s;
+            long z = 1;
+            allreduce(comms[0], std::span(&z, 1), plus{}, s);
+            return s.code == errc::forked_child && x == 1;
+        }));
+        CHECK(bough_test::holds_in_child("the end", [&] { return waits = {}, comms.erase(comms.begin()), true; }));
+        if (!has_come) other = start_allreduce(comms[1], y, plus{});
+        waits.wait();
+        other.wait();
+        CHECK((x == 11 && y == 11));
+    }
 }
 
 // A rank sleeps when nothing has come for a while, and is woken by a message, not by the end of its nap.
