@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include "support/last_words.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
@@ -274,6 +275,51 @@ TEST_CASE("straight_port: an op that throws fails the operation on all ranks") {
     CHECK(group[0].all[0]->op.result().code == errc::op_threw);
     CHECK(group[1].all[0]->op.result().code == errc::peer_aborted);
     CHECK(group[1].all[0]->op.result().cause == errc::op_threw);
+}
+
+TEST_CASE("straight_port: an op that calls the library ends the program with a sentence, straight or in the engine") {
+    static rank_state* caller = nullptr;
+    static const plan<goal::reduce, tree_reduce<fnomial>> plan = plan_reduce(fnomial{2}, {.size = 2});
+    static void (*deed)() = nullptr;
+    deed = GENERATE(
+        as<void (*)()>{}, [] { caller->group->progress(); }, [] { caller->start(plan, 2, 1); },
+        [] { caller->group->make_way(); }, [] { caller->group->check_deadlines(); },
+        [] { caller->group->cancel(caller->all[0]->op); });
+    const auto calls = [](const void*, const std::byte*, const std::byte*, std::byte*, std::size_t) { deed(); };
+    SECTION("as it starts") {
+        CHECK(bough_test::last_words_of([&] {
+                  ranks group(2);
+                  caller = &group[0];
+                  group[1].start(plan, 1, 1);
+                  group[0].start(plan, 1, 1, {}, calls);
+              }).has(op_calls_library));
+    }
+    SECTION("later") {
+        CHECK(bough_test::last_words_of([&] {
+                  ranks group(2);
+                  caller = &group[0];
+                  group[0].start(plan, 1, 1, {}, calls);
+                  group[1].start(plan, 1, 1);
+                  group[0].group->progress();
+              }).has(op_calls_library));
+    }
+}
+
+TEST_CASE("straight_port: an op that polls from within the engine ends the program with the same sentence") {
+    static rank_state* caller = nullptr;
+    const auto calls = [](const void*, const std::byte*, const std::byte*, std::byte*, std::size_t) {
+        caller->group->progress();
+    };
+    const auto plan = plan_reduce(fnomial{2}, {.size = 2});
+    const bough_test::last_words said = bough_test::last_words_of([&] {
+        ranks group(2);
+        caller = &group[0];
+        group[0].start(plan, 1, 1, {}, calls);
+        group[0].group->progress(); // the engine goes on with it
+        group[1].start(plan, 1, 1);
+        group[0].group->progress();
+    });
+    CHECK((said.aborted && said.has(op_calls_library)));
 }
 
 TEST_CASE("straight_port: the loss of a peer, and a cancelled operation, end it") {

@@ -15,6 +15,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
 #include <bough/core/step.hpp>
 #include <bough/engine/bound_view.hpp>
 #include <bough/engine/call.hpp>
@@ -24,6 +25,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -41,6 +43,8 @@ concept StraightPort = requires(P& port, std::uint32_t step, rank_t peer, std::u
     { port.claim(held) } -> std::same_as<bool>;
     port.release(held);
 };
+
+inline constexpr const char* op_calls_library = "op: it calls the library while the library calls it";
 
 // One step of a straight order. A receive whose payload is combined where it landed is part of its combine.
 struct straight_step {
@@ -77,14 +81,16 @@ public:
     template <StraightPort Port>
     BOUGH_ALWAYS_INLINE state run(Port& port) {
         using action = straight_step::action;
-        for (; at_ != list_.size(); ++at_) {
-            const straight_step& s = list_[at_];
+        std::uint32_t i = std::exchange(at_, running);
+        const auto ends = [&](state s) { return at_ = i, s; };
+        for (; i < list_.size(); ++i) {
+            const straight_step& s = list_[i];
             switch (s.what) {
             case action::send: {
                 const posted result = port.send(s.step, s.peer, s.segment, at(s.a), bytes(s.a));
                 if (result == posted::complete) continue;
                 has_pending_ = result == posted::pending;
-                return state::leaves;
+                return ends(state::leaves);
             }
             case action::copy:
                 if (bytes(s.out) != 0 && at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
@@ -96,8 +102,9 @@ public:
             }
             held_message message;
             const next_message found = port.next(s.peer, s.segment, message);
-            if (found == next_message::none) return state::waits;
-            if (found == next_message::other || !is_usable(message, s) || !port.claim(message)) return state::leaves;
+            if (found == next_message::none) return ends(state::waits);
+            if (found == next_message::other || !is_usable(message, s) || !port.claim(message))
+                return ends(state::leaves);
             const release_after<Port> released{port, message};
             if (s.what == action::combine_with_lower)
                 combine_(message.data, at(s.b), at(s.out), message.bytes);
@@ -106,8 +113,11 @@ public:
             else if (message.bytes != 0)
                 __builtin_memcpy(at(s.out), message.data, message.bytes);
         }
-        return state::done;
+        BOUGH_EXPECTS(i != running, op_calls_library);
+        return ends(state::done);
     }
+    // Is this called from within run(), by the user's op?
+    bool is_running() const noexcept { return at_ == running; }
 
     std::uint32_t steps_done() const noexcept { return at_; }
     // Calls f(step) for each bound step that has run.
@@ -143,7 +153,8 @@ private:
     list_view<const place_bytes> places_;
     list_view<std::byte* const> buffers_;
     combine_call combine_;
-    std::uint32_t at_ = 0; // index into list_
+    static constexpr std::uint32_t running = ~std::uint32_t{0};
+    std::uint32_t at_ = 0; // index into list_; `running` while run() knows it
     bool has_pending_ = false;
 };
 

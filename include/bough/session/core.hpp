@@ -146,6 +146,7 @@ private:
     }
     BOUGH_COLD void resume() {
         session_operation& op = *std::exchange(straight_, nullptr);
+        BOUGH_EXPECTS(!op.work_->straight().is_running(), op_calls_library);
         port p{flight_, matching_.early(), op};
         failure_.guarded(op, [&] { op.work_->resume(p); });
         settle(op);

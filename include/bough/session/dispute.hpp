@@ -36,7 +36,9 @@ struct made_call {
 class recent_calls {
 public:
     void add(const envelope& tag, const call_signature& signature) noexcept {
-        kept_[next_++ % kept_.size()] = {tag, signature};
+        made_call& kept = kept_[next_++ % kept_.size()];
+        kept.tag = tag;
+        kept.signature = signature;
     }
     const envelope& latest() const noexcept { return kept_[(next_ + kept_.size() - 1) % kept_.size()].tag; }
     // Null: the call is not among them.

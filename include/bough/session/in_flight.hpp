@@ -10,7 +10,9 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
 #include <bough/engine/prepared.hpp>
+#include <bough/engine/straight_run.hpp>
 #include <bough/session/ahead.hpp>
 #include <bough/session/departures.hpp>
 #include <bough/session/mismatch.hpp>
@@ -109,8 +111,11 @@ public:
     }
     // Has a post been refused since the last call? Then its operation must retry.
     bool was_blocked() noexcept { return std::exchange(blocked_, false); }
-    // Between these two, events that were polled are being handled.
-    void begin_events() noexcept { handling_ = true; }
+    // Between these two, events that were polled are being handled. Pre: no others are.
+    void begin_events() noexcept {
+        BOUGH_EXPECTS(!handling_, op_calls_library);
+        handling_ = true;
+    }
     void end_events() noexcept { handling_ = false; }
 
     // The last step of an operation is done. True: some of its messages are still here, and
