@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // A communicator remembers its choices: a bounded number, of which the oldest makes room for a new one.
 #include "support/catch.hpp"
+#include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
+#include <bough/reduce.hpp>
+#include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
 
 TEST_CASE("choices: the latest 256 are remembered, and those before are made again") {
     bough::communicator comm{bough::self{}};
@@ -26,4 +33,21 @@ TEST_CASE("choices: the latest 256 are remembered, and those before are made aga
     CHECK(ask_all(44, 300) == 0);
     CHECK(ask_all(0, 10) == 10);
     CHECK(ask_all(54, 300) == 0);
+}
+
+TEST_CASE("choices: each root has a choice of its own, whichever root comes first") {
+    constexpr bough::rank_t p = 20;
+    std::atomic<int> wrong{0};
+    bough::in_process{p}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        for (int i = 0; i != 12; ++i) {
+            const bough::rank_t from = i * 7u % 3 == 0 ? 0 : i * 11u % p;
+            std::uint32_t x = comm.rank() * 100, sum = comm.rank();
+            bough::broadcast(comm, std::span(&x, 1), bough::root{from});
+            wrong += x != from * 100;
+            bough::reduce(comm, std::span(&sum, 1), bough::plus{}, bough::root{from});
+            wrong += comm.rank() == from && sum != p * (p - 1) / 2;
+        }
+    });
+    CHECK(wrong == 0);
 }

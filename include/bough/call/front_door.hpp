@@ -273,14 +273,15 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
     using chosen = plan<Goal, any_algorithm>;
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
     const requirements needed = wanted.required | needed_by<Goal>(typed);
-    choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0};
+    const choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0};
     const chosen* best = comm.template remember_plan<chosen>(key, [&] {
         const problem what = detail::problem_of(comm, size_class, typed.exact);
         const any_cost_model& costs = comm.options().costs;
         const chosen* like = nullptr;
-        if (key.root = priced_root<Goal>(typed.at); key.root != typed.at.root && costs.homogeneous())
-            like = comm.template remember_plan<chosen>(key, [&] {
-                return standard_plan<Goal>({typed.at.size, key.root}, what, costs, needed, nullptr);
+        choice_key other = key;
+        if (other.root = priced_root<Goal>(typed.at); other.root != key.root && costs.homogeneous())
+            like = comm.template remember_plan<chosen>(other, [&] {
+                return standard_plan<Goal>({typed.at.size, other.root}, what, costs, needed, nullptr);
             });
         return standard_plan<Goal>(typed.at, what, costs, needed, like);
     });
