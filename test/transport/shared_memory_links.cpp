@@ -37,19 +37,19 @@ TEST_CASE("shared_links: a peer is polled from its first message on") {
     auto ranks = linked_ranks(3, {});
     shared_links &zero = ranks[0].links, &two = ranks[2].links;
     CHECK((zero.rank() == 0 && zero.size() == 3 && zero.senders().empty() && !zero.has_opened()));
-    CHECK_FALSE(zero.has_news(false));
+    CHECK_FALSE(zero.has_news());
     send(two, 0);
     CHECK((two[0].opened && !two[1].opened));
-    CHECK((zero.has_opened() && zero.has_news(false)));
+    CHECK((zero.has_opened() && zero.has_news()));
     CHECK_FALSE(ranks[1].links.has_opened());
     zero.find_opened();
     CHECK(zero.senders() == std::vector{&zero[2]});
     CHECK_FALSE(zero.has_opened());
-    CHECK(zero.has_news(false)); // the message
+    CHECK(zero.has_news()); // the message
     event e;
     REQUIRE(zero[2].in.peek(e, 2, zero[2].handle));
     CHECK(&zero.of(e.id) == &zero[2]);
-    CHECK_FALSE(zero.has_news(false));
+    CHECK_FALSE(zero.has_news());
     send(two, 0);
     CHECK_FALSE(zero.has_opened()); // it is known by now
 }
@@ -61,14 +61,14 @@ TEST_CASE("shared_links: a refused post is news as soon as there is room, once")
     send(one, 0);
     CHECK_FALSE(one[0].out.push({}, {}));
     one[0].wants_room = true;
-    CHECK_FALSE(one.has_news(false));
+    CHECK_FALSE(one.has_news());
     zero.find_opened();
     event e;
     REQUIRE(zero[1].in.peek(e, 1, zero[1].handle));
     zero[1].in.release(static_cast<std::uint32_t>(e.id & 63));
-    CHECK(one.has_news(false));
+    CHECK(one.has_news());
     CHECK_FALSE(one[0].wants_room);
-    CHECK_FALSE(one.has_news(false));
+    CHECK_FALSE(one.has_news());
 }
 
 TEST_CASE("shared_links: a rank that sleeps in a loop of its own is rung, once") {
@@ -114,7 +114,7 @@ TEST_CASE("shared_links: a peer that writes nonsense counts as lost") {
     send(ranks[1].links, 0);
     zero.find_opened();
     zero[1].in.set_broken();
-    CHECK(zero.has_news(false));
+    CHECK(zero.has_news());
     CHECK((zero[1].loss.gone && zero[1].loss.why == errc::protocol_error));
     zero.lose(zero[1], errc::peer_dead); // the first reason counts
     event e;

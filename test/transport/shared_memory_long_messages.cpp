@@ -66,7 +66,7 @@ TEST_CASE("shared_staged_takes: a message of many pieces is put together") {
     CHECK_FALSE(shared_long_sends::is_long(t.to(), std::span(bytes).first(100), t.ranks[1].mine));
     REQUIRE(t.post(bytes, 7) == posted::pending);
     REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 8, t.ranks[0].links) == posted::pending);
-    CHECK_FALSE(t.takes.any_ended());
+    CHECK_FALSE(t.takes.has_news());
     const auto [taken, sent] = t.ended();
     CHECK((taken.what == event::kind::complete && taken.id == 8 && taken.peer == 1 && taken.code == errc::ok));
     CHECK((sent.what == event::kind::complete && sent.id == 7 && sent.peer == 0 && sent.code == errc::ok));
@@ -82,7 +82,7 @@ TEST_CASE("shared_staged_takes: a take ends when its message is taken back") {
     t.sends.go_on({}, t.ranks[1].links); // the first pieces
     CHECK_FALSE(t.sends.cancel(6, t.ranks[1].mine, t.ranks[1].links));
     CHECK(t.sends.cancel(7, t.ranks[1].mine, t.ranks[1].links));
-    CHECK(t.takes.any_ended());
+    CHECK(t.takes.has_news());
     const auto [taken, sent] = t.ended();
     CHECK((taken.code == errc::peer_aborted && sent.code == errc::cancelled));
 }
@@ -95,11 +95,82 @@ TEST_CASE("shared_staged_takes: a take that is cancelled lets the sender go on")
     REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 8, t.ranks[0].links) == posted::pending);
     CHECK_FALSE(t.takes.cancel(9, t.ranks[0].links));
     CHECK(t.takes.cancel(8, t.ranks[0].links));
-    CHECK(t.takes.any_ended());
+    CHECK(t.takes.has_news());
     const auto before = got;
     const auto [taken, sent] = t.ended();
     CHECK((taken.code == errc::cancelled && sent.code == errc::ok));
     CHECK(got == before);
+}
+
+TEST_CASE("shared_staged_takes: the rest of a message is read from its sender's memory if the sender is silent") {
+    for (const int turns : {0, 1, 3}) { // of the sender, before it falls silent
+        two_ranks t({});
+        if (!t.from().process.reads_it) return; // the kernel does not allow it here
+        t.takes = shared_staged_takes(1e-6);
+        const auto bytes = pattern(1'000'003);
+        std::vector<std::byte> got(bytes.size());
+        REQUIRE(t.post(bytes, 7) == posted::pending);
+        REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 8, t.ranks[0].links) == posted::pending);
+        event e;
+        for (int i = 0; i != turns; ++i) {
+            t.sends.go_on({}, t.ranks[1].links);
+            CHECK(t.takes.go_on(std::span(&e, 1), t.ranks[0].links) == 0); // pieces have come
+        }
+        t.sends.go_on({}, t.ranks[1].links);
+        if (turns == 0) CHECK(t.takes.read_all(t.ranks[0].links)); // before it looks at pieces
+        bool taken = false;
+        for (int i = 0; i != 1000 && !taken; ++i) taken = t.takes.go_on(std::span(&e, 1), t.ranks[0].links) == 1;
+        REQUIRE(taken);
+        CHECK((e.id == 8 && e.code == errc::ok));
+        CHECK(got == bytes);
+        CHECK(t.from().silence.counts() == (turns == 0)); // one that has turned to something else is asked again
+        CHECK_FALSE(t.from().silence.counts());
+        REQUIRE(t.sends.go_on(std::span(&e, 1), t.ranks[1].links) == 1);
+        CHECK((e.id == 7 && e.code == errc::ok));
+
+        // Pieces that nobody needs any more do not get into the next message.
+        const auto next = pattern(700'001);
+        got.assign(next.size(), std::byte{});
+        REQUIRE(t.post(next, 9) == posted::pending);
+        t.takes = shared_staged_takes(1e6);
+        REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 10, t.ranks[0].links) == posted::pending);
+        const auto [last, sent] = t.ended();
+        CHECK((last.id == 10 && last.code == errc::ok && sent.id == 9));
+        CHECK(got == next);
+        CHECK_FALSE(t.from().in.broken());
+    }
+}
+
+TEST_CASE("shared_staged_takes: a sender is not called silent before its message could have been read") {
+    two_ranks t({});
+    t.takes = shared_staged_takes(1e6);
+    const auto bytes = pattern(1'000'003);
+    std::vector<std::byte> got(bytes.size());
+    REQUIRE(t.post(bytes, 7) == posted::pending);
+    REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 8, t.ranks[0].links) == posted::pending);
+    event e;
+    for (int i = 0; i != 1000; ++i) CHECK(t.takes.go_on(std::span(&e, 1), t.ranks[0].links) == 0);
+    CHECK_FALSE(t.takes.has_news());
+    const auto [taken, sent] = t.ended();
+    CHECK((taken.code == errc::ok && got == bytes));
+    CHECK_FALSE(t.from().silence.counts());
+}
+
+TEST_CASE("shared_silence: each time that a sender is silent again, twice as many messages are read directly") {
+    shared_silence s;
+    const auto length = [&s] {
+        int n = 0;
+        while (s.counts()) ++n;
+        return n;
+    };
+    CHECK(length() == 0);
+    for (const int expected : {1, 2, 4, 8, 16, 32, 64, 64}) {
+        s.noticed();
+        CHECK(length() == expected);
+    }
+    s.ended();
+    s.noticed();
+    CHECK(length() == 1);
 }
 
 TEST_CASE("read_private: reads a message where it lies, unless it was taken back") {
@@ -111,6 +182,7 @@ TEST_CASE("read_private: reads a message where it lies, unless it was taken back
     const std::uint32_t first = t.arrived();
     CHECK(read_private(t.ranks[0].links, t.from(), first, got));
     CHECK(got == bytes);
+    CHECK(t.from().in.give_back(first));
     t.from().in.release(first);
     event e;
     REQUIRE(t.sends.go_on(std::span(&e, 1), t.ranks[1].links) == 1);

@@ -20,18 +20,26 @@ TEST_CASE("shared_memory_options: each rule that they break is named") {
     CHECK(check({.heap_bytes = ~std::uint64_t{0}}).code == errc::no_resources);
 }
 
-TEST_CASE("shared_memory_options: with many ranks, all rings of a segment take 2 MiB") {
-    CHECK(layout_of(2, {}).area_bytes == 1u << 17); // room for two messages of 64 KiB
-    CHECK(layout_of(16, {}).area_bytes == 1u << 17);
-    CHECK(layout_of(17, {}).area_bytes == 1u << 16);
+TEST_CASE("shared_memory_options: with many ranks, all rings of a segment take 3 MiB") {
+    CHECK(layout_of(2, {}).area_bytes == 1u << 19); // room for two messages of 256 KiB
+    CHECK(layout_of(5, {}).area_bytes == 1u << 19);
+    CHECK(layout_of(6, {}).area_bytes == 1u << 18);
+    CHECK(layout_of(17, {}).area_bytes == 1u << 17);
+    CHECK(layout_of(18, {}).area_bytes == 1u << 16);
     CHECK(layout_of(64, {}).area_bytes == 1u << 15);
     CHECK(layout_of(512, {}).area_bytes == 1u << 12);
     CHECK(layout_of(10'000, {}).area_bytes == 1u << 12); // never less
+    for (const rank_t ranks : {2u, 5u, 6u, 9u, 16u, 17u, 33u, 64u, 100u})
+        CHECK(layout_of(ranks, {}).bytes() < (7u << 19)); // with slots
+    CHECK(layout_of(2, {}).piece_bytes == 1u << 16);      // four pieces are half of the area
+    CHECK(layout_of(512, {}).piece_bytes == 1u << 9);
 }
 
 TEST_CASE("shared_memory_options: a ring has room for twice the longest message that it copies") {
     CHECK(layout_of(2, {.eager_bytes = 1000}).area_bytes == 2048);
     CHECK(layout_of(2, {.eager_bytes = 1}).area_bytes == 1024);
+    CHECK(layout_of(2, {.eager_bytes = 1}).piece_bytes == 128);
+    CHECK(layout_of(2, {.eager_bytes = 2100}).piece_bytes % 64 == 0);
     const segment_layout l = layout_of(3, {.slots = 4, .heap_bytes = 77});
     CHECK((l.ranks == 3 && l.slots == 4 && l.heap_bytes == 77));
 }

@@ -13,12 +13,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <optional>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -66,16 +73,56 @@ void until_an_error(communicator<shared_memory>& comm, std::size_t count, report
 } // namespace
 
 TEST_CASE("shared_memory: collectives over processes") {
-    for (const bool direct : {true, false})
+    for (const std::optional<bool> direct : {std::optional<bool>(), std::optional(true), std::optional(false)})
         for (const rank_t ranks : {1u, 2u, 3u, 5u, 8u, 13u}) {
             processes group(ranks, [&](auto& wire, report& told) {
-                communicator comm{shared_memory{wire, {.eager_bytes = direct ? 0u : 4096u, .direct_reads = direct}}};
+                communicator comm{
+                    shared_memory{wire, {.eager_bytes = direct == true ? 0u : 4096u, .direct_reads = direct}}};
                 for (const std::size_t count : {0u, 1u, 12u, 13u, 1000u, 30'000u}) some_collectives(comm, count, told);
                 for (int i = 0; i != 40; ++i) some_collectives(comm, 3, told);
             });
             group.wait();
             for (rank_t r = 0; r != ranks; ++r) {
-                CAPTURE(direct, ranks, r);
+                CAPTURE(direct.has_value(), direct.value_or(false), ranks, r);
+                CHECK(group.exit_code(r) == 0);
+                CHECK(group.of(r).wrong == 0);
+            }
+        }
+}
+
+namespace {
+
+// From now on the kernel does not let this process read the memory of others.
+bool forbid_reads() {
+    std::array<sock_filter, 4> rules{{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                                      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+    const sock_fprog filter{rules.size(), rules.data()};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+} // namespace
+
+TEST_CASE("shared_memory: where the kernel forbids direct reads, long messages come in pieces") {
+    enum class when { before_the_join, after_the_join, between_operations };
+    for (const when forbidden : {when::before_the_join, when::after_the_join, when::between_operations})
+        for (const std::optional<bool> direct : {std::optional<bool>(), std::optional(true)}) {
+            processes group(3, [&](auto& wire, report& told) {
+                const bool is_here = wire.rank() != 1; // rank 1 may go on reading
+                if (forbidden == when::before_the_join && is_here) told.check(forbid_reads());
+                communicator comm{shared_memory{wire, {.eager_bytes = 4096, .direct_reads = direct}}};
+                const rank_t other = (comm.rank() + 1) % 3;
+                if (forbidden == when::before_the_join && is_here) told.check(!comm.transport().reads_directly(other));
+                if (forbidden == when::after_the_join && is_here) told.check(forbid_reads());
+                for (const std::size_t count : {1000u, 30'000u, 300'000u}) {
+                    some_collectives(comm, count, told);
+                    if (forbidden == when::between_operations && count == 1000 && is_here) told.check(forbid_reads());
+                }
+            });
+            group.wait();
+            for (rank_t r = 0; r != 3; ++r) {
+                CAPTURE(static_cast<int>(forbidden), direct.has_value(), r);
                 CHECK(group.exit_code(r) == 0);
                 CHECK(group.of(r).wrong == 0);
             }
@@ -83,7 +130,7 @@ TEST_CASE("shared_memory: collectives over processes") {
 }
 
 TEST_CASE("shared_memory: processes keep the rules of a transport, whichever way long messages go") {
-    for (const bool direct : {true, false}) {
+    for (const std::optional<bool> direct : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
         processes group(3, [direct](auto& wire, report& told) {
             const auto fault = testing::check_transport_process(shared_memory{wire, {.direct_reads = direct}},
                                                                 {.seed = bough_test::seed(), .messages = 300});
@@ -122,8 +169,9 @@ TEST_CASE("shared_memory: a rank that is killed") {
         const rank_t victim = static_cast<rank_t>(dice / 7 % ranks);
         const std::size_t count = std::array<std::size_t, 4>{1, 1000, 30'000, 300'000}[dice / 64 % 4];
         const std::uint64_t heap = dice / 256 % 2 != 0 ? 4u << 20 : 0;
+        const std::array<std::optional<bool>, 3> ways{std::nullopt, true, false};
         processes group(ranks, [&](auto& wire, report& told) {
-            communicator comm{shared_memory{wire, {.heap_bytes = heap, .direct_reads = dice / 512 % 4 != 0}}};
+            communicator comm{shared_memory{wire, {.heap_bytes = heap, .direct_reads = ways[dice / 512 % 3]}}};
             until_an_error(comm, count, told);
         });
         REQUIRE(group.reached(1));

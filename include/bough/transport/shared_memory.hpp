@@ -34,6 +34,7 @@
 #include <bough/transport/measured_costs.hpp>
 #include <bough/transport/segment/join.hpp>
 #include <bough/transport/segment/layout.hpp>
+#include <bough/transport/segment/read_costs.hpp>
 #include <bough/transport/segment/sleep.hpp>
 #include <bough/transport/shared_memory/link.hpp>
 #include <bough/transport/shared_memory/links.hpp>
@@ -152,9 +153,11 @@ public:
         const std::uint32_t index = slot_of(handle);
         const detail::shared_receiver::note& n = l.in.at(index);
         if (into.size() != n.bytes || forked()) return posted::failed;
-        if (n.where == detail::to_be_staged) return takes_.begin(l, index, into, id, links_);
-        if (n.where == detail::in_private) {
-            if (!detail::read_private(links_, l, index, into)) return posted::failed;
+        if (n.data == nullptr && n.bytes != 0) {
+            if (!reads_now(l, n.bytes)) return takes_.begin(l, index, into, id, links_);
+            const bool is_read = detail::read_private(links_, l, index, into);
+            if (!l.process.reads_it) return takes_.begin(l, index, into, id, links_); // not any more
+            if (!is_read || !l.in.give_back(index)) return posted::failed;
         } else {
             if (n.where == detail::in_segment && !l.in.claim(index)) return posted::failed;
             if (!into.empty()) std::memcpy(into.data(), n.data, into.size());
@@ -196,8 +199,8 @@ public:
     // DescriptorTransport: an epoll queue of the lifelines; -1 if the kernel has no barriers.
     int descriptor() noexcept { return patience_.has_barriers() ? links_.descriptor() : -1; }
     bool arm() noexcept {
-        return links_.leaving() == 0 && !forked() &&
-               detail::ask_for_ring(links_.sleeping(), [this] { return has_news(); });
+        if (forked() || links_.leaving() != 0 || (!takes_.empty() && takes_.read_all(links_))) return false;
+        return detail::ask_for_ring(links_.sleeping(), [this] { return has_news(); });
     }
     void disarm() {
         if (forked()) return; // the word and the queue belong to the parent
@@ -210,8 +213,9 @@ private:
 
     shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
                   std::uint32_t eager_bytes, bool& whole)
-        : cores_(made.cores()), mine_(std::move(made.mine), std::move(made.file), layout),
+        : cores_(made.cores()), costs_(made.read_costs()), mine_(std::move(made.mine), std::move(made.file), layout),
           links_(made, rank, layout, mine_.data(), eager_bytes, whole), sends_(layout.ranks),
+          takes_(costs_.direct_ns_per_byte * (oversubscribed() ? 8 : 1)),
           patience_(oversubscribed(), detail::register_barriers()) {}
 
     template <class W>
@@ -224,10 +228,15 @@ private:
 
     static std::uint32_t slot_of(std::uint64_t handle) noexcept { return static_cast<std::uint32_t>(handle & 63); }
     // Whether poll() would find something, or there is new room for a post that was refused.
-    BOUGH_COLD bool has_news() noexcept { return links_.has_news(!takes_.empty()) || takes_.any_ended(); }
+    BOUGH_COLD bool has_news() noexcept { return links_.has_news() || takes_.has_news(); }
+    // Whether a payload in its sender's private memory is read directly now, and not in pieces.
+    bool reads_now(link& l, std::uint64_t bytes) noexcept {
+        return l.process.reads_it && (bytes >= costs_.copied_from || l.silence.counts());
+    }
 
     std::uint32_t cores_, idle_polls_ = 0;
     std::uint32_t forks_ = detail::forks();
+    detail::read_costs costs_;
     detail::shared_pieces mine_;
     detail::shared_links links_;
     detail::shared_long_sends sends_;

@@ -8,7 +8,7 @@
 //      secret of the other and passes its segment. Connections from another user, or without the
 //      secret, are closed at once.
 //   3  It tries to read a word of each peer's memory, in the way in which long messages will be read.
-//   4  It tells the others whose memory it can read.
+//   4  It tells the others whose memory it can read. Rank 0 also tells what such reads cost.
 //
 // A rank that fails at any of these steps tells the others (transport/join_room.hpp).
 #ifndef BOUGH_TRANSPORT_SEGMENT_JOIN_HPP
@@ -22,6 +22,7 @@
 #include <bough/os/fd_passing.hpp>
 #include <bough/transport/join_room.hpp>
 #include <bough/transport/segment/layout.hpp>
+#include <bough/transport/segment/read_costs.hpp>
 #include <bough/transport/segment/segment.hpp>
 
 #include <algorithm>
@@ -32,6 +33,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <sched.h>
 #include <span>
@@ -60,7 +62,9 @@ struct joined_peer {
 
 class shared_join {
 public:
-    shared_join(rank_t rank, const segment_layout& layout, std::uint32_t cores, bool direct)
+    // `direct`: whether long messages are read directly where that is allowed; empty: where that is
+    // faster, as measured.
+    shared_join(rank_t rank, const segment_layout& layout, std::uint32_t cores, std::optional<bool> direct)
         : layout_(layout), rank_(rank), cores_(cores), direct_(direct), probe_(std::make_unique<secret>()) {}
 
     shared_segment mine;
@@ -70,6 +74,14 @@ public:
     // that asks for less.
     const char* too_much = nullptr;
     std::uint32_t cores() const noexcept { return cores_; }
+    const bough::detail::read_costs& read_costs() const noexcept { return read_costs_; }
+    // The longest payload that is copied into a ring with room for `eager_bytes`, if the receiver can
+    // read it directly instead.
+    std::uint32_t copied_at_most(std::uint32_t eager_bytes) const noexcept {
+        const std::uint64_t direct_from = std::max(read_costs_.copied_from, read_costs_.combined_from);
+        return direct_from == 0 ? eager_bytes
+                                : static_cast<std::uint32_t>(std::min<std::uint64_t>(eager_bytes, direct_from - 1));
+    }
 
     // Collective as long as it succeeds on all ranks. If it fails, the caller must leave the room
     // with its result.
@@ -89,20 +101,25 @@ public:
         if (const status bad = room.meet([this](std::uint64_t until_ns) { return meet(until_ns); })) return bad;
         listener_.reset();
         probe();
-        const std::size_t bitmap = (p + 7) / 8;
-        std::vector<std::byte> said(bitmap), all(bitmap * p);
+        // The costs stand in front of a bit for each rank.
+        constexpr std::size_t costs = sizeof read_costs_;
+        const std::size_t words = costs + (p + 7) / 8;
+        std::vector<std::byte> said(words), all(words * p);
+        if (rank_ == 0 && p != 1 && !direct_) read_costs_ = measure_reads(layout_.piece_bytes);
+        std::memcpy(said.data(), &read_costs_, costs);
         for (rank_t r = 0; r != p; ++r)
-            if (peers[r].reads_it) said[r / 8] |= std::byte{1} << static_cast<int>(r % 8);
+            if (peers[r].reads_it) said[costs + r / 8] |= std::byte{1} << static_cast<int>(r % 8);
         if (const status bad = room.exchange(said, all, room.left_ns())) return bad;
         for (rank_t r = 0; r != p; ++r)
             peers[r].reads_me =
-                (all[r * bitmap + rank_ / 8] >> static_cast<int>(rank_ % 8) & std::byte{1}) != std::byte{0};
+                (all[r * words + costs + rank_ / 8] >> static_cast<int>(rank_ % 8) & std::byte{1}) != std::byte{0};
+        if (!direct_) std::memcpy(&read_costs_, all.data(), costs);
         return {};
     }
 
 private:
-    static constexpr std::uint32_t version = 0x626f'7502;
-    static constexpr rank_t most_ranks = 8 * most_wire_up_bytes;
+    static constexpr std::uint32_t version = 0x626f'7503;
+    static constexpr rank_t most_ranks = 8 * (most_wire_up_bytes - sizeof(bough::detail::read_costs));
 
     struct card { // what a rank tells by the wire-up
         std::uint32_t version = shared_join::version;
@@ -298,7 +315,7 @@ private:
 
     void probe() {
         for (rank_t r = 0; r != layout_.ranks; ++r) {
-            if (r == rank_ || !direct_ || peers[r].pid <= 0) continue;
+            if (r == rank_ || !direct_.value_or(true) || peers[r].pid <= 0) continue;
             secret word{};
             const iovec into{word.data(), word.size()};
             const iovec from{reinterpret_cast<void*>(static_cast<std::uintptr_t>(probes_[r])), word.size()};
@@ -310,7 +327,8 @@ private:
     segment_layout layout_;
     rank_t rank_;
     std::uint32_t cores_;
-    bool direct_;
+    std::optional<bool> direct_;
+    bough::detail::read_costs read_costs_;
     std::unique_ptr<secret> probe_; // where others find this rank's key
     unique_fd listener_;
     std::vector<card> cards_;

@@ -3,7 +3,7 @@
 // a heap for the rank's user.
 //
 //   head | ring of rank 0 | ring of rank 1 | ... (none of its own) | heap, beginning on a page
-//   ring: words of the receiver, word of the sender, states of long messages, stage, slots, area
+//   ring: words of the receiver, word of the sender, states of long messages, stage, slots, area, pieces
 //
 // This is arithmetic only. All ranks of a group agree on everything except the size of the heap.
 #ifndef BOUGH_TRANSPORT_SEGMENT_LAYOUT_HPP
@@ -24,6 +24,9 @@ struct segment_head {
     alignas(64) std::atomic<std::uint32_t> sleeping{0};
 };
 
+// Room for so many pieces of staged messages: while the receiver reads some, the sender fills others.
+inline constexpr std::uint32_t stage_pieces = 4;
+
 // One piece of a staged message.
 struct alignas(64) stage_line {
     std::atomic<std::uint32_t> sequence{0};
@@ -36,20 +39,22 @@ struct ring_head {
     std::atomic<std::uint32_t> unstaged{0};             // by the receiver: how many pieces it has copied
     alignas(64) std::atomic<std::uint32_t> opened{0};   // by the sender: it uses this ring
     alignas(64) std::atomic<lent> states[most_slots]{}; // of the long messages, one for each slot
-    stage_line stage[2];
+    stage_line stage[stage_pieces];
 };
 
 struct segment_layout {
     std::uint32_t ranks = 1;
     std::uint32_t slots = 16;
-    std::uint32_t area_bytes = 0; // of a ring's area for payloads of middle length; a multiple of 64
+    std::uint32_t area_bytes = 0;  // of a ring's area for payloads of middle length; a multiple of 64
+    std::uint32_t piece_bytes = 0; // of a piece of a staged message; a multiple of 64
     std::uint64_t heap_bytes = 0;
     bool sparse_heap = false; // the heap gets its memory only when it is reserved; may differ between ranks
 
     static constexpr std::uint64_t page = 4096;
 
     constexpr std::uint64_t ring_bytes() const noexcept {
-        return sizeof(ring_head) + std::uint64_t{slots} * sizeof(slot) + area_bytes;
+        return sizeof(ring_head) + std::uint64_t{slots} * sizeof(slot) + area_bytes +
+               std::uint64_t{stage_pieces} * piece_bytes;
     }
     // Where the ring lies for messages from `sender` to the segment's owner. Pre: sender != owner.
     constexpr std::uint64_t ring_at(std::uint32_t sender, std::uint32_t owner) const noexcept {
@@ -68,21 +73,21 @@ struct ring_view {
     slot* slots = nullptr;
     std::byte* area = nullptr;
     std::uint32_t mask = 0;       // slots - 1
-    std::uint32_t area_bytes = 0; // for payloads; room for the pieces of staged messages, if there are any, follows
+    std::uint32_t area_bytes = 0; // for payloads; the pieces of staged messages follow
     std::uint32_t piece_bytes = 0;
 
-    static ring_view at(std::byte* ring, const segment_layout& layout, bool staged) noexcept {
+    static ring_view at(std::byte* ring, const segment_layout& layout) noexcept {
         ring_view v;
         v.head = reinterpret_cast<ring_head*>(ring);
         v.slots = reinterpret_cast<slot*>(ring + sizeof(ring_head));
         v.area = ring + sizeof(ring_head) + std::size_t{layout.slots} * sizeof(slot);
         v.mask = layout.slots - 1;
-        v.area_bytes = staged ? layout.area_bytes / 2 : layout.area_bytes;
-        v.piece_bytes = staged ? layout.area_bytes / 4 : 0;
+        v.area_bytes = layout.area_bytes;
+        v.piece_bytes = layout.piece_bytes;
         return v;
     }
     std::byte* piece(std::uint32_t number) const noexcept {
-        return area + area_bytes + std::size_t{number & 1} * piece_bytes;
+        return area + area_bytes + std::size_t{number % stage_pieces} * piece_bytes;
     }
 };
 

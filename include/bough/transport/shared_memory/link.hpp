@@ -12,6 +12,7 @@
 #include <bough/transport/shared_memory/receiver.hpp>
 #include <bough/transport/shared_memory/sender.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <sys/types.h>
 
@@ -30,6 +31,22 @@ struct shared_process {
     shared_segment segment;
 };
 
+// A sender that did not copy out its pieces in time. Then this rank reads the sender's next messages
+// itself, and each time that it happens again twice as many of them.
+class shared_silence {
+public:
+    void noticed() noexcept {
+        left_ = length_;
+        length_ = std::min(2 * length_, 64u);
+    }
+    void ended() noexcept { length_ = 1; } // a message came in pieces
+    // Whether the next message is read directly.
+    bool counts() noexcept { return left_ != 0 && left_-- != 0; }
+
+private:
+    std::uint32_t left_ = 0, length_ = 1; // messages
+};
+
 struct alignas(64) shared_link {
     rank_t peer = no_rank;
     bool opened = false;     // this rank has begun to send to the peer
@@ -40,6 +57,7 @@ struct alignas(64) shared_link {
     shared_sender out;
     shared_receiver in;
     shared_process process;
+    shared_silence silence;
 };
 
 } // namespace bough::detail

@@ -37,7 +37,7 @@ public:
         senders_.reserve(layout.ranks);
         for (rank_t r = 0; r != layout.ranks; ++r) {
             links_[r].peer = r;
-            if (r != rank) whole &= connect(links_[r], joined.peers[r], layout, mine, eager_bytes);
+            if (r != rank) whole &= connect(links_[r], joined, layout, mine, eager_bytes);
         }
     }
 
@@ -75,14 +75,14 @@ public:
         std::atomic<std::uint32_t>& word = l.theirs->sleeping;
         if (word.load(std::memory_order_relaxed) != 0 && !wake(word)) lines_.ring(l.peer);
     }
-    // Whether poll() would find something, or there is new room for a post that was refused.
-    // `pieces`: this rank waits for pieces of messages.
-    BOUGH_COLD bool has_news(bool pieces) noexcept {
+    // Whether poll() would find something, or there is new room for a post that was refused. Does not
+    // look for pieces of messages.
+    BOUGH_COLD bool has_news() noexcept {
         if (has_opened()) return true;
         for (shared_link& l : links_) {
             if (l.peer == rank_ || l.loss.reported) continue;
             if (l.in.broken()) return lose(l, errc::protocol_error), true;
-            if (l.in.has_arrival() || l.out.has_news() || (pieces && l.in.has_piece())) return true;
+            if (l.in.has_arrival() || l.out.has_news()) return true;
             if (l.wants_room && l.out.has_new_room()) {
                 l.wants_room = false;
                 return true;
@@ -130,18 +130,18 @@ public:
     void shut_down() noexcept { lines_.shut_down(); }
 
 private:
-    bool connect(shared_link& l, joined_peer& p, const segment_layout& layout, std::byte* mine,
+    bool connect(shared_link& l, shared_join& joined, const segment_layout& layout, std::byte* mine,
                  std::uint32_t eager_bytes) {
+        joined_peer& p = joined.peers[l.peer];
         l.handle = std::uint64_t{l.peer} << 6;
         l.process = {p.pid, p.reads_it, p.reads_me, std::move(p.segment)};
         std::byte* const theirs = l.process.segment.data();
         l.theirs = reinterpret_cast<segment_head*>(theirs);
         const std::span<const std::byte> heap(theirs + p.layout.heap_at(),
                                               static_cast<std::size_t>(p.layout.heap_bytes));
-        l.out =
-            shared_sender(ring_view::at(theirs + p.layout.ring_at(rank_, l.peer), layout, !p.reads_me), eager_bytes);
-        l.in =
-            shared_receiver(ring_view::at(mine + layout.ring_at(l.peer, rank_), layout, !p.reads_it), heap, p.reads_it);
+        const std::uint32_t copied = p.reads_me ? joined.copied_at_most(eager_bytes) : eager_bytes;
+        l.out = shared_sender(ring_view::at(theirs + p.layout.ring_at(rank_, l.peer), layout), copied);
+        l.in = shared_receiver(ring_view::at(mine + layout.ring_at(l.peer, rank_), layout), heap, p.reads_it);
         return lines_.add(l.peer, std::move(p.socket), p.pid == ::getpid() ? 0 : p.pid);
     }
 

@@ -42,12 +42,12 @@ public:
         if (!was_open) open_.push_back(&l);
         return posted::pending;
     }
-    // Reports the messages that have been read, and copies out pieces of those that must come so.
+    // Reports the messages that have been read, and copies out pieces of those that are wanted so.
     std::size_t go_on(std::span<event> events, const shared_links& links) {
         std::size_t found = 0;
         for (shared_link* l : open_) {
             found += l->out.acknowledged(l->peer, events.subspan(found));
-            if (!l->process.reads_me && !l->loss.gone && l->out.stage()) links.nudge(*l);
+            if (!l->loss.gone && l->out.stage()) links.nudge(*l);
         }
         std::erase_if(open_, [](const shared_link* l) { return !l->out.has_open(); });
         return found;

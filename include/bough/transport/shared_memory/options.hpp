@@ -11,18 +11,22 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_options {
     std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
-    // Longer payloads stay with their sender until they are read; if they must come in pieces, so
-    // do payloads longer than half of this. At most 16 MiB; a ring has room for twice as much. 0:
-    // 64 KiB; with more than 16 ranks less, so that all rings take 2 MiB.
+    // Longer payloads stay with their sender until they are read. At most 16 MiB; a ring takes three
+    // times as much: room for two of the longest, and for pieces of longer ones. 0: 256 KiB; with
+    // more than 5 ranks less, so that all rings take 3 MiB.
     std::uint32_t eager_bytes = 0;
-    std::uint64_t heap_bytes = 0;                   // for allocate(); may differ between ranks
-    std::uint32_t cores = 0;                        // cores that the ranks share; 0: all on which any of them may run
-    bool direct_reads = true;                       // false: stage long payloads, even if the kernel could read them
+    std::uint64_t heap_bytes = 0; // for allocate(); may differ between ranks
+    std::uint32_t cores = 0;      // cores that the ranks share; 0: all on which any of them may run
+    // How long payloads in private memory are read, where the kernel lets a rank read its peers'
+    // memory. true: through the kernel. false: in pieces, which their sender copies into the ring.
+    // Empty: the way that is faster for their length, as measured at the join. May differ between ranks.
+    std::optional<bool> direct_reads = {};
     std::uint64_t join_timeout_ns = 30'000'000'000; // how long joining may take
 };
 
@@ -36,9 +40,10 @@ inline status check(const shared_memory_options& o) noexcept {
     return {};
 }
 inline segment_layout layout_of(rank_t ranks, const shared_memory_options& o) noexcept {
-    const std::uint32_t share = ranks <= 16 ? 1u << 17 : std::bit_floor((1u << 21) / std::min(ranks, 512u));
+    const std::uint32_t share = std::bit_floor((1u << 21) / std::clamp(ranks - 1, 4u, 511u));
     const std::uint32_t area = o.eager_bytes == 0 ? share : (std::max(o.eager_bytes, 512u) + 63) / 64 * 128;
-    return {.ranks = ranks, .slots = o.slots, .area_bytes = area, .heap_bytes = o.heap_bytes};
+    const std::uint32_t piece = (area / (2 * stage_pieces) + 63) / 64 * 64;
+    return {.ranks = ranks, .slots = o.slots, .area_bytes = area, .piece_bytes = piece, .heap_bytes = o.heap_bytes};
 }
 
 } // namespace detail

@@ -37,7 +37,7 @@ public:
 
     bool has_arrival() const noexcept { return !broken_ && ring_.head != nullptr && next_is_there(); }
     bool has_piece() const noexcept {
-        return ring_.head->stage[pieces_ & 1].sequence.load(std::memory_order_acquire) == pieces_ + 1;
+        return ring_.head->stage[pieces_ % stage_pieces].sequence.load(std::memory_order_acquire) == pieces_ + 1;
     }
     bool is_opened() const noexcept { return ring_.head->opened.load(std::memory_order_acquire) != 0; }
     bool broken() const noexcept { return broken_; }
@@ -95,7 +95,7 @@ public:
     template <class F>
     bool unstage(F&& use) {
         if (broken_ || !has_piece()) return false;
-        const stage_line& line = ring_.head->stage[pieces_ & 1];
+        const stage_line& line = ring_.head->stage[pieces_ % stage_pieces];
         const std::uint32_t ticket = volatile_read(line.ticket);
         const std::uint32_t bytes = volatile_read(line.bytes);
         if (bytes > ring_.piece_bytes || !use(ticket, std::span<const std::byte>(ring_.piece(pieces_), bytes))) {

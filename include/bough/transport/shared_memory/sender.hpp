@@ -6,8 +6,8 @@
 // A payload of up to 24 bytes travels in its slot. A payload of up to eager_bytes is copied to the
 // ring's area, a ring buffer. A longer one stays where it is, and the slot says where.
 // If it lies in the sender's segment, it is read in place. If it lies in private memory, the
-// receiver reads it through the kernel. If the kernel does not allow that, it is staged: copied out
-// piece by piece on request.
+// receiver reads it through the kernel, or asks for it to be staged: the sender copies it out piece by
+// piece.
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_SENDER_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_SENDER_HPP
 
@@ -26,9 +26,9 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // Where a long message lies. These stand in place of a length, and are larger than any payload in
 // the area can be. The payload of the slot has two numbers: a place and the number of bytes.
-inline constexpr std::uint32_t in_segment = 0xffff'fffdu;   // place: offset in the sender's segment
-inline constexpr std::uint32_t in_private = 0xffff'fffeu;   // place: address in the sender's process
-inline constexpr std::uint32_t to_be_staged = 0xffff'ffffu; // place: not used
+inline constexpr std::uint32_t in_segment = 0xffff'fffdu; // place: offset in the sender's segment
+inline constexpr std::uint32_t in_private = 0xffff'fffeu; // place: address in the sender's process; may be staged, too
+inline constexpr std::uint32_t to_be_staged = 0xffff'ffffu; // place: not used; the receiver cannot read it directly
 
 class shared_sender {
 public:
@@ -165,7 +165,7 @@ public:
                 static_cast<std::uint32_t>(std::min<std::uint64_t>(n.bytes - n.staged, ring_.piece_bytes));
             std::memcpy(ring_.piece(pieces_), n.data + n.staged, bytes);
             n.staged += bytes;
-            stage_line& line = ring_.head->stage[pieces_ & 1];
+            stage_line& line = ring_.head->stage[pieces_ % stage_pieces];
             line.ticket = n.ticket;
             line.bytes = bytes;
             line.sequence.store(++pieces_, std::memory_order_release);
@@ -190,11 +190,11 @@ private:
         return state(static_cast<std::uint32_t>(std::countr_zero(open))).load(std::memory_order_acquire);
     }
     // Whether a message is neither over nor in an impossible state. A receiver can read in place
-    // only what lies in the segment, and can want in pieces only what is staged.
+    // only what lies in the segment, and can want in pieces only what lies elsewhere.
     bool is_under_way(std::uint64_t open, lent now) const noexcept {
         const std::uint32_t where = notes_[static_cast<std::uint32_t>(std::countr_zero(open))].where;
         return now == lent::open || (now == lent::claimed && where == in_segment) ||
-               (now == lent::wanted && where == to_be_staged);
+               (now == lent::wanted && where != in_segment);
     }
     bool take_back(std::uint32_t index) noexcept {
         for (const lent from : {lent::open, lent::wanted}) {
@@ -233,8 +233,9 @@ private:
         free_ = notes_[(consumed - 1) & ring_.mask].area_end;
         return true;
     }
-    // There is room for two pieces at a time.
-    bool can_stage() const noexcept { return pieces_ - ring_.head->unstaged.load(std::memory_order_acquire) < 2; }
+    bool can_stage() const noexcept {
+        return pieces_ - ring_.head->unstaged.load(std::memory_order_acquire) < stage_pieces;
+    }
     bool unstaged(std::uint64_t open) const noexcept {
         const note& n = notes_[static_cast<std::uint32_t>(std::countr_zero(open))];
         return n.staged != n.bytes;
