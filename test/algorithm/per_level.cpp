@@ -234,3 +234,19 @@ TEST_CASE("best_levels: the figures of the rank-ordered choice, and what both fo
     }
     CHECK(best_levels(1'000'003, costs, mib).complete_for(1'000'003));
 }
+
+// g++ 12 may begin arrays at run time with what a constant evaluation has left in them.
+namespace {
+constexpr std::size_t right_levels(std::uint32_t count) {
+    level_list all;
+    for (std::uint32_t i = 0; i != count; ++i) all.push_back({.radix = 7});
+    std::size_t right = 0;
+    for (std::uint32_t i = 0; i != level_list::capacity; ++i) right += all.entries[i].radix == (i < count ? 7 : 2);
+    return right;
+}
+static_assert(right_levels(3) == level_list::capacity && right_levels(32) == level_list::capacity);
+} // namespace
+TEST_CASE("per_level: a list of levels begins alike at run time and in constant evaluation") {
+    for (std::uint32_t count = 0; count <= level_list::capacity; ++count)
+        CHECK(right_levels(count) == level_list::capacity);
+}
