@@ -77,16 +77,12 @@ public:
         } catch (...) { // memory ran out
             return refuse({.code = errc::no_resources});
         }
-        try {
-            return run_bound(*bound, c, signature, decltype(plan.goal())::kind);
-        } catch (...) { // while it was in flight
-            shared_session()->abandon(bound->blocking);
-            return bound->blocking.result();
-        }
 #else
         bound = &core_->plans.find(plan, rank(), core_->members());
-        return run_bound(*bound, c, signature, decltype(plan.goal())::kind);
 #endif
+        call_signature full = signature;
+        full.kind = decltype(plan.goal())::kind;
+        return run_bound(*bound, c, full);
     }
 
     // Ends a call that broke a rule before it started. It still counts as a call, so that the ranks
@@ -101,6 +97,15 @@ public:
     const P* remember_plan(const detail::choice_key& key, F&& choose) {
         return core_->template remember_plan<P>(key, std::forward<F>(choose));
     }
+    // The plan of an equal call (bough/communicator/repeated_calls.hpp); null: choose one, run() it, and keep it.
+    detail::bound_plan* find_repeated(const detail::repeat_key& key) const noexcept {
+        return core_->repeated.find(key, core_->plans);
+    }
+    status run_repeated(detail::bound_plan& bound, const call& c, const call_signature& signature) {
+        return run_bound(bound, c, signature);
+    }
+    // After run(): keeps the plan that it took.
+    void keep_repeated(const detail::repeat_key& key) noexcept { core_->repeated.keep(key, core_->plans); }
     template <class P>
     const P* find_bound(const P& plan) const {
         return core_->plans.find_plan(plan);
@@ -134,10 +139,20 @@ public:
     const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_; }
 
 private:
-    status run_bound(detail::bound_plan& bound, const call& c, call_signature signature, std::uint8_t kind) {
-        signature.kind = kind;
+    // `signature` has its kind.
+    status run_bound(detail::bound_plan& bound, const call& c, const call_signature& signature) {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            if (const status bad = core_->start(bound.blocking, bound.work, c, signature)) return bad;
+            return shared_session()->wait(bound.blocking);
+        } catch (...) { // while it was in flight
+            shared_session()->abandon(bound.blocking);
+            return bound.blocking.result();
+        }
+#else
         if (const status bad = core_->start(bound.blocking, bound.work, c, signature)) return bad;
         return shared_session()->wait(bound.blocking);
+#endif
     }
 
     std::shared_ptr<detail::communicator_core<T>> core_;

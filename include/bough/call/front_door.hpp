@@ -150,10 +150,12 @@ status encode_all(const T* in, std::size_t count, std::byte* out) {
     return {};
 }
 
-// Runs `plan` on typed memory: directly if T travels as bytes, otherwise through its wire form.
-template <RunsPlans Comm, Plan P, class T>
-status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
+// Its untyped form, on its own memory: for elements that travel as bytes.
+template <class T>
+call call_of(const typed_call<T>& typed) noexcept {
     call c;
+    c.input = reinterpret_cast<const std::byte*>(typed.in);
+    c.output = reinterpret_cast<std::byte*>(typed.out);
     c.count = typed.count;
     c.element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
     c.combine = typed.op.function;
@@ -164,9 +166,14 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
     c.row = typed.row;
     c.row_offsets = typed.row_offsets;
     c.column_offsets = typed.column_offsets;
+    return c;
+}
+
+// Runs `plan` on typed memory: directly if T travels as bytes, otherwise through its wire form.
+template <RunsPlans Comm, Plan P, class T>
+status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
+    call c = call_of(typed);
     if constexpr (travels_as_bytes_v<T>) {
-        c.input = reinterpret_cast<const std::byte*>(typed.in);
-        c.output = reinterpret_cast<std::byte*>(typed.out);
         return comm.run(plan, c, typed.signature);
     } else {
         constexpr std::size_t size = wire_size_v<T>;
@@ -269,7 +276,7 @@ constexpr rank_t priced_root(const dimensions& at) noexcept {
 // Runs the plan that the communicator's costs choose among the standard candidates of the goal
 // (bough/select/standard_set.hpp).
 template <class Goal, RunsPlans Comm, class T>
-status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     using chosen = plan<Goal, any_algorithm>;
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
     const requirements needed = wanted.required | needed_by<Goal>(typed);
@@ -291,6 +298,22 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
         return comm.refuse(s);
     }
     return run_typed(comm, *best, typed);
+}
+
+// The same, but a blocking call that repeats an earlier one goes straight to its plan.
+template <class Goal, RunsPlans Comm, class T>
+status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+    if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
+        repeat_key key{typed.signature, wanted.required, typed.ranks, typed.op.function};
+        key.signature.kind = Goal::kind;
+        if (bound_plan* const known = comm.find_repeated(key)) [[likely]]
+            return comm.run_repeated(*known, call_of(typed), key.signature);
+        const status result = run_best<Goal>(comm, typed, wanted);
+        if (!result) comm.keep_repeated(key);
+        return result;
+    } else {
+        return run_best<Goal>(comm, typed, wanted);
+    }
 }
 
 } // namespace detail

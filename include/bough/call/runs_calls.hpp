@@ -66,6 +66,12 @@ concept RunsCalls = RunsPlans<C> && HasSize<C> && HasTransport<C> &&
     { on.then(said, make_result) } -> std::same_as<status>;
 };
 
+// Blocking calls: an equal one can be run again without a choice.
+template <class C>
+concept RepeatsCalls = RunsPlans<C> && requires(C& on, const repeat_key& key) {
+    { on.find_repeated(key) } -> std::same_as<bound_plan*>;
+};
+
 } // namespace bough::detail
 
 #endif

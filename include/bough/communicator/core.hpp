@@ -5,6 +5,7 @@
 #define BOUGH_COMMUNICATOR_CORE_HPP
 
 #include <bough/communicator/plan_cache.hpp>
+#include <bough/communicator/repeated_calls.hpp>
 #include <bough/communicator/unbound_call.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
@@ -133,11 +134,15 @@ public:
         if (made_choice* known = find_choice(key)) return static_cast<const P*>(known->plan.get());
         return static_cast<const P*>(keep_choice(key, std::shared_ptr<const P>(choose())));
     }
-    void forget_choices() noexcept { choices_.clear(); }
+    void forget_choices() noexcept {
+        repeated.forget();
+        choices_.clear();
+    }
     std::size_t remembered_choices() const noexcept { return choices_.size(); }
 
     communicator_options options;
     plan_cache plans;
+    repeated_calls repeated;
     std::vector<std::unique_ptr<spare_frame>> spare_frames;
     unbound_call<communicator_core> unbound;
 

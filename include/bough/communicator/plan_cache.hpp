@@ -15,6 +15,7 @@
 #include <bough/session/operation.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -75,12 +76,18 @@ public:
             if (detail::is_bound_from(**known, plan)) {
                 std::unique_ptr<bound_plan> taken = std::move(*known);
                 free_.erase(known);
+                ++changes_;
                 return taken;
             }
         return hold_bound(plan, rank, members);
     }
     template <int = 0>
     void put(std::unique_ptr<bound_plan> bound);
+
+    // The one that was found last; null: none yet.
+    bound_plan* latest() const noexcept { return free_.empty() ? nullptr : free_[0].get(); }
+    // How often a plan was put in or taken out. As long as it stays the same, all plans are where they were.
+    std::uint64_t changes() const noexcept { return changes_; }
 
 private:
     template <class P>
@@ -94,12 +101,14 @@ private:
     }
 
     std::size_t limit_;
+    std::uint64_t changes_ = 0;
     std::vector<std::unique_ptr<bound_plan>> free_; // the one most lately used stands first
 };
 
 // Not inline, so that the compiled form can hold it.
 template <int>
 void plan_cache::put(std::unique_ptr<bound_plan> bound) {
+    ++changes_;
     if (free_.size() == limit_) free_.pop_back();
     free_.insert(free_.begin(), std::move(bound));
 }
