@@ -8,8 +8,8 @@
 //   });
 //
 // Every (sender, receiver) pair that exchanges messages has a ring of slots of its own, made at the
-// first message. A slot is one cache line: sequence number, length, envelope and up to 24 bytes of
-// payload arrive together. Payloads of up to `eager_bytes` lie in further cache lines of that slot.
+// first message. A slot has two cache lines, for sequence number, length, envelope and up to 88 bytes
+// of payload. Payloads of up to `eager_bytes` lie in further cache lines of that slot.
 // Longer ones stay in the sender's memory and are read, or combined, straight from there. The
 // receiver must claim them first, and fails if the sender has taken the message back. Nothing is
 // copied twice.

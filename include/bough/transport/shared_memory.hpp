@@ -6,8 +6,8 @@
 //
 // Every rank has one segment of memory, an anonymous sealed file that vanishes with the last rank.
 // It has a ring for the messages from each other rank, and a heap for buffers that peers may read
-// in place (allocate()). Payloads of up to 24 bytes travel in one cache line with their envelope.
-// Payloads of up to eager_bytes are copied into the ring. Longer payloads stay with their sender:
+// in place (allocate()). Payloads of up to 88 bytes travel in one or two cache lines with their
+// envelope. Payloads of up to eager_bytes are copied into the ring. Longer payloads stay with their sender:
 // if they lie in its heap, they are combined in place; otherwise `data` is null and take() reads
 // them straight from the sender's memory through the kernel (process_vm_readv), or in pieces if the
 // kernel does not allow that.

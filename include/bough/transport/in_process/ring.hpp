@@ -135,7 +135,7 @@ public:
     bool peek(event& e) noexcept {
         const std::uint32_t index = head_ & mask_;
         const slot& s = slots_[index];
-        if (s.sequence.load(std::memory_order_acquire) != head_ + 1) return false;
+        if (s.sequence.load(std::memory_order_acquire) != head_ + 1) return s.fetch_ahead(), false;
         ++head_;
         e.what = event::kind::arrived;
         e.code = errc::ok;

@@ -46,7 +46,7 @@ public:
     // Tells of the next message, once. It stays where it is until released. Its handle is `handle`
     // | slot.
     bool peek(event& e, rank_t peer, std::uint64_t handle) noexcept {
-        if (!next_is_there()) return false;
+        if (!next_is_there()) return ring_.slots[head_ & ring_.mask].fetch_ahead(), false;
         if (head_ - order_.freed() > ring_.mask) return breaks(); // more messages than the ring has room for
         const std::uint32_t index = head_ & ring_.mask;
         const slot& s = ring_.slots[index];

@@ -3,7 +3,7 @@
 // the sender relies on lies here, in its own memory. So whatever the other side writes, nothing is
 // read or written outside of the ring.
 //
-// A payload of up to 24 bytes travels in its slot. A payload of up to eager_bytes is copied to the
+// A payload of up to 88 bytes travels in its slot. A payload of up to eager_bytes is copied to the
 // ring's area, a ring buffer. A longer one stays where it is, and the slot says where.
 // If it lies in the sender's segment, it is read in place. If it lies in private memory, the
 // receiver reads it through the kernel, or asks for it to be staged: the sender copies it out piece by
