@@ -52,6 +52,10 @@ status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, 
                                         sizeof(T), "out: must hold one block for every rank",
                                         "out: overlaps the input, but not as this rank's own block in its place"))
         return comm.refuse(bad);
+    if (status said;
+        blocks.offsets().empty() &&
+        repeat_call<goal::allgather, void>(comm, own.data(), whole.data(), blocks.total(), 0, nullptr, choice, said))
+        return said;
     typed_call<T> typed{.at = {.size = comm.size()}, .count = blocks.total()};
     typed.in_parts = true;
     typed.in = own.data();
@@ -61,7 +65,7 @@ status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, 
     typed.offsets = blocks.offsets();
     typed.signature = signature_of<T, void>(blocks.signature_count(), 0);
     if constexpr (std::same_as<Choice, automatic>)
-        return run_automatic<goal::allgather>(comm, typed, choice);
+        return run_and_remember<goal::allgather, void>(comm, typed, choice);
     else
         return run_cut<goal::allgather>(comm, typed, comm.size(), choice);
 }

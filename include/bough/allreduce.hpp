@@ -53,6 +53,9 @@ status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const 
         static_assert(explain_exact<Choice, O, T>());
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
+        if (status said;
+            repeat_call<goal::allreduce, O>(comm, in.data(), out.data(), in.size(), 0, op_state_of(op), choice, said))
+            return said;
         typed_call<T> typed{{.size = comm.size()},
                             in.data(),
                             out.data(),
@@ -68,7 +71,7 @@ status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const 
                 return c;
         };
         if constexpr (std::same_as<Choice, automatic>) {
-            return run_automatic<goal::allreduce>(comm, typed, choice);
+            return run_and_remember<goal::allreduce, O>(comm, typed, choice);
         } else {
             return run_choice<goal::allreduce>(comm, typed, choice, wrap);
         }

@@ -82,7 +82,7 @@ public:
 #endif
         call_signature full = signature;
         full.kind = decltype(plan.goal())::kind;
-        return run_bound(*bound, c, full);
+        return run_guarded(*bound, [&] { return core_->start(bound->blocking, bound->work, c, full); });
     }
 
     // Ends a call that broke a rule before it started. It still counts as a call, so that the ranks
@@ -97,15 +97,22 @@ public:
     const P* remember_plan(const detail::choice_key& key, F&& choose) {
         return core_->template remember_plan<P>(key, std::forward<F>(choose));
     }
-    // The plan of an equal call (bough/communicator/repeated_calls.hpp); null: choose one, run() it, and keep it.
-    detail::bound_plan* find_repeated(const detail::repeat_key& key) const noexcept {
+    // The equal call that was made lately (bough/communicator/repeated_calls.hpp). Null: there is none,
+    // and after the call has run well, keep_repeated() makes it one.
+    detail::repeated_call* find_repeated(const detail::repeat_key& key) noexcept {
         return core_->repeated.find(key, core_->plans);
     }
-    status run_repeated(detail::bound_plan& bound, const call& c, const call_signature& signature) {
-        return run_bound(bound, c, signature);
+    void keep_repeated(const detail::repeat_key& key, const call& c) noexcept {
+        core_->repeated.keep(key, c, core_->plans);
     }
-    // After run(): keeps the plan that it took.
-    void keep_repeated(const detail::repeat_key& key) noexcept { core_->repeated.keep(key, core_->plans); }
+    // Runs it with the data that `again` has now.
+    status run_repeated(detail::repeated_call& again) {
+        return run_guarded(*again.plan, [&] {
+            return core_->repeat(*again.plan, again.what)
+                       ? status{}
+                       : core_->start(again.plan->blocking, again.plan->work, again.what.made, again.what.signature);
+        });
+    }
     template <class P>
     const P* find_bound(const P& plan) const {
         return core_->plans.find_plan(plan);
@@ -139,20 +146,24 @@ public:
     const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_; }
 
 private:
-    // `signature` has its kind.
-    status run_bound(detail::bound_plan& bound, const call& c, const call_signature& signature) {
+    // Starts a blocking call by `start`, and waits for its end.
+    template <class F>
+    status run_guarded(detail::bound_plan& bound, F&& start) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
-            if (const status bad = core_->start(bound.blocking, bound.work, c, signature)) return bad;
-            return shared_session()->wait(bound.blocking);
+            return start_and_wait(bound, start);
         } catch (...) { // while it was in flight
             shared_session()->abandon(bound.blocking);
             return bound.blocking.result();
         }
 #else
-        if (const status bad = core_->start(bound.blocking, bound.work, c, signature)) return bad;
-        return shared_session()->wait(bound.blocking);
+        return start_and_wait(bound, start);
 #endif
+    }
+    template <class F>
+    status start_and_wait(detail::bound_plan& bound, F& start) {
+        if (const status bad = start()) return bad;
+        return shared_session()->wait(bound.blocking);
     }
 
     std::shared_ptr<detail::communicator_core<T>> core_;

@@ -52,14 +52,16 @@ status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
         static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::exscan, Choice>());
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
-        typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
-        if (comm.rank() == 0) typed.out = nullptr; // nothing is written there
+        T* const to = comm.rank() == 0 ? nullptr : out.data(); // nothing is written there
+        if (status said; repeat_call<goal::exscan, O>(comm, in.data(), to, in.size(), 0, op_state_of(op), choice, said))
+            return said;
+        typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = to, .count = in.size()};
         typed.op = make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;
         typed.exact = is_exact_v<O, T>;
         typed.signature = signature_of<T, O>(in.size(), 0);
         if constexpr (std::same_as<Choice, automatic>)
-            return run_automatic<goal::exscan>(comm, typed, choice);
+            return run_and_remember<goal::exscan, O>(comm, typed, choice);
         else
             return run_choice<goal::exscan>(comm, typed, choice, [](const auto& c) { return c; });
     });

@@ -51,6 +51,9 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
                                        : detail::check_data(in.data(), in.size(), sizeof(T)))
             return comm.refuse(bad);
         if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+        if (status said; repeat_call<goal::reduce, O>(comm, in.data(), is_root ? out.data() : nullptr, in.size(),
+                                                      to.rank, op_state_of(op), choice, said))
+            return said;
         typed_call<T> typed{{.size = comm.size(), .root = to.rank}, in.data(),
                             is_root ? out.data() : nullptr,         in.size(),
                             make_any_op<T>(comm.hold(op)),          is_commutative_v<O>,
@@ -65,7 +68,7 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
         if constexpr (!std::same_as<Choice, automatic>) {
             return run_choice<goal::reduce>(comm, typed, choice, wrap);
         } else {
-            return run_automatic<goal::reduce>(comm, typed, choice);
+            return run_and_remember<goal::reduce, O>(comm, typed, choice);
         }
     });
 }

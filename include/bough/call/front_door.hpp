@@ -276,7 +276,7 @@ constexpr rank_t priced_root(const dimensions& at) noexcept {
 // Runs the plan that the communicator's costs choose among the standard candidates of the goal
 // (bough/select/standard_set.hpp).
 template <class Goal, RunsPlans Comm, class T>
-status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     using chosen = plan<Goal, any_algorithm>;
     const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
     const requirements needed = wanted.required | needed_by<Goal>(typed);
@@ -300,19 +300,37 @@ status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted)
     return run_typed(comm, *best, typed);
 }
 
-// The same, but a blocking call that repeats an earlier one goes straight to its plan.
-template <class Goal, RunsPlans Comm, class T>
-status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+// The door of a collective for an element type and a type of op.
+template <class Goal, class T, class O>
+inline constexpr char door_tag = 0;
+
+// Runs a blocking call with automatic choice that equals one made lately, and sets `result`. False:
+// there is none. Pre: the arguments have been checked, and all blocks have one length.
+template <class Goal, class O, class T, RunsPlans Comm, class Choice>
+BOUGH_ALWAYS_INLINE bool repeat_call(Comm& comm, const T* in, T* out, std::size_t count, rank_t root,
+                                     const void* op_state, const Choice& choice, status& result) {
+    if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
+        repeated_call* const known = comm.find_repeated({&door_tag<Goal, T, O>, count, root});
+        if (known == nullptr || choice != automatic{}) return false;
+        known->what.made.input = reinterpret_cast<const std::byte*>(in);
+        known->what.made.output = reinterpret_cast<std::byte*>(out);
+        known->what.made.combine_state = op_state;
+        result = comm.run_repeated(*known);
+        return true;
+    }
+    return false;
+}
+
+// As run_automatic(), and remembers a blocking call that has run well, for repeat_call().
+template <class Goal, class O, RunsPlans Comm, class T>
+status run_and_remember(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
-        repeat_key key{typed.signature, wanted.required, typed.ranks, typed.op.function};
-        key.signature.kind = Goal::kind;
-        if (bound_plan* const known = comm.find_repeated(key)) [[likely]]
-            return comm.run_repeated(*known, call_of(typed), key.signature);
-        const status result = run_best<Goal>(comm, typed, wanted);
-        if (!result) comm.keep_repeated(key);
+        const status result = run_automatic<Goal>(comm, typed, wanted);
+        if (!result && wanted == automatic{} && typed.offsets.empty())
+            comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, call_of(typed));
         return result;
     } else {
-        return run_best<Goal>(comm, typed, wanted);
+        return run_automatic<Goal>(comm, typed, wanted);
     }
 }
 

@@ -66,10 +66,12 @@ concept RunsCalls = RunsPlans<C> && HasSize<C> && HasTransport<C> &&
     { on.then(said, make_result) } -> std::same_as<status>;
 };
 
-// Blocking calls: an equal one can be run again without a choice.
+// Runs blocking calls: one that equals an earlier one can be run again without a choice.
 template <class C>
-concept RepeatsCalls = RunsPlans<C> && requires(C& on, const repeat_key& key) {
-    { on.find_repeated(key) } -> std::same_as<bound_plan*>;
+concept RepeatsCalls = RunsPlans<C> && requires(C& on, const repeat_key& key, const call& c, repeated_call& again) {
+    { on.find_repeated(key) } -> std::same_as<repeated_call*>;
+    on.keep_repeated(key, c);
+    { on.run_repeated(again) } -> std::same_as<status>;
 };
 
 } // namespace bough::detail

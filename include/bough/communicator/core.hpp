@@ -112,6 +112,13 @@ public:
         return start_tagged(op, work, c, signature, tag, has_started);
 #endif
     }
+    // The same for a call that has run, with other data. False: it has not started.
+    bool repeat(bound_plan& bound, const repeatable& what) {
+        if (is_stale() || !session_->repeat(bound.blocking, what, operations_ + 1, options.timeout_ns)) return false;
+        ++operations_;
+        if (!bound.blocking.done()) ring();
+        return true;
+    }
     // After an exception: ends the operation if it is in flight; otherwise refuses its number.
     status give_up(session_operation& op, const envelope& tag);
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Repeated_calls: the blocking calls with automatic choice that a communicator has made lately, each
-// with the bound plan that it took. A call that equals one of them needs no choice, and no search
-// for its plan.
+// with the plan that it took. A call that equals one of them needs no choice, no search for its plan
+// and no signature: it differs in its data alone.
 #ifndef BOUGH_COMMUNICATOR_REPEATED_CALLS_HPP
 #define BOUGH_COMMUNICATOR_REPEATED_CALLS_HPP
 
 #include <bough/communicator/plan_cache.hpp>
-#include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/rank.hpp>
-#include <bough/engine/call.hpp>
-#include <bough/select/candidates.hpp>
+#include <bough/session/repeatable.hpp>
 
 #include <array>
 #include <cstddef>
@@ -18,40 +16,42 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// That of a call on which the choice and the plan depend.
+// That of a call by which an equal one is known.
 struct repeat_key {
-    call_signature signature{}; // with its kind, without its plan
-    requirements required{};
-    rank_t ranks = 0;                    // how many take part, where it need not be all; otherwise 0
-    combine_function* combine = nullptr; // stands for the type and the op, and what is known of them
+    const void* door = nullptr; // stands for the collective, the element type, and the type of the op
+    std::size_t count = 0;      // elements
+    rank_t root = 0;
     friend constexpr bool operator==(const repeat_key&, const repeat_key&) = default;
+};
+
+struct repeated_call {
+    repeat_key key{};
+    bound_plan* plan = nullptr;
+    std::uint64_t changes = ~std::uint64_t{0}; // of the plan cache, when the call ran; at first that of none
+    repeatable what{};
 };
 
 class repeated_calls {
 public:
-    // The plan that this call has taken, which is still where it was in the cache; null: there is none.
-    bound_plan* find(const repeat_key& key, const plan_cache& plans) const noexcept {
-        const entry& e = entries_[place(key)];
-        return e.changes == plans.changes() && e.key == key ? e.plan : nullptr;
+    // Null: there is none whose plan is still where it was in the cache.
+    repeated_call* find(const repeat_key& key, const plan_cache& plans) noexcept {
+        repeated_call& known = known_[place(key)];
+        return known.key == key && known.changes == plans.changes() ? &known : nullptr;
     }
-    // Pre: the call has just run with a plan of the cache.
-    void keep(const repeat_key& key, plan_cache& plans) noexcept {
-        entries_[place(key)] = {key, plans.latest(), plans.changes()};
+    // Pre: the call has just run, and well, with a plan of the cache.
+    void keep(const repeat_key& key, const call& made, plan_cache& plans) noexcept {
+        bound_plan& plan = *plans.latest();
+        known_[place(key)] = {key, &plan, plans.changes(), {made, plan.blocking, plan.work}};
     }
-    void forget() noexcept { entries_ = {}; }
+    void forget() noexcept { known_ = {}; }
 
 private:
-    struct entry {
-        repeat_key key{};
-        bound_plan* plan = nullptr;
-        std::uint64_t changes = ~std::uint64_t{0}; // of the cache, when the call ran; at first that of none
-    };
-    static constexpr std::size_t most = 8;
     static std::size_t place(const repeat_key& key) noexcept {
-        return (key.signature.kind + key.signature.count) % most;
+        return (reinterpret_cast<std::uintptr_t>(key.door) + key.count) % most;
     }
 
-    std::array<entry, most> entries_{};
+    static constexpr std::size_t most = 8;
+    std::array<repeated_call, most> known_{};
 };
 
 } // namespace bough::detail

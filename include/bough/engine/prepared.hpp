@@ -62,6 +62,17 @@ public:
         if (!laid_out_.is_of(c)) lay_out(c);
     }
 
+    // The same for a call that has the layout of the last one. False: the last run ended with its
+    // session, and prepare() must be called.
+    bool prepare_again(const std::byte* input, std::byte* output) noexcept {
+        if (!engine_.done()) return false;
+        buffers_[0] = const_cast<std::byte*>(input);
+        buffers_[1] = output;
+        return true;
+    }
+    // Counts the layouts: as long as it stays the same, all places are where they were.
+    std::uint64_t layout() const noexcept { return layouts_; }
+
     bough::engine& engine() noexcept { return engine_; }
     // The other way to run a call, if its messages are short (bough/engine/straight_run.hpp).
     straight_run& straight() noexcept { return straight_; }
@@ -146,6 +157,7 @@ private:
             else
                 lay_out_parts(i, blocks);
         laid_out_.assign(c);
+        ++layouts_;
         is_short_ = bound_.steps.size() <= most_short_steps && c.row_offsets.empty() && has_short_messages();
     }
 
@@ -197,6 +209,7 @@ private:
     std::vector<outgoing_channel> outgoing_;
     detail::scratch_planes scratch_;
     detail::layout_key laid_out_;
+    std::uint64_t layouts_ = 0;
     bool is_short_ = false;
     std::vector<straight_step> straight_list_;
     bough::engine engine_;

@@ -71,8 +71,8 @@ public:
         : list_(list), places_(places), buffers_(buffers) {}
 
     // Starts an operation. Pre: the memory describes the buffers of this call.
-    void start(const call& c) noexcept {
-        combine_ = combine_of(c);
+    void start(const combine_call& combine) noexcept {
+        combine_ = combine;
         at_ = 0;
         has_pending_ = false;
     }

@@ -56,14 +56,17 @@ struct any_op {
     friend constexpr bool operator==(const any_op&, const any_op&) = default;
 };
 
+namespace detail {
+// What combine_bytes gets as the state of this op.
+template <class O>
+constexpr const void* op_state_of(const O& op) noexcept {
+    return is_stateless_v<O> ? nullptr : static_cast<const void*>(__builtin_addressof(op));
+}
+} // namespace detail
+
 template <WireType T, Op<T> O>
 constexpr any_op make_any_op(const O& op) noexcept {
-    return {&combine_bytes<O, T>,
-            detail::is_stateless_v<O> ? nullptr : static_cast<const void*>(__builtin_addressof(op)),
-            wire_size_v<T>,
-            op_traits_of<O, T>,
-            op_id<O>,
-            type_id<T>};
+    return {&combine_bytes<O, T>, detail::op_state_of(op), wire_size_v<T>, op_traits_of<O, T>, op_id<O>, type_id<T>};
 }
 
 // A temporary with state would be gone before the any_op is used.

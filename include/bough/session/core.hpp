@@ -30,6 +30,7 @@
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
 #include <bough/session/port.hpp>
+#include <bough/session/repeatable.hpp>
 #include <bough/session/straight_port.hpp>
 #include <bough/session/unexpected.hpp>
 
@@ -72,6 +73,10 @@ public:
 
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns);
+    // Runs a call once more. Pre: `op` ran it, or another call with the same plan, as the last of its
+    // communicator's; it has ended, and `made` has the data of the new call. False: something is
+    // unusual, nothing has happened, and start() is the way.
+    bool repeat(session_operation& op, const repeatable& what, std::uint32_t number, std::uint64_t timeout_ns);
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members);
     void cancel(session_operation& op, errc why) {
         leave_straight();
@@ -111,8 +116,8 @@ private:
     // would never look at other peers.
     bool may_go_straight(const prepared& work) noexcept {
         if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false;
-        return work.is_short() && ++short_starts_ < 64 && flight_.size() == 1 && matching_.early().empty() &&
-               !members_.any_lost() && !is_disputed() && !has_to_send();
+        return work.is_short() && ++short_starts_ < 64 && matching_.early().empty() && !members_.any_lost() &&
+               !is_disputed() && !has_to_send();
     }
     // True: something happened.
     BOUGH_ALWAYS_INLINE bool go_straight() {
@@ -306,8 +311,8 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     if (failure_.refuse_start(op)) return;
     work.prepare(c);
     flight_.add(op);
-    if (may_go_straight(work)) {
-        work.straight().start(c);
+    if (flight_.size() == 1 && may_go_straight(work)) {
+        work.straight().start(combine_of(c));
         straight_ = &op;
         return void(go_straight());
     }
@@ -317,6 +322,24 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     if (!matching_.early().empty()) deliver_early(op);
     if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
     hand_over();
+}
+
+template <Transport T>
+bool session_core<T>::repeat(session_operation& op, const repeatable& what, std::uint32_t number,
+                             std::uint64_t timeout_ns) {
+    prepared& work = *op.work_;
+    if (!flight_.empty() || op.tag_.epoch != members_.epoch() || what.layout != work.layout() || forked() ||
+        failure_.has_refused_any() || !may_go_straight(work) || !work.prepare_again(what.made.input, what.made.output))
+        return false;
+    if (op.tag_.digest.hash != what.digest.hash) sign(op.tag_, op.signature_ = what.signature);
+    flight_.renew(op, number, timeout_ns);
+    contexts().start(op.tag_);
+    disputes_.started(op.tag_, op.signature_);
+    flight_.add(op);
+    work.straight().start(combine_of(what.made));
+    straight_ = &op;
+    go_straight();
+    return true;
 }
 
 template <Transport T>

@@ -122,7 +122,9 @@ public:
 
     // Refuses the start of an operation, if the group is broken or a peer has refused this call. True: it
     // is refused, and its result says why.
-    bool refuse_start(session_operation& op) { return (poison_ || !refusals_.empty()) && refuses(op); }
+    bool refuse_start(session_operation& op) { return has_refused_any() && refuses(op); }
+    // Is the group broken, or has a call been refused?
+    bool has_refused_any() const noexcept { return poison_ || !refusals_.empty(); }
     // This rank refuses a call, and tells those of `whom` (empty: all ranks) that are not lost.
     BOUGH_COLD void refuse(const envelope& call, errc why, std::span<const rank_t> whom) {
         if (poison_) return;

@@ -48,10 +48,14 @@ public:
                  const call_signature& signature, std::uint64_t timeout_ns) noexcept {
         op.work_ = &work;
         op.tag_.epoch = epoch;
-        op.tag_.operation = tag.operation;
         op.tag_.context = tag.context;
         if (op.tag_.digest.hash == 0 || op.signature_ != signature) // otherwise it is signed from the call before
             sign(op.tag_, op.signature_ = signature);
+        renew(op, tag.operation, timeout_ns);
+    }
+    // The same for an operation of which nothing else has changed.
+    BOUGH_ALWAYS_INLINE void renew(session_operation& op, std::uint32_t number, std::uint64_t timeout_ns) noexcept {
+        op.tag_.operation = number;
         op.timeout_ns_ = timeout_ns;
         op.attend_ns_ = 0;
         op.asked_ = op.proposed_ = false;

@@ -41,6 +41,9 @@ class session_operation : detail::deadline_stages {
 public:
     bool done() const noexcept { return done_; }
     const status& result() const noexcept { return result_; }
+    // Those of the call that it is, or was last.
+    const call_signature& signature() const noexcept { return signature_; }
+    const call_digest& digest() const noexcept { return tag_.digest; }
 
 private:
     template <Transport T>

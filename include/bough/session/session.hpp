@@ -100,6 +100,12 @@ public:
         const lock_guard held = hold();
         core_.start(op, work, c, tag, signature, timeout_ns);
     }
+    // Starts a call once more that has run, with other data (session_core::repeat). False: nothing has
+    // happened, and start() is the way.
+    bool repeat(session_operation& op, const detail::repeatable& what, std::uint32_t number, std::uint64_t timeout_ns) {
+        const lock_guard held = hold();
+        return core_.repeat(op, what, number, timeout_ns);
+    }
     // Starts the time of an operation now, not when check_deadlines() first looks at it.
     void start_clock(session_operation& op) {
         const lock_guard held = hold();

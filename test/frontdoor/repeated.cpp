@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+// A blocking call that equals one made lately goes straight to its plan. It must differ in nothing but
+// time from a call that is made for the first time.
+#include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/allgather.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/communicator/repeated_calls.hpp>
+#include <bough/exscan.hpp>
+#include <bough/group.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/op/min_max.hpp>
+#include <bough/reduce.hpp>
+#include <bough/scan.hpp>
+#include <bough/session/repeatable.hpp>
+#include <bough/transport/in_process.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace {
+
+using bough::rank_t;
+
+// Runs body(comm, check) on each rank; check(bool) counts what is wrong.
+template <class F>
+int wrong_results(rank_t ranks, F&& body) {
+    std::atomic<int> wrong{0};
+    bough::in_process world{ranks};
+    world.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        comm.set_timeout_ns(20'000'000'000);
+        body(comm, [&](bool right) { wrong += right ? 0 : 1; });
+    });
+    return wrong;
+}
+
+template <class Goal, class T, class O, class Comm>
+bool is_kept(Comm& comm, std::size_t count, rank_t root = 0) {
+    return comm.find_repeated({&bough::detail::door_tag<Goal, T, O>, count, root}) != nullptr;
+}
+
+} // namespace
+
+TEST_CASE("a call that is made again gives the same as at first, whatever is called in between") {
+    for (const rank_t p : {1u, 2u, 3u, 5u, 8u}) {
+        CAPTURE(p);
+        CHECK(wrong_results(p, [&](auto& comm, auto&& check) {
+                  const rank_t me = comm.rank();
+                  std::vector<double> x(5), y(5), all(p);
+                  for (int turn = 0; turn != 70; ++turn) { // every 64th start goes by the engine
+                      const double sum = p * (p - 1) / 2.0 + p * turn;
+                      for (std::size_t n : {1u, 5u, 3u}) { // one size class has more than one count
+                          std::fill(x.begin(), x.end(), me + turn);
+                          bough::allreduce(comm, std::span(x).first(n), bough::plus{});
+                          check(x[n - 1] == sum && (n == 5 || x[n] == me + turn));
+                          std::fill(x.begin(), x.end(), me + turn);
+                          bough::allreduce(comm, std::span<const double>(x).first(n), std::span(y).first(n),
+                                           bough::max{});
+                          check(y[0] == p - 1.0 + turn && x[0] == me + turn); // one plan, another op
+                      }
+                      const rank_t root = static_cast<rank_t>(turn) % p;
+                      double z = me + turn;
+                      bough::reduce(comm, std::span(&z, 1), bough::plus{}, bough::root{root});
+                      check(z == (me == root ? sum : me + turn));
+                      z = me == root ? turn : -1;
+                      bough::broadcast(comm, std::span(&z, 1), bough::root{root});
+                      check(z == turn);
+                      z = 1;
+                      bough::scan(comm, std::span(&z, 1), bough::plus{});
+                      check(z == me + 1.0);
+                      bough::exscan(comm, std::span(&z, 1), bough::plus{});
+                      check(me == 0 ? z == 1 : z == me * (me + 1) / 2.0);
+                      z = me;
+                      bough::allgather(comm, std::span<const double>(&z, 1), std::span(all));
+                      check(all.front() == 0 && all.back() == p - 1.0);
+                      bough::barrier(comm);
+                  }
+              }) == 0);
+    }
+}
+
+TEST_CASE("blocks of different length are told from equal ones of the same total") {
+    CHECK(wrong_results(2, [&](auto& comm, auto&& check) {
+              for (int turn = 0; turn != 3; ++turn) {
+                  std::array<int, 4> all{};
+                  const std::array<int, 2> pair{10, 11};
+                  bough::allgather(comm, std::span(pair), std::span(all));
+                  check(all == std::array{10, 11, 10, 11});
+                  const std::array<std::size_t, 2> counts{1, 3};
+                  const std::vector<int> mine(counts[comm.rank()], 5 + static_cast<int>(comm.rank()));
+                  bough::allgatherv(comm, std::span(mine), std::span(all), std::span(counts));
+                  check(all == std::array{5, 6, 6, 6});
+              }
+          }) == 0);
+}
+
+TEST_CASE("a call is remembered with automatic choice alone, and forgotten with its plan and its costs") {
+    CHECK(wrong_results(2, [&](auto& comm, auto&& check) {
+              double x = 1;
+              const auto kept = [&] { return is_kept<bough::goal::allreduce, double, bough::plus>(comm, 1); };
+              const auto sum = [&](auto&&... choice) {
+                  bough::allreduce(comm, std::span(&x, 1), bough::plus{}, choice...);
+              };
+              check(!kept());
+              sum(bough::automatic{.required = bough::order_preserving});
+              check(!kept());
+              sum(bough::recursive_doubling{});
+              check(!kept());
+              sum();
+              check(kept());
+              sum(bough::automatic{.required = bough::rank_consistent}); // needs what the call does not ask for
+              check(x == 16);
+              comm.set_costs(
+                  bough::model::alpha_beta_gamma{.alpha_ns = 1000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 1});
+              check(!kept());
+              sum();
+              check(kept());
+              bough::start_allreduce(comm, std::span(&x, 1), bough::plus{}).wait(); // takes the plan out of the cache
+              check(!kept());
+              sum();
+              check(kept() && x == 128);
+          }) == 0);
+}
+
+TEST_CASE("a call that is made again is matched: another call on one rank is an error on all") {
+    for (int what = 0; what != 4; ++what) {
+        CAPTURE(what);
+        CHECK(wrong_results(3, [&](auto& comm, auto&& check) {
+                  std::array<double, 2> x{1, 1};
+                  for (int turn = 0; turn != 3; ++turn) {
+                      bough::allreduce(comm, std::span(x).first(1), bough::plus{});
+                      bough::allreduce(comm, std::span(x).first(1), bough::max{});
+                      bough::allreduce(comm, std::span(x), bough::plus{});
+                  }
+                  bough::status said;
+                  if (comm.rank() != 1 || what == 3)
+                      bough::allreduce(comm, std::span(x).first(1), bough::plus{}, said);
+                  else if (what == 0)
+                      bough::allreduce(comm, std::span(x).first(1), bough::max{}, said); // the same plan
+                  else if (what == 1)
+                      bough::allreduce(comm, std::span(x), bough::plus{}, said);
+                  else
+                      bough::barrier(comm, said);
+                  check(what == 3 ? !said
+                                  : said.code == bough::errc::call_mismatch || said.code == bough::errc::peer_aborted);
+                  bough::status later;
+                  bough::allreduce(comm, std::span(x).first(1), bough::plus{}, later);
+                  check(what == 3 ? !later : later.code == bough::errc::group_poisoned);
+              }) == 0);
+    }
+}
+
+TEST_CASE("a call that is made again is refused like any other, and counts as a call") {
+    CHECK(wrong_results(2, [&](auto& comm, auto&& check) {
+              double x = 1;
+              for (int turn = 0; turn != 3; ++turn) bough::allreduce(comm, std::span(&x, 1), bough::plus{});
+              bough::status said;
+              bough::allreduce(comm, std::span(static_cast<double*>(nullptr), 1), bough::plus{}, said);
+              check(said.code == bough::errc::invalid_argument);
+              bough::allreduce(comm, std::span(&x, 1), bough::plus{});
+              check(x == 16);
+              auto other = bough::duplicate(comm);
+              bough::allreduce(other, std::span(&x, 1), bough::plus{});
+              bough::allreduce(other, std::span(&x, 1), bough::plus{});
+              check(x == 64);
+          }) == 0);
+}
