@@ -2,7 +2,7 @@
 // Fuzzer of the frame decoder, and of the whole incoming side of a connection: the input is what an authenticated peer
 // writes. It must be refused or mean one thing, and whatever it is, memory stays under its cap.
 #include "fuzz/fuzz.hpp"
-#include <bough/transport/tcp/event_queue.hpp>
+#include <bough/transport/detail/due_events.hpp>
 #include <bough/transport/tcp/incoming.hpp>
 #include <bough/transport/tcp/stream.hpp>
 
@@ -49,7 +49,7 @@ void connection(std::span<const std::byte> input) {
     static const auto memory = std::make_unique<tcp_memory>(cap);
     {
         tcp_incoming in(*memory, 1, cap, cap);
-        tcp_event_queue done;
+        due_events done;
         std::vector<std::vector<std::byte>> taken;
         std::vector<std::uint64_t> kept;
         std::size_t arrived = 0;

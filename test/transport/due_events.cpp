@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 #include <bough/transport/detail/due_events.hpp>
 
+#include <array>
 #include <cstdint>
 
 using namespace bough;
@@ -18,6 +19,20 @@ TEST_CASE("due_events: events come out in order, each once") {
     const event second = queue.take();
     CHECK((second.what == event::kind::lost && second.peer == 2 && second.code == errc::peer_dead));
     CHECK(queue.empty());
+}
+
+TEST_CASE("due_events: hands over in order, as far as there is room") {
+    due_events queue;
+    for (const std::uint64_t id : {1u, 2u, 3u}) queue.complete(id, errc::ok, 0);
+    std::array<event, 2> events;
+    CHECK(queue.hand_over({}) == 0);
+    REQUIRE(queue.hand_over(events) == 2);
+    CHECK((events[0].id == 1 && events[1].id == 2));
+    queue.complete(4, errc::ok, 0); // behind what still waits
+    REQUIRE(queue.hand_over(events) == 2);
+    CHECK((events[0].id == 3 && events[1].id == 4));
+    CHECK(queue.empty());
+    CHECK(queue.hand_over(events) == 0);
 }
 
 TEST_CASE("due_events: only what was not handed over is found") {

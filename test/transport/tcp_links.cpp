@@ -22,7 +22,7 @@ struct links_of_rank {
     tcp_event_loop<links_type::link_type> loop{3};
     tcp_unsent<links_type::link_type> unsent{3};
     tcp_watch watch;
-    tcp_event_queue ends;
+    due_events ends;
     links_type links{3, {.most_per_peer = 1 << 20, .window_kib = 256}, *memory, loop, unsent, watch, ends};
 
     unique_fd attach(rank_t peer) {

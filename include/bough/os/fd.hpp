@@ -47,6 +47,11 @@ inline unique_fd above_standard(unique_fd fd) noexcept {
     return unique_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
 }
 
+// Does an errno say that this process or the system is out of descriptors or of memory?
+inline bool is_shortage(int error) noexcept {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 // Whether this process can open one more file. Asks by opening one and closing it.
 inline bool can_open_file() noexcept {
     const unique_fd one(::open("/", O_RDONLY | O_CLOEXEC));

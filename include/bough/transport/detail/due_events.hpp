@@ -9,12 +9,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
 class due_events {
 public:
+    due_events() { events_.reserve(16); }
+
     bool empty() const noexcept { return events_.empty(); }
     // The operation `id` with that peer is over.
     void complete(std::uint64_t id, errc code, rank_t peer) {
@@ -26,6 +29,12 @@ public:
         const event first = events_[next_++];
         if (next_ == events_.size()) events_.clear(), next_ = 0;
         return first;
+    }
+    // Takes as many as `events` has room for. Returns how many.
+    std::size_t hand_over(std::span<event> events) noexcept {
+        std::size_t n = 0;
+        while (n != events.size() && !empty()) events[n++] = take();
+        return n;
     }
     // Whether the operation `id` is over, but its event has not been handed over.
     bool has_completed(std::uint64_t id) const noexcept {

@@ -255,9 +255,6 @@ private:
             if (r != rank_ && peers[r].segment.data() == nullptr) return r;
         return no_rank;
     }
-    static bool is_shortage(int error) noexcept {
-        return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-    }
     status connect(rank_t r, std::uint64_t until_ns) {
         sockaddr_un address{};
         const socklen_t length = address_of(cards_[r], address);

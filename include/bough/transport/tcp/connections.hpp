@@ -12,9 +12,9 @@
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
 #include <bough/os/forks.hpp>
+#include <bough/transport/detail/due_events.hpp>
 #include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/event_loop.hpp>
-#include <bough/transport/tcp/event_queue.hpp>
 #include <bough/transport/tcp/goodbye.hpp>
 #include <bough/transport/tcp/identity.hpp>
 #include <bough/transport/tcp/link.hpp>
@@ -245,7 +245,7 @@ private:
     tcp_memory memory_;
     tcp_event_loop<link_type> loop_;
     tcp_identity<Channel> mine_;
-    tcp_event_queue ends_;
+    due_events ends_;
     tcp_unsent<link_type> unsent_;
     tcp_watch watch_;
     tcp_links<Channel> links_;

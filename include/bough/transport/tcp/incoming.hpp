@@ -14,7 +14,7 @@
 #define BOUGH_TRANSPORT_TCP_INCOMING_HPP
 
 #include <bough/concepts/transport.hpp>
-#include <bough/transport/tcp/event_queue.hpp>
+#include <bough/transport/detail/due_events.hpp>
 #include <bough/transport/tcp/frame.hpp>
 #include <bough/transport/tcp/memory.hpp>
 #include <bough/transport/tcp/sockets.hpp>
@@ -64,7 +64,7 @@ public:
     // Writes arrivals to `events`, and appends the ends of takes to `ends`. Sets `moved` if bytes
     // were read.
     template <class Stream>
-    std::size_t poll(Stream& stream, std::span<event> events, tcp_event_queue& ends, bool& moved) {
+    std::size_t poll(Stream& stream, std::span<event> events, due_events& ends, bool& moved) {
         std::size_t found = 0;
         bool may_read = true;
         for (;;) {
@@ -127,7 +127,7 @@ public:
     }
 
     // Called when the connection is gone: nothing more will come. Arrivals in memory stay.
-    void drop(tcp_event_queue& ends) {
+    void drop(due_events& ends) {
         ended_ = drained_ = true;
         if (mode_ != mode::none) finish(ends);
         if (chunk_ != nullptr) memory_.close_chunk(chunk_);
@@ -325,7 +325,7 @@ private:
         broken();
         return errc::protocol_error;
     }
-    void finish(tcp_event_queue& ends) {
+    void finish(due_events& ends) {
         const errc code = outcome();
         if (mode_ == mode::taking) {
             ends.complete(id_, code, peer_);

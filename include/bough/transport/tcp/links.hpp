@@ -9,9 +9,9 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/fd.hpp>
+#include <bough/transport/detail/due_events.hpp>
 #include <bough/transport/tcp/channel.hpp>
 #include <bough/transport/tcp/event_loop.hpp>
-#include <bough/transport/tcp/event_queue.hpp>
 #include <bough/transport/tcp/handshake.hpp>
 #include <bough/transport/tcp/link.hpp>
 #include <bough/transport/tcp/memory.hpp>
@@ -41,7 +41,7 @@ public:
 
     // New links are hot in `loop`. Until `watch` is open, it watches nothing.
     tcp_links(rank_t ranks, const tcp_intake& intake, tcp_memory& memory, tcp_event_loop<link_type>& loop,
-              tcp_unsent<link_type>& unsent, tcp_watch& watch, tcp_event_queue& ends)
+              tcp_unsent<link_type>& unsent, tcp_watch& watch, due_events& ends)
         : intake_(intake), memory_(memory), loop_(loop), unsent_(unsent), watch_(watch), ends_(ends), links_(ranks),
           places_(ranks, place::none) {}
 
@@ -110,7 +110,7 @@ private:
     tcp_event_loop<link_type>& loop_;
     tcp_unsent<link_type>& unsent_;
     tcp_watch& watch_;
-    tcp_event_queue& ends_;
+    due_events& ends_;
     std::vector<std::unique_ptr<link_type>> links_;
     std::vector<place> places_;
     rank_t open_ = 0;

@@ -141,9 +141,6 @@ private:
     static bool is_older(const connection& a, const connection& b) noexcept {
         return a.since_ns != b.since_ns ? a.since_ns < b.since_ns : b.number > a.number;
     }
-    static bool is_shortage(int error) noexcept {
-        return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-    }
     // The nonce of connection n is a function of n and of a secret that is fresh for this object,
     // so it need not be kept.
     bool nonce_of(std::uint64_t number, nonce& made) const {

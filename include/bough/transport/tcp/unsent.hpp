@@ -6,7 +6,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/rank.hpp>
-#include <bough/transport/tcp/event_queue.hpp>
+#include <bough/transport/detail/due_events.hpp>
 #include <bough/transport/tcp/link.hpp>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ public:
     }
     // Begins a new turn of each link, tells its peer what was used up, and writes. The ends of sends
     // go to `ends`.
-    void write(tcp_event_queue& ends) {
+    void write(due_events& ends) {
         std::size_t kept = 0;
         for (Link* link : links_) {
             link->out.new_turn();
