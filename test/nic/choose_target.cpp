@@ -3,11 +3,13 @@
 #include "support/catch.hpp"
 #include "support/last_words.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/model/arriving.hpp>
 #include <bough/model/lrc_formula.hpp>
 #include <bough/nic/choose_target.hpp>
 #include <bough/tree/flat.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,25 @@ TEST_CASE("the price of programs is that of Moody's formula on full trees, with 
     const double shared = nic::priced_ns(plan_reduce(fnomial{.degree = 2}, {.size = 16}), model, 1, 8, {.cores = 1});
     CHECK(shared >= model.startup_ns + 15 * model.message_ns(8));
     CHECK(shared > nic::priced_ns(plan_reduce(fnomial{.degree = 2}, {.size = 16}), model, 1, 8));
+}
+
+TEST_CASE("hosts enter when the model says that their ranks come", "[nic]") {
+    const auto model = quadrics(1500);
+    const auto plan = plan_reduce(flat{}, {.size = 4});
+    const auto price = [&](const std::vector<std::uint64_t>& at_ns, const nic::run_options& options = {}) {
+        return nic::priced_ns(plan, model::arriving{model, at_ns}, 1, 8, options);
+    };
+    for (const rank_t late : {0u, 3u}) {
+        std::vector<std::uint64_t> at_ns(4, 0);
+        at_ns[late] = 1'000'000;
+        const std::vector<double> enter(at_ns.begin(), at_ns.end());
+        CHECK(equal(price(at_ns), nic::priced_ns(plan, model, 1, 8, {.enter_ns = enter})));
+        // Whoever also enters late enters so much later.
+        std::vector<double> twice = enter;
+        for (double& ns : twice) ns *= 2;
+        CHECK(equal(price(at_ns, {.enter_ns = enter}), nic::priced_ns(plan, model, 1, 8, {.enter_ns = twice})));
+    }
+    CHECK(equal(price({0, 0, 0, 0}), nic::priced_ns(plan, model, 1, 8)));
 }
 
 TEST_CASE("host, NIC, or some levels on each: the cheapest is chosen", "[nic]") {

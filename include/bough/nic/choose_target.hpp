@@ -64,6 +64,8 @@ struct weighed {
     double receive_ns(rank_t a, rank_t b, std::uint64_t n) const { return model.receive_ns(a, b, n * bytes); }
     double combine_ns(rank_t r, std::uint64_t n) const { return model.combine_ns(r, n * bytes); }
     double copy_ns(rank_t r, std::uint64_t n) const { return model.copy_ns(r, n * bytes); }
+    double arrival_ns(rank_t r) const requires requires { model.arrival_ns(r); }
+    { return model.arrival_ns(r); }
 };
 
 using weight = std::uint8_t;

@@ -16,8 +16,9 @@
 // once, before the first. A credit costs what any message does. On full f-nomial trees the root's
 // time is that of Moody's formula (bough/model/lrc_formula.hpp).
 //
-// {.enter_ns = times} says when each host enters its first instance; its NIC serves others before
-// that. {.cores = n} lets the NICs share n processors: rank r runs on processor r mod n. A small
+// {.enter_ns = times} says when each host enters its first instance, and so does a model with times
+// of arrival (bough/model/arriving.hpp); with both, it enters so much later. Its NIC serves others
+// before that. {.cores = n} lets the NICs share n processors: rank r runs on processor r mod n. A small
 // machine whose kernel plays all the NICs works like that.
 //
 // With {.shuffle = true} there is no time: `seed` draws what happens next, among all messages under
@@ -30,6 +31,7 @@
 #include <bough/core/event_queue.hpp>
 #include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/model/arriving.hpp>
 #include <bough/nic/assembled.hpp>
 #include <bough/nic/machine.hpp>
 
@@ -78,7 +80,7 @@ public:
         for (const program& p : all) {
             BOUGH_EXPECTS(p.head.ranks == all.size(), "programs: one per rank is needed, in their order");
             nics_.push_back(
-                {make_state<T>(p, how.first_epoch, how.first_turn), 0, 0, how.enter_ns.empty() || how.shuffle});
+                {make_state<T>(p, how.first_epoch, how.first_turn), 0, 0, !enters_by_time() || how.shuffle});
         }
         BOUGH_EXPECTS(how.enter_ns.empty() || how.enter_ns.size() == all.size(), "enter_ns: one per rank is needed");
         clocks_.resize(how.cores == 0 ? all.size() : how.cores, costs.start_ns());
@@ -119,6 +121,14 @@ private:
         }
         void copied(u32 count) { network.clock_of(rank) += network.model_.copy_ns(rank, bytes(count)); }
     };
+    // Do hosts enter at different times?
+    bool enters_by_time() const noexcept {
+        return !options_.enter_ns.empty() || requires { model_.arrival_ns(rank_t{}); };
+    }
+    double enters_ns(rank_t rank) const {
+        return model_.start_ns() + model::arrival_ns(model_, rank) +
+               (options_.enter_ns.empty() ? 0 : options_.enter_ns[rank]);
+    }
     double& clock_of(rank_t rank) { return clocks_[rank % clocks_.size()]; }
     static constexpr std::uint64_t bytes(u32 count) noexcept { return std::uint64_t{count} * sizeof(T); }
 
@@ -194,13 +204,13 @@ private:
             while (may_ring(rank)) ring_host(rank);
         };
         for (rank_t r = 0; r != nics_.size(); ++r) {
-            if (options_.enter_ns.empty()) {
+            if (!enters_by_time()) {
                 ring_all(r);
                 continue;
             }
             const message bell{0, 0,          0,
                                0, bell_inlet, 0}; // says only that the host enters; ring_host fetches its input
-            due_.push(model_.start_ns() + options_.enter_ns[r], {bell, r, {}});
+            due_.push(enters_ns(r), {bell, r, {}});
         }
         while (!due_.empty()) {
             const letter l = due_.pop();
