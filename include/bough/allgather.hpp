@@ -52,9 +52,9 @@ status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, 
                                         sizeof(T), "out: must hold one block for every rank",
                                         "out: overlaps the input, but not as this rank's own block in its place"))
         return comm.refuse(bad);
-    if (status said;
-        blocks.offsets().empty() &&
-        repeat_call<goal::allgather, void>(comm, own.data(), whole.data(), blocks.total(), 0, nullptr, choice, said))
+    if (status said; blocks.offsets().empty() &&
+                     detail::repeat_call<goal::allgather, void>(comm, own.data(), whole.data(), blocks.total(), 0,
+                                                                nullptr, choice, said))
         return said;
     typed_call<T> typed{.at = {.size = comm.size()}, .count = blocks.total()};
     typed.in_parts = true;

@@ -53,8 +53,8 @@ status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const 
         static_assert(explain_exact<Choice, O, T>());
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
-        if (status said;
-            repeat_call<goal::allreduce, O>(comm, in.data(), out.data(), in.size(), 0, op_state_of(op), choice, said))
+        if (status said; detail::repeat_call<goal::allreduce, O>(comm, in.data(), out.data(), in.size(), 0,
+                                                                 detail::op_state_of(op), choice, said))
             return said;
         typed_call<T> typed{{.size = comm.size()},
                             in.data(),

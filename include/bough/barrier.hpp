@@ -34,7 +34,7 @@ status run_barrier(Comm& comm, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_choice<goal::barrier, Choice>());
         if (status said;
-            repeat_call<goal::barrier, void, std::byte>(comm, nullptr, nullptr, 0, 0, nullptr, choice, said))
+            detail::repeat_call<goal::barrier, void, std::byte>(comm, nullptr, nullptr, 0, 0, nullptr, choice, said))
             return said;
         const typed_call<std::byte> typed{.at = {.size = comm.size()}};
         if constexpr (std::same_as<Choice, automatic>)

@@ -53,7 +53,8 @@ status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
         T* const to = comm.rank() == 0 ? nullptr : out.data(); // nothing is written there
-        if (status said; repeat_call<goal::exscan, O>(comm, in.data(), to, in.size(), 0, op_state_of(op), choice, said))
+        if (status said; detail::repeat_call<goal::exscan, O>(comm, in.data(), to, in.size(), 0,
+                                                              detail::op_state_of(op), choice, said))
             return said;
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = to, .count = in.size()};
         typed.op = make_any_op<T>(comm.hold(op));

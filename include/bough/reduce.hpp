@@ -51,8 +51,9 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
                                        : detail::check_data(in.data(), in.size(), sizeof(T)))
             return comm.refuse(bad);
         if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-        if (status said; repeat_call<goal::reduce, O>(comm, in.data(), is_root ? out.data() : nullptr, in.size(),
-                                                      to.rank, op_state_of(op), choice, said))
+        if (status said;
+            detail::repeat_call<goal::reduce, O>(comm, in.data(), is_root ? out.data() : nullptr, in.size(), to.rank,
+                                                 detail::op_state_of(op), choice, said))
             return said;
         typed_call<T> typed{{.size = comm.size(), .root = to.rank}, in.data(),
                             is_root ? out.data() : nullptr,         in.size(),
