@@ -184,6 +184,15 @@ public:
         return found;
     }
 
+    bool poll_from(rank_t from, event& e) {
+        if (from >= size() || from == this->rank_ || forked()) return false;
+        lane& l = this->lanes_[from];
+        if (l.heard && !l.reported && this->peek(l, e)) return true;
+        hear_writes();
+        if (!l.heard && !l.gone) hear_greeting(l);
+        return false;
+    }
+
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         lane& l = this->of(handle);
         const auto i = static_cast<std::uint32_t>(handle & 63);

@@ -109,7 +109,7 @@ public:
 
     // Asks for the next message of each peer alone. What it finds is checked like what poll() finds.
     bool poll_peers(rank_t r, bool& moved) requires PollsPeers<T> {
-        for (const rank_t nobody : {r, size(), no_rank})
+        for (const rank_t nobody : {r, at(r).size(), no_rank})
             if (event e; at(r).poll_from(nobody, e))
                 return fail(transport_rule::identity, r, "poll_from finds a message of oneself, or of no rank");
         for (rank_t from = 0; from != size(); ++from) {
