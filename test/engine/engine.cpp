@@ -236,3 +236,113 @@ TEST_CASE("engine: nothing to do is done at once") {
     f.start();
     CHECK(f.engine().done());
 }
+
+namespace {
+
+// Three elements, of which messages come in pieces.
+struct pieces_fixture {
+    explicit pieces_fixture(std::vector<step> steps) : work(bind_steps(steps, 1)) {}
+    void start() {
+        const call c{reinterpret_cast<std::byte*>(in.data()), reinterpret_cast<std::byte*>(out.data()), 3,
+                     sizeof(number), &decimal};
+        work.prepare(c);
+        work.engine().start(c, port);
+    }
+    void arrive(std::uint32_t step, std::uint64_t handle) {
+        work.engine().arrived(step, {nullptr, 3 * sizeof(number), handle, 1, true}, port);
+    }
+    void piece(std::uint32_t step, const std::vector<number>& elements) {
+        work.engine().piece(step, reinterpret_cast<const std::byte*>(elements.data()),
+                            elements.size() * sizeof(number));
+    }
+    prepared work;
+    test::piece_port port;
+    std::vector<number> in{1, 2, 3}, out{0, 0, 0};
+};
+
+} // namespace
+
+TEST_CASE("engine: a message that comes in pieces is combined piece by piece") {
+    SECTION("message above") {
+        pieces_fixture f({receive_step(1, all(scratch(0))), combine_step(all(input), all(scratch(0)), all(output)),
+                          send_step(1, all(output))});
+        for (int run = 0; run != 2; ++run) {
+            f.port.log.clear();
+            f.start();
+            f.arrive(0, 9);
+            CHECK(f.port.log == "p9/8 ");
+            f.piece(0, {4});
+            CHECK((f.out[0] == 14 && f.out[1] == (run == 0 ? 0u : 25u)));
+            f.piece(0, {5, 6});
+            CHECK_FALSE(f.work.engine().done());
+            CHECK(f.port.log == "p9/8 "); // nothing is sent before the end of the message
+            f.work.engine().completed(0, f.port);
+            CHECK(f.work.engine().done());
+            CHECK(f.port.log == "p9/8 s2 ");
+            CHECK(f.out == std::vector<number>{14, 25, 36});
+        }
+    }
+    SECTION("message below, in place") {
+        pieces_fixture f({copy_step(all(input), all(output)), receive_step(1, all(scratch(0))),
+                          combine_step(all(scratch(0)), all(output), all(output))});
+        f.start();
+        f.arrive(1, 9);
+        f.piece(1, {4, 5});
+        f.piece(1, {6});
+        f.work.engine().completed(1, f.port);
+        CHECK(f.work.engine().done());
+        CHECK(f.out == std::vector<number>{41, 52, 63});
+    }
+}
+
+TEST_CASE("engine: a message comes whole where its combine must wait, or the port says so") {
+    SECTION("the combine waits for another message") {
+        pieces_fixture f({receive_step(1, all(scratch(0))), receive_step(2, all(scratch(1))),
+                          combine_step(all(scratch(0)), all(scratch(1)), all(output))});
+        f.start();
+        f.arrive(0, 9);
+        CHECK(f.port.log == "t9 ");
+    }
+    SECTION("it is not combined") {
+        pieces_fixture f({receive_step(1, all(output))});
+        f.start();
+        f.arrive(0, 9);
+        CHECK(f.port.log == "t9 ");
+        CHECK(f.work.engine().done());
+    }
+    SECTION("not in pieces") {
+        pieces_fixture f({receive_step(1, all(scratch(0))), combine_step(all(input), all(scratch(0)), all(output))});
+        f.port.piece_results = {posted::would_block};
+        f.start();
+        f.arrive(0, 9);
+        CHECK(f.port.log == "p9/8 t9 ");
+        CHECK(f.work.engine().done());
+    }
+    SECTION("taken back") {
+        pieces_fixture f({receive_step(1, all(scratch(0))), combine_step(all(input), all(scratch(0)), all(output))});
+        f.port.piece_results = {posted::failed};
+        f.start();
+        f.arrive(0, 9);
+        CHECK(f.port.log == "p9/8 ");
+        CHECK(f.work.engine().error() == errc::peer_aborted);
+    }
+}
+
+TEST_CASE("engine: a run that ended among pieces leaves nothing to the next") {
+    pieces_fixture f({receive_step(1, all(scratch(0))), combine_step(all(input), all(scratch(0)), all(output))});
+    f.start();
+    f.arrive(0, 9);
+    f.piece(0, {4});
+    f.work.engine().forget();
+    f.start();
+    f.port.piece_results = {posted::would_block};
+    f.arrive(0, 10);
+    CHECK(f.port.log == "p9/8 p10/8 t10 ");
+    CHECK(f.work.engine().done());
+    f.port.log.clear();
+    f.start();
+    f.arrive(0, 11);
+    f.piece(0, {7, 8, 9});
+    f.work.engine().completed(0, f.port);
+    CHECK(f.out == std::vector<number>{17, 28, 39});
+}

@@ -53,6 +53,17 @@ struct port {
 };
 static_assert(bough::EnginePort<port>);
 
+// Its messages may come in pieces.
+struct piece_port : port {
+    std::deque<bough::posted> piece_results; // then: pending
+    bough::posted take_pieces(const bough::held_message& held, std::uint64_t grain, std::uint32_t) {
+        log += "p" + std::to_string(held.handle) + "/" + std::to_string(grain) + " ";
+        if (piece_results.empty()) return bough::posted::pending;
+        return next(piece_results);
+    }
+};
+static_assert(bough::PiecePort<piece_port> && !bough::PiecePort<port>);
+
 // A port with nothing but what the concept asks for, and those that lack one thing.
 struct least_port {
     bough::posted send(std::uint32_t step, bough::rank_t to, std::uint32_t segment, const std::byte*, std::uint64_t);

@@ -10,6 +10,9 @@
 // landed. Sometimes the combine must wait for something else. Then the payload is held there only
 // if the plan may hold messages, as the sender of a held message may be stuck until it is combined.
 // Otherwise the payload is copied to its scratch plane at once.
+//
+// A payload that is still with its sender may come in pieces (PiecePort). Then a combine that waits for
+// nothing else combines each piece when it comes.
 #ifndef BOUGH_ENGINE_ENGINE_HPP
 #define BOUGH_ENGINE_ENGINE_HPP
 
@@ -34,6 +37,7 @@ struct held_message {
     std::uint64_t handle = 0;
     rank_t peer = no_rank;
     bool present = false;
+    bool in_pieces = false; // its receive combines it piece by piece: so far, `handle` bytes
 };
 
 // Through it the engine moves the messages of its steps. `bytes` is the length of `data` and of `into`.
@@ -44,6 +48,14 @@ concept EnginePort = requires(P& port, std::uint32_t step, rank_t to, std::uint3
     { port.take(held, into, bytes, step) } -> std::same_as<posted>;
     { port.claim(held) } -> std::same_as<bool>; // may its payload be read now?
     port.release(held);                         // it is not needed any more
+};
+
+// Its messages may come in pieces. take_pieces() says pending if this one does; then the owner calls
+// piece() for each, in order, and completed() after the last. would_block: it must be taken whole.
+template <class P>
+concept PiecePort = EnginePort<P> &&
+    requires(P& port, const held_message& held, std::uint64_t grain, std::uint32_t step) {
+    { port.take_pieces(held, grain, step) } -> std::same_as<posted>;
 };
 
 // Where a place lies for the current count and element size.
@@ -141,6 +153,17 @@ public:
         complete(i, bound_.steps[i]);
         drain(port);
     }
+    // The next piece of the message of receive step `i` has come: whole elements, no more than the
+    // message has left.
+    void piece(std::uint32_t i, const std::byte* data, std::uint64_t bytes) {
+        held_message& held = memory_.held[i];
+        const bound_step& s = bound_.steps[bound_.steps[i].partner];
+        const std::byte* lower = at(s.a) + held.handle;
+        const std::byte* upper = at(s.b) + held.handle;
+        (s.partner_is_a ? lower : upper) = data;
+        combine_(lower, upper, at(s.out) + held.handle, bytes);
+        held.handle += bytes;
+    }
     // Tries again what the transport refused. Call after polling. False: it was refused once more.
     template <EnginePort Port>
     bool retry(Port& port) {
@@ -198,7 +221,7 @@ private:
     }
     BOUGH_COLD void reset() noexcept {
         reset_waits();
-        for (held_message& held : memory_.held) held.present = false;
+        for (held_message& held : memory_.held) held.present = held.in_pieces = false;
     }
 
     BOUGH_COLD void fail(errc code, std::uint32_t i) noexcept {
@@ -264,7 +287,24 @@ private:
         else if (here && s.partner != not_a_step && (bound_.may_hold || memory_.waits[s.partner] == 1))
             complete(i, s); // the combine reads the message where it is
         else
-            copy_out(i, s, here, port);
+            here || !combines_pieces(i, s, port) ? copy_out(i, s, here, port) : void();
+    }
+    // True: the message comes in pieces, or the step has failed.
+    template <EnginePort Port>
+    bool combines_pieces(std::uint32_t i, const bound_step& s, Port& port) {
+        if constexpr (PiecePort<Port>) {
+            if (s.partner == not_a_step || memory_.waits[s.partner] != 1) return false;
+            held_message& held = memory_.held[i];
+            const posted result = port.take_pieces(held, combine_.element_bytes, i);
+            if (result == posted::would_block) return false;
+            if (result != posted::pending) return fail(errc::peer_aborted, i), true;
+            held.present = false;
+            held.in_pieces = true;
+            held.handle = 0;
+            under_way(i);
+            return true;
+        }
+        return false;
     }
     // Copies a message to its place.
     template <EnginePort Port>
@@ -290,6 +330,10 @@ private:
         const std::byte* lower = at(s.a);
         const std::byte* upper = at(s.b);
         held_message* held = s.partner == not_a_step ? nullptr : &memory_.held[s.partner];
+        if (held != nullptr && held->in_pieces) { // each was combined when it came
+            held->in_pieces = false;
+            return complete(i, s);
+        }
         if (held != nullptr && held->present) {
             if (!port.claim(*held)) return fail(errc::peer_aborted, i);
             (s.partner_is_a ? lower : upper) = held->data;
