@@ -5,6 +5,7 @@
 #include <bough/transport/shared_memory/long_sends.hpp>
 #include <bough/transport/shared_memory/long_takes.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,7 @@ std::vector<std::byte> pattern(std::size_t bytes) {
 struct two_ranks {
     std::vector<bough_test::linked_rank> ranks;
     shared_long_sends sends{2};
-    shared_staged_takes takes;
+    shared_long_takes takes{2, 1e6};
     explicit two_ranks(const shared_memory_options& options) : ranks(bough_test::linked_ranks(2, options)) {}
 
     shared_link& to() { return ranks[1].links[0]; }
@@ -58,7 +59,7 @@ struct two_ranks {
 
 } // namespace
 
-TEST_CASE("shared_staged_takes: a message of many pieces is put together") {
+TEST_CASE("shared_long_takes: a message of many pieces is put together") {
     two_ranks t({.direct_reads = false});
     const auto bytes = pattern(1'000'003);
     std::vector<std::byte> got(bytes.size());
@@ -73,7 +74,7 @@ TEST_CASE("shared_staged_takes: a message of many pieces is put together") {
     CHECK(got == bytes);
 }
 
-TEST_CASE("shared_staged_takes: a take ends when its message is taken back") {
+TEST_CASE("shared_long_takes: a take ends when its message is taken back") {
     two_ranks t({.direct_reads = false});
     const auto bytes = pattern(1'000'003);
     std::vector<std::byte> got(bytes.size());
@@ -87,7 +88,7 @@ TEST_CASE("shared_staged_takes: a take ends when its message is taken back") {
     CHECK((taken.code == errc::peer_aborted && sent.code == errc::cancelled));
 }
 
-TEST_CASE("shared_staged_takes: a take that is cancelled lets the sender go on") {
+TEST_CASE("shared_long_takes: a take that is cancelled lets the sender go on") {
     two_ranks t({.direct_reads = false});
     const auto bytes = pattern(1'000'003);
     std::vector<std::byte> got(bytes.size());
@@ -102,11 +103,11 @@ TEST_CASE("shared_staged_takes: a take that is cancelled lets the sender go on")
     CHECK(got == before);
 }
 
-TEST_CASE("shared_staged_takes: the rest of a message is read from its sender's memory if the sender is silent") {
+TEST_CASE("shared_long_takes: the rest of a message is read from its sender's memory if the sender is silent") {
     for (const int turns : {0, 1, 3}) { // of the sender, before it falls silent
         two_ranks t({});
         if (!t.from().process.reads_it) return; // the kernel does not allow it here
-        t.takes = shared_staged_takes(1e-6);
+        t.takes = shared_long_takes(2, 1e-6);
         const auto bytes = pattern(1'000'003);
         std::vector<std::byte> got(bytes.size());
         REQUIRE(t.post(bytes, 7) == posted::pending);
@@ -132,7 +133,7 @@ TEST_CASE("shared_staged_takes: the rest of a message is read from its sender's 
         const auto next = pattern(700'001);
         got.assign(next.size(), std::byte{});
         REQUIRE(t.post(next, 9) == posted::pending);
-        t.takes = shared_staged_takes(1e6);
+        t.takes = shared_long_takes(2, 1e6);
         REQUIRE(t.takes.begin(t.from(), t.arrived(), got, 10, t.ranks[0].links) == posted::pending);
         const auto [last, sent] = t.ended();
         CHECK((last.id == 10 && last.code == errc::ok && sent.id == 9));
@@ -141,9 +142,9 @@ TEST_CASE("shared_staged_takes: the rest of a message is read from its sender's 
     }
 }
 
-TEST_CASE("shared_staged_takes: a sender is not called silent before its message could have been read") {
+TEST_CASE("shared_long_takes: a sender is not called silent before its message could have been read") {
     two_ranks t({});
-    t.takes = shared_staged_takes(1e6);
+    t.takes = shared_long_takes(2, 1e6);
     const auto bytes = pattern(1'000'003);
     std::vector<std::byte> got(bytes.size());
     REQUIRE(t.post(bytes, 7) == posted::pending);
@@ -154,6 +155,137 @@ TEST_CASE("shared_staged_takes: a sender is not called silent before its message
     const auto [taken, sent] = t.ended();
     CHECK((taken.code == errc::ok && got == bytes));
     CHECK_FALSE(t.from().silence.counts());
+}
+
+namespace {
+
+// What a take in pieces brings. The pieces come through `events`, so many at a time.
+std::vector<std::byte> taken_in_pieces(two_ranks& t, std::uint32_t index, std::uint32_t grain, bool direct,
+                                       std::size_t events_at_a_time, errc& code, int sender_turns = 1'000'000) {
+    std::vector<std::byte> got;
+    std::vector<event> events(events_at_a_time);
+    REQUIRE(t.takes.begin_pieces(t.from(), index, grain, direct, 8, t.ranks[0].links) == posted::pending);
+    bool ended = false, sent = false;
+    for (int i = 0; i != 100'000 && !(ended && sent); ++i) {
+        event e;
+        if (i < sender_turns || ended) sent |= t.sends.go_on(std::span(&e, 1), t.ranks[1].links) == 1;
+        const std::size_t found = t.takes.go_on(events, t.ranks[0].links);
+        for (const event& now : std::span(events).first(found)) {
+            CHECK((now.id == 8 && now.peer == 1 && !ended));
+            if (now.what == event::kind::complete) {
+                ended = true;
+                code = now.code;
+                continue;
+            }
+            REQUIRE(now.what == event::kind::piece);
+            CHECK((now.bytes != 0 && now.bytes % grain == 0));
+            got.insert(got.end(), now.data, now.data + now.bytes);
+        }
+    }
+    event none;
+    CHECK(t.takes.go_on(std::span(&none, 1), t.ranks[0].links) == 0);
+    CHECK((ended && sent && t.takes.empty()));
+    return got;
+}
+
+} // namespace
+
+TEST_CASE("shared_long_takes: a message is handed over in pieces of whole grains, whoever reads it") {
+    two_ranks t({});
+    for (const bool direct : {false, true})
+        for (const std::uint32_t grain : {1u, 8u, 24u, 1000u, 65536u})
+            for (const std::size_t at_a_time : {1u, 2u, 8u}) {
+                if (direct && !t.from().process.reads_it) continue; // the kernel does not allow it here
+                const auto bytes = pattern(std::size_t{grain} * (700'000 / grain));
+                CAPTURE(direct, grain, at_a_time);
+                REQUIRE(t.post(bytes, 7) == posted::pending);
+                t.takes = shared_long_takes(2, 1e6); // nobody is called silent
+                errc code = errc::would_block;
+                CHECK(taken_in_pieces(t, t.arrived(), grain, direct, at_a_time, code) == bytes);
+                CHECK(code == errc::ok);
+            }
+}
+
+TEST_CASE("shared_long_takes: pieces are read directly once their sender is silent") {
+    for (const int turns : {0, 1, 2, 5}) { // of the sender, before it falls silent
+        two_ranks t({});
+        if (!t.from().process.reads_it) return;
+        t.takes = shared_long_takes(2, 1e-6);
+        for (const std::uint32_t grain : {1u, 24u, 40'000u}) {
+            const auto bytes = pattern(std::size_t{grain} * (900'000 / grain));
+            REQUIRE(t.post(bytes, 7) == posted::pending);
+            errc code = errc::would_block;
+            CAPTURE(turns, grain);
+            CHECK(taken_in_pieces(t, t.arrived(), grain, false, 2, code, turns) == bytes);
+            CHECK(code == errc::ok);
+        }
+    }
+}
+
+TEST_CASE("shared_long_takes: a piece that was handed over stays as it is until the next call") {
+    two_ranks t({});
+    const auto bytes = pattern(1'000'000);
+    REQUIRE(t.post(bytes, 7) == posted::pending);
+    REQUIRE(t.takes.begin_pieces(t.from(), t.arrived(), 8, false, 8, t.ranks[0].links) == posted::pending);
+    t.sends.go_on({}, t.ranks[1].links);
+    std::array<event, 4> events;
+    REQUIRE(t.takes.go_on(events, t.ranks[0].links) == 1); // one of each sender at a time
+    for (int i = 0; i != 10; ++i) t.sends.go_on({}, t.ranks[1].links);
+    CHECK(std::equal(events[0].data, events[0].data + events[0].bytes, bytes.begin()));
+    CHECK(t.takes.cancel(8, t.ranks[0].links)); // with a piece still handed over
+    CHECK(std::equal(events[0].data, events[0].data + events[0].bytes, bytes.begin()));
+    REQUIRE(t.takes.go_on(events, t.ranks[0].links) == 1);
+    CHECK((events[0].what == event::kind::complete && events[0].code == errc::cancelled));
+    CHECK(t.takes.empty());
+    event sent;
+    REQUIRE(t.sends.go_on(std::span(&sent, 1), t.ranks[1].links) == 1);
+    CHECK(sent.code == errc::ok);
+    // What was left in the ring does not get into the next message.
+    const auto next = pattern(800'000);
+    REQUIRE(t.post(next, 9) == posted::pending);
+    errc code = errc::would_block;
+    CHECK(taken_in_pieces(t, t.arrived(), 8, false, 8, code) == next);
+}
+
+TEST_CASE("shared_long_takes: nothing of a message is handed over after it was taken back") {
+    for (const bool direct : {false, true}) {
+        two_ranks t({});
+        if (direct && !t.from().process.reads_it) return;
+        const auto bytes = pattern(1'000'000);
+        REQUIRE(t.post(bytes, 7) == posted::pending);
+        REQUIRE(t.takes.begin_pieces(t.from(), t.arrived(), 8, direct, 8, t.ranks[0].links) == posted::pending);
+        t.sends.go_on({}, t.ranks[1].links);
+        std::array<event, 1> one;
+        REQUIRE(t.takes.go_on(one, t.ranks[0].links) == 1);
+        CHECK(one[0].what == event::kind::piece);
+        CHECK(t.sends.cancel(7, t.ranks[1].mine, t.ranks[1].links));
+        CHECK(t.takes.has_news());
+        if (!direct) { // what the sender had copied out before was sent
+            while (t.takes.go_on(one, t.ranks[0].links) == 1 && one[0].what == event::kind::piece) {
+            }
+        } else {
+            REQUIRE(t.takes.go_on(one, t.ranks[0].links) == 1);
+        }
+        CHECK((one[0].what == event::kind::complete && one[0].code == errc::peer_aborted));
+        CHECK(t.takes.empty());
+    }
+}
+
+TEST_CASE("shared_long_takes: a sender whose pieces are no whole grains, or too many, is not believed") {
+    for (const int how : {0, 1, 2}) {
+        two_ranks t({});
+        const auto bytes = pattern(1'000'000);
+        REQUIRE(t.post(bytes, 7) == posted::pending);
+        REQUIRE(t.takes.begin_pieces(t.from(), t.arrived(), 8, false, 8, t.ranks[0].links) == posted::pending);
+        t.sends.go_on({}, t.ranks[1].links);
+        const segment_layout layout = layout_of(2, {});
+        auto* const ring = t.ranks[0].mine.data() + layout.ring_at(1, 0);
+        stage_line& line = ring_view::at(ring, layout).head->stage[0];
+        line.bytes = how == 0 ? 65535u : how == 1 ? 65537u : 0u;
+        std::array<event, 4> events;
+        CHECK(t.takes.go_on(events, t.ranks[0].links) == 0);
+        CHECK(t.from().in.broken());
+    }
 }
 
 TEST_CASE("shared_silence: each time that a sender is silent again, twice as many messages are read directly") {

@@ -8,6 +8,8 @@
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/reduce.hpp>
+#include <bough/reduce_scatter.hpp>
 #include <bough/testing/process_conformance.hpp>
 #include <bough/transport/shared_memory.hpp>
 
@@ -22,6 +24,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <optional>
+#include <span>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -123,6 +126,100 @@ TEST_CASE("shared_memory: where the kernel forbids direct reads, long messages c
             group.wait();
             for (rank_t r = 0; r != 3; ++r) {
                 CAPTURE(static_cast<int>(forbidden), direct.has_value(), r);
+                CHECK(group.exit_code(r) == 0);
+                CHECK(group.of(r).wrong == 0);
+            }
+        }
+}
+
+namespace {
+
+struct three_numbers { // 24 bytes: no power of two
+    double a = 0, b = 0, c = 0;
+};
+three_numbers added(const three_numbers& x, const three_numbers& y) { return {x.a + y.a, x.b * 0.5 + y.b, x.c + y.c}; }
+
+// Reduces vectors whose sums depend on the order of their terms, and hashes what comes out.
+std::uint64_t hash_of_reductions(communicator<shared_memory>& comm, report& told) {
+    std::uint64_t hash = 0;
+    const auto add = [&hash](const auto& x) {
+        for (const std::byte b : std::as_bytes(std::span(x)))
+            hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100'0000'01b3u;
+    };
+    for (const std::size_t count : {2001u, 50'000u, 400'003u}) {
+        std::vector<double> x(count), all(count);
+        for (std::size_t i = 0; i != count; ++i)
+            x[i] = 1.0 / static_cast<double>(1 + bough_test::mixed(i * 16 + comm.rank()) % 1000);
+        status s;
+        allreduce(comm, std::span<const double>(x), std::span(all), plus{}, s);
+        told.check(!s);
+        add(all);
+        std::fill(all.begin(), all.end(), 0.0);
+        reduce(comm, std::span<const double>(x), std::span(all), plus{}, root{1}, s);
+        told.check(!s);
+        add(all);
+        const std::size_t share = count / comm.size();
+        reduce_scatter(comm, std::span<const double>(x).first(share * comm.size()), std::span(all).first(share), plus{},
+                       s);
+        told.check(!s);
+        add(all);
+        std::vector<three_numbers> y(count / 3);
+        for (std::size_t i = 0; i != y.size(); ++i) y[i] = {x[i], x[i + 1], x[i + 2]};
+        allreduce(
+            comm, std::span(y), [](const three_numbers& a, const three_numbers& b) { return added(a, b); }, s);
+        told.check(!s);
+        add(y);
+    }
+    return hash;
+}
+
+} // namespace
+
+TEST_CASE("shared_memory: reductions give the same bits, whichever way long messages go") {
+    for (const rank_t ranks : {2u, 3u, 4u}) {
+        std::vector<std::uint64_t> expected;
+        for (const std::optional<bool> direct : {std::optional<bool>(), std::optional(true), std::optional(false)})
+            for (const std::uint32_t eager_bytes : {1024u, 65536u, 1u << 23}) { // the last: no message is long
+                processes group(ranks, [&](auto& wire, report& told) {
+                    communicator comm{shared_memory{wire, {.eager_bytes = eager_bytes, .direct_reads = direct}}};
+                    const std::uint64_t hash = hash_of_reductions(comm, told);
+                    std::memcpy(&told.numbers[0], &hash, sizeof hash);
+                });
+                group.wait();
+                std::vector<std::uint64_t> hashes(ranks);
+                for (rank_t r = 0; r != ranks; ++r) {
+                    CAPTURE(ranks, direct.has_value(), direct.value_or(false), eager_bytes, r);
+                    CHECK(group.exit_code(r) == 0);
+                    CHECK(group.of(r).wrong == 0);
+                    std::memcpy(&hashes[r], &group.of(r).numbers[0], sizeof hashes[r]);
+                }
+                if (expected.empty()) expected = hashes;
+                CHECK(hashes == expected);
+            }
+    }
+}
+
+TEST_CASE("shared_memory: an op may throw among the pieces of a message") {
+    for (const bool direct : {true, false})
+        for (const rank_t ranks : {2u, 3u}) {
+            processes group(ranks, [&](auto& wire, report& told) {
+                communicator comm{shared_memory{wire, {.eager_bytes = 1024, .direct_reads = direct}}};
+                std::vector<double> x(400'000, 1.0);
+                int left = 150'000;
+                const bool throws = comm.rank() == 1;
+                const auto op = [&](double a, double b) {
+                    if (throws && --left == 0) throw 1;
+                    return a + b;
+                };
+                status s;
+                allreduce(comm, std::span(x), op, s);
+                told.check(s.code == errc::op_threw || (s.code == errc::peer_aborted && s.cause == errc::op_threw));
+                allreduce(comm, std::span(x), op, s);
+                told.check(s.code == errc::group_poisoned);
+            });
+            group.wait();
+            for (rank_t r = 0; r != ranks; ++r) {
+                CAPTURE(direct, ranks, r);
                 CHECK(group.exit_code(r) == 0);
                 CHECK(group.of(r).wrong == 0);
             }

@@ -107,14 +107,17 @@ TEST_CASE("shared_memory: a ring goes round under two threads") {
                 wrong += e.envelope.segment != n || e.bytes != length_of(n, eager_bytes);
                 if (where == to_be_staged) {
                     into.clear();
-                    wrong += !in.want(index);
-                    const auto keep = [&](std::uint32_t ticket, std::span<const std::byte> piece) {
-                        wrong += ticket != in.at(index).ticket;
-                        into.insert(into.end(), piece.begin(), piece.end());
-                        return into.size() <= e.bytes;
-                    };
-                    while (into.size() < e.bytes && !in.broken())
-                        if (!in.unstage(keep)) std::this_thread::yield();
+                    wrong += !in.want(index, 1 + n % 7);
+                    shared_receiver::piece p;
+                    while (into.size() < e.bytes && !in.broken()) {
+                        if (!in.next_piece(p)) {
+                            std::this_thread::yield();
+                            continue;
+                        }
+                        wrong += p.ticket != in.at(index).ticket;
+                        into.insert(into.end(), p.bytes.begin(), p.bytes.end());
+                        in.used_piece();
+                    }
                     wrong += !is_message(into.data(), into.size(), n);
                 } else {
                     if (where == in_segment) wrong += !in.claim(index);
@@ -210,10 +213,11 @@ TEST_CASE("shared_memory: what a hostile peer writes is not believed") {
                 std::array<event, 4> events;
                 out.acknowledged(1, events);
                 out.stage();
-                in.unstage([&](std::uint32_t, std::span<const std::byte> piece) {
-                    outside += piece.size() > memory.view().piece_bytes;
-                    return draw() % 4 != 0;
-                });
+                if (shared_receiver::piece p; in.next_piece(p)) {
+                    outside += p.bytes.size() > memory.view().piece_bytes || p.bytes.data() < memory.bytes ||
+                               p.bytes.data() + p.bytes.size() > memory.bytes + memory.layout.ring_bytes();
+                    draw() % 4 != 0 ? in.used_piece() : in.set_broken();
+                }
             }
             }
             event e;

@@ -124,6 +124,10 @@ consteval bool explain_optional_members() {
     if constexpr (!InPlaceTransport<T> && requires { &T::claim; })
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's claim, if it has one, is `bool claim(std::uint64_t handle)`");
+    if constexpr (!PiecewiseTransport<T> && requires { &T::take_pieces; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's take_pieces, if it has one, is `posted take_pieces(std::uint64_t handle, "
+                      "std::uint64_t grain, std::uint64_t id)`");
     if constexpr (!PollsPeers<T> && requires { &T::poll_from; })
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's poll_from, if it has one, is `bool poll_from(rank_t from, event& e)`, and "

@@ -122,6 +122,7 @@ enum class posted : std::uint8_t {
 struct event {
     enum class kind : std::uint8_t {
         arrived,  // a message: envelope, bytes; its payload is at `data`, or still to be taken if that is null
+        piece,    // the next `bytes` bytes, at `data`, of the payload that is taken in pieces by the post with `id`
         complete, // of the post with `id`; code says how
         lost,     // of `peer`
     };
@@ -160,6 +161,10 @@ concept Cancels = requires(T& t, std::uint64_t id) {
 template <class T>
 concept Claims = requires(T& t, std::uint64_t handle) {
     { t.claim(handle) } -> std::same_as<bool>;
+};
+template <class T>
+concept TakesPieces = requires(T& t, std::uint64_t handle, std::uint64_t grain, std::uint64_t id) {
+    { t.take_pieces(handle, grain, id) } -> std::same_as<posted>;
 };
 template <class T>
 concept PollsFrom = requires(T& t, rank_t from, event& e) {
@@ -204,6 +209,14 @@ concept Transport = detail::HasRank<T> && detail::HasSize<T> && detail::PostsSen
 // whose `data` is null has to be taken; claim() refuses it.
 template <class T>
 concept InPlaceTransport = Transport<T> && detail::Claims<T>;
+
+// Hands over a payload piece by piece, so that it can be combined while it is in the cache, and needs no memory of its own.
+// take_pieces(handle, grain, id) takes an arrival like take(). If it says `pending`, events of kind `piece` bring the
+// payload, in order, each a multiple of `grain` bytes long but never empty, and then comes the event of the end. The bytes
+// of a piece can be read until the next poll(). would_block: this payload is not had in pieces, and is still there; take()
+// it. Pre: grain is not 0, and divides the length of the payload. A take that ends badly may have brought some pieces.
+template <class T>
+concept PiecewiseTransport = Transport<T> && detail::TakesPieces<T>;
 
 // Gathers: the message of a post that has said `complete` may stay in this process for a while.
 // flush() hands over what the system takes now, and does not wait; poll() does the same. unsent()

@@ -160,6 +160,7 @@ private:
     void handle(const event& e) {
         switch (e.what) {
         case event::kind::arrived: !is_lost(e.peer) ? arrived(e) : matching_.drop(e); break;
+        case event::kind::piece: piece(e); break;
         case event::kind::complete: completed(e); break;
         case event::kind::lost: failure_.lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code); break;
         }
@@ -224,6 +225,12 @@ private:
             else if (matching_.early().release(e.id); !op.result_) // it needs no more: another call, or an inquiry
                 disputes_.heard(&op, e);
         }
+    }
+
+    void piece(const event& e) {
+        session_operation* op = flight_.find_post(e.id);
+        if (op == nullptr || op->result_) return;
+        failure_.guarded(*op, [&] { op->work_->engine().piece(static_cast<std::uint32_t>(e.id), e.data, e.bytes); });
     }
 
     void completed(const event& e) {

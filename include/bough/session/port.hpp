@@ -48,6 +48,11 @@ struct session_port {
         if (result == posted::pending) ++op.pending_;
         return result;
     }
+    posted take_pieces(const held_message& held, std::uint64_t grain, std::uint32_t step) {
+        const posted result = early.take_pieces(held.handle, grain, in_flight<T>::post_id(op, step));
+        if (result == posted::pending) ++op.pending_;
+        return result;
+    }
     bool claim(const held_message& held) { return early.claim(held.handle); }
     void release(const held_message& held) { early.release(held.handle); }
 };

@@ -157,6 +157,13 @@ public:
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         return transport_.take(handle, into, id);
     }
+    // Pre: a message whose payload is with its sender; so it is no copy.
+    posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) {
+        if constexpr (PiecewiseTransport<T>)
+            return transport_.take_pieces(handle, grain, id);
+        else
+            return posted::would_block;
+    }
 
 private:
     // Handles of transports are below 2^63.

@@ -96,6 +96,10 @@ public:
         wake_sleeper();
         return this->inner_.take(handle, into, id);
     }
+    posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) requires PiecewiseTransport<T> {
+        wake_sleeper();
+        return this->inner_.take_pieces(handle, grain, id);
+    }
     void release(std::uint64_t handle) {
         wake_sleeper();
         this->inner_.release(handle);

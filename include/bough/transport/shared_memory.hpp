@@ -154,7 +154,7 @@ public:
         const detail::shared_receiver::note& n = l.in.at(index);
         if (into.size() != n.bytes || forked()) return posted::failed;
         if (n.data == nullptr && n.bytes != 0) {
-            if (!reads_now(l, n.bytes)) return takes_.begin(l, index, into, id, links_);
+            if (!reads_now(l, n.bytes, costs_.copied_from)) return takes_.begin(l, index, into, id, links_);
             const bool is_read = detail::read_private(links_, l, index, into);
             if (!l.process.reads_it) return takes_.begin(l, index, into, id, links_); // not any more
             if (!is_read || !l.in.give_back(index)) return posted::failed;
@@ -166,6 +166,16 @@ public:
         l.in.release(index);
         links_.nudge(l);
         return posted::complete;
+    }
+    posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) {
+        link& l = links_.of(handle);
+        const std::uint32_t index = slot_of(handle);
+        const detail::shared_receiver::note& n = l.in.at(index);
+        if (n.data != nullptr || n.bytes == 0 || grain > l.in.piece_bytes() || grain > takes_.window_bytes)
+            return posted::would_block;
+        if (grain == 0 || n.bytes % grain != 0 || forked()) return posted::failed;
+        const bool direct = reads_now(l, n.bytes, costs_.combined_from);
+        return takes_.begin_pieces(l, index, static_cast<std::uint32_t>(grain), direct, id, links_);
     }
     // Also false for a message whose payload is not within reach: such a message can only be taken.
     bool claim(std::uint64_t handle) noexcept {
@@ -215,7 +225,7 @@ private:
                   std::uint32_t eager_bytes, bool& whole)
         : cores_(made.cores()), costs_(made.read_costs()), mine_(std::move(made.mine), std::move(made.file), layout),
           links_(made, rank, layout, mine_.data(), eager_bytes, whole), sends_(layout.ranks),
-          takes_(costs_.direct_ns_per_byte * (oversubscribed() ? 8 : 1)),
+          takes_(layout.ranks, costs_.direct_ns_per_byte * (oversubscribed() ? 8 : 1)),
           patience_(oversubscribed(), detail::register_barriers()) {}
 
     template <class W>
@@ -229,9 +239,10 @@ private:
     static std::uint32_t slot_of(std::uint64_t handle) noexcept { return static_cast<std::uint32_t>(handle & 63); }
     // Whether poll() would find something, or there is new room for a post that was refused.
     BOUGH_COLD bool has_news() noexcept { return links_.has_news() || takes_.has_news(); }
-    // Whether a payload in its sender's private memory is read directly now, and not in pieces.
-    bool reads_now(link& l, std::uint64_t bytes) noexcept {
-        return l.process.reads_it && (bytes >= costs_.copied_from || l.silence.counts());
+    // Whether a payload in its sender's private memory is read directly now: it is long enough, or the sender
+    // was silent lately.
+    static bool reads_now(link& l, std::uint64_t bytes, std::uint64_t direct_from) noexcept {
+        return l.process.reads_it && (bytes >= direct_from || l.silence.counts());
     }
 
     std::uint32_t cores_, idle_polls_ = 0;
@@ -240,11 +251,11 @@ private:
     detail::shared_pieces mine_;
     detail::shared_links links_;
     detail::shared_long_sends sends_;
-    detail::shared_staged_takes takes_;
+    detail::shared_long_takes takes_;
     detail::shared_patience patience_;
 };
 
-static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory>);
+static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory> && PiecewiseTransport<shared_memory>);
 
 template <WireUp W>
 std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {

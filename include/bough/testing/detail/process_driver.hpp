@@ -68,6 +68,9 @@ private:
         case event::kind::arrived:
             if (arrivals_.arrived(e, number)) taking_.hold(e, number);
             return;
+        case event::kind::piece:
+            if (!taking_.piece(e)) end_.fail(transport_rule::length, "a piece comes for no take, or is too long");
+            return;
         case event::kind::complete:
             if (sending_.has(e.id))
                 sending_.completed(e);

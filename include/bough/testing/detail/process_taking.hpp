@@ -56,6 +56,18 @@ public:
     bool has(std::uint64_t id) const {
         return std::any_of(takes_.begin(), takes_.end(), [id](const pending_take& t) { return t.id == id; });
     }
+    // A piece of a payload. False: no take wants it.
+    bool piece(const event& e) {
+        for (pending_take& t : takes_) {
+            if (t.id != e.id) continue;
+            if (!t.in_pieces || e.bytes == 0 || e.bytes > t.seen.bytes - t.got) return false;
+            std::copy_n(e.data, static_cast<std::size_t>(e.bytes),
+                        t.bytes->begin() + static_cast<std::ptrdiff_t>(guard + t.got));
+            t.got += static_cast<std::size_t>(e.bytes);
+            return true;
+        }
+        return false;
+    }
     // Pre: has(e.id).
     bool completed(const event& e) {
         const auto it =
@@ -104,6 +116,8 @@ private:
         std::unique_ptr<std::vector<std::byte>> bytes; // with guards on both sides
         std::uint32_t polls = never;                   // how many polls are left until it is cancelled
         bool given_up = false;
+        std::size_t got = 0; // by pieces
+        bool in_pieces = false;
     };
 
     // Uses an arrival in one of the possible ways.
@@ -151,10 +165,15 @@ private:
         auto room = std::make_unique<std::vector<std::byte>>(e.bytes + 2 * guard, fresh);
         const std::span<std::byte> into(room->data() + guard, static_cast<std::size_t>(e.bytes));
         const std::uint64_t id = end_.new_id();
-        const posted result = end_->take(e.id, into, id);
+        posted result = posted::would_block;
+        if constexpr (PiecewiseTransport<T>)
+            if (e.bytes != 0 && end_.draw(2) == 0) result = end_->take_pieces(e.id, e.bytes % 8 == 0 ? 8 : 1, id);
+        const bool in_pieces = result == posted::pending;
+        if (result == posted::would_block) result = end_->take(e.id, into, id);
         if (result == posted::pending) {
             const bool shall_go = s == section::plain && end_.draw(2) == 0;
             takes_.push_back({id, e, h.number, std::move(room)});
+            takes_.back().in_pieces = in_pieces;
             if (shall_go) takes_.back().polls = static_cast<std::uint32_t>(end_.draw(4) == 0 ? 0 : end_.draw(60));
         } else if (result == posted::complete) {
             taken(e, h.number, *room);

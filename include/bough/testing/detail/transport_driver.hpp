@@ -36,6 +36,7 @@ public:
         bool guarded = false; // its memory goes to no other post, so that writes after its event are noticed
         std::size_t memory = 0;
         std::size_t bytes = 0;
+        std::size_t grain = 0, got = 0; // of a take in pieces; 0: it is none
     };
     // An arrival that is not used up.
     struct arrival {
@@ -178,7 +179,16 @@ public:
         posts_.push_back(
             {post::state::refused, a.at, errc::ok, taken_back != nullptr, true, false, borrow(bytes), bytes});
         const std::size_t index = posts_.size() - 1;
-        const posted result = at(a.at).take(a.seen.id, {data(posts_[index].memory), bytes}, id_of(index));
+        posted result = posted::would_block;
+        if constexpr (PiecewiseTransport<T>)
+            if (const std::size_t grain = grain_for(bytes, index); grain != 0) {
+                result = at(a.at).take_pieces(a.seen.id, grain, id_of(index));
+                if (result == posted::complete)
+                    return fail(transport_rule::one_event, a.at, "a take in pieces is complete without a piece");
+                if (result == posted::pending) posts_[index].grain = grain;
+            }
+        if (result == posted::would_block)
+            result = at(a.at).take(a.seen.id, {data(posts_[index].memory), bytes}, id_of(index));
         if (result == posted::pending) {
             posts_[index].now = post::state::pending;
             ++pending_;
@@ -253,6 +263,7 @@ private:
     bool handle(rank_t r, const event& e) {
         switch (e.what) {
         case event::kind::arrived: return handle_arrival(r, e);
+        case event::kind::piece: return handle_piece(r, e);
         case event::kind::complete: return handle_end(r, e);
         case event::kind::lost: break;
         }
@@ -267,6 +278,25 @@ private:
         return true;
     }
 
+    // The grain of the pieces in which a payload is taken. 0: it is taken whole.
+    static std::size_t grain_for(std::size_t bytes, std::size_t number) {
+        if (bytes == 0 || mix_bits(number) % 2 == 0) return 0;
+        std::size_t grain = std::size_t{1} << mix_bits(number + 1) % 6;
+        while (bytes % grain != 0) grain /= 2;
+        return mix_bits(number) % 8 == 1 && bytes % 3 == 0 ? 3 : grain;
+    }
+    bool handle_piece(rank_t r, const event& e) {
+        const std::uint64_t index = e.id - first_id;
+        if (index >= posts_.size() || posts_[index].owner != r || posts_[index].grain == 0 ||
+            posts_[index].now != post::state::pending)
+            return fail(transport_rule::one_event, r, "a piece comes for no take in pieces");
+        post& p = posts_[index];
+        if (e.bytes == 0 || e.bytes % p.grain != 0 || e.bytes > p.bytes - p.got)
+            return fail(transport_rule::length, r, "a piece is no multiple of the grain, or is longer than the rest");
+        std::memcpy(data(p.memory) + p.got, e.data, static_cast<std::size_t>(e.bytes));
+        p.got += static_cast<std::size_t>(e.bytes);
+        return true;
+    }
     bool handle_end(rank_t r, const event& e) {
         const std::uint64_t index = e.id - first_id;
         if (index >= posts_.size() || posts_[index].owner != r)
@@ -287,6 +317,8 @@ private:
             give_back(p);
             return true;
         }
+        if (e.code == errc::ok && p.grain != 0 && p.got != p.bytes)
+            return fail(transport_rule::length, r, "a take in pieces ends before the last piece");
         const auto t = std::find_if(takes_.begin(), takes_.end(), [index](const auto& x) { return x.first == index; });
         const arrival a = t->second;
         takes_.erase(t);

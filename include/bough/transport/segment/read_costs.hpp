@@ -58,7 +58,7 @@ template <int = 0>
 read_costs measure_reads(std::size_t piece_bytes) {
     static constexpr std::array<std::size_t, 4> lengths{16384, 65536, 262144, 1048576};
     const std::size_t piece = std::clamp<std::size_t>(piece_bytes, 4096, 65536);
-    std::vector<std::byte> source(lengths.back(), std::byte{1}), target(lengths.back()), window(65536);
+    std::vector<std::byte> source(lengths.back(), std::byte{1}), target(lengths.back()), window(131072);
     const pid_t me = ::getpid();
     bool allowed = true;
     const auto direct = [&](std::byte* into, std::size_t at, std::size_t bytes) {

@@ -72,8 +72,13 @@ public:
     // From now on the sender cannot take the message back. False: it already has. Pre: the message
     // lies in the sender's segment.
     bool claim(std::uint32_t index) noexcept { return change(index, lent::open, lent::claimed); }
-    // Asks the sender to copy out the message piece by piece.
-    bool want(std::uint32_t index) noexcept { return change(index, lent::open, lent::wanted); }
+    // Asks the sender to copy out the message, in pieces that are multiples of `grain` bytes long. Pre:
+    // grain <= piece_bytes().
+    bool want(std::uint32_t index, std::uint32_t grain = 1) noexcept {
+        ring_.head->grains[index].store(grain, std::memory_order_relaxed);
+        return change(index, lent::open, lent::wanted);
+    }
+    std::uint32_t piece_bytes() const noexcept { return ring_.piece_bytes; }
     // Whether the message has not been taken back.
     bool is_lent(std::uint32_t index) const noexcept {
         const lent now = ring_.head->states[index].load(std::memory_order_acquire);
@@ -90,21 +95,22 @@ public:
         ring_.head->consumed.store(order_.release(index, ring_.mask), std::memory_order_release);
     }
 
-    // Uses the next piece of a staged message; `use(ticket, bytes)` returns false if the piece
-    // makes no sense. True: there was one.
-    template <class F>
-    bool unstage(F&& use) {
+    // A piece of a staged message.
+    struct piece {
+        std::uint32_t ticket = 0; // of the message
+        std::span<const std::byte> bytes;
+    };
+    // The next piece. It stays where it is until used_piece(). False: none has come.
+    bool next_piece(piece& p) noexcept {
         if (broken_ || !has_piece()) return false;
         const stage_line& line = ring_.head->stage[pieces_ % stage_pieces];
-        const std::uint32_t ticket = volatile_read(line.ticket);
+        p.ticket = volatile_read(line.ticket);
         const std::uint32_t bytes = volatile_read(line.bytes);
-        if (bytes > ring_.piece_bytes || !use(ticket, std::span<const std::byte>(ring_.piece(pieces_), bytes))) {
-            broken_ = true;
-            return false;
-        }
-        ring_.head->unstaged.store(++pieces_, std::memory_order_release);
+        if (bytes == 0 || bytes > ring_.piece_bytes) return breaks();
+        p.bytes = {ring_.piece(pieces_), bytes};
         return true;
     }
+    void used_piece() noexcept { ring_.head->unstaged.store(++pieces_, std::memory_order_release); }
 
 private:
     // Reads a word exactly once: the compiler may not read it again after the check.

@@ -161,8 +161,8 @@ public:
                 continue;
             }
             note& n = notes_[static_cast<std::uint32_t>(std::countr_zero(open))];
-            const auto bytes =
-                static_cast<std::uint32_t>(std::min<std::uint64_t>(n.bytes - n.staged, ring_.piece_bytes));
+            const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                n.bytes - n.staged, piece_bytes_of(static_cast<std::uint32_t>(std::countr_zero(open)))));
             std::memcpy(ring_.piece(pieces_), n.data + n.staged, bytes);
             n.staged += bytes;
             stage_line& line = ring_.head->stage[pieces_ % stage_pieces];
@@ -235,6 +235,11 @@ private:
     }
     bool can_stage() const noexcept {
         return pieces_ - ring_.head->unstaged.load(std::memory_order_acquire) < stage_pieces;
+    }
+    // How long the pieces of a message are that its receiver has asked for. What it wrote is read once.
+    std::uint32_t piece_bytes_of(std::uint32_t index) const noexcept {
+        const std::uint32_t grain = ring_.head->grains[index].load(std::memory_order_relaxed);
+        return grain < 2 || grain > ring_.piece_bytes ? ring_.piece_bytes : ring_.piece_bytes / grain * grain;
     }
     bool unstaged(std::uint64_t open) const noexcept {
         const note& n = notes_[static_cast<std::uint32_t>(std::countr_zero(open))];
