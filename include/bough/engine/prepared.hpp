@@ -64,10 +64,10 @@ public:
 
     // The same for a call that has the layout of the last one. False: the last run ended with its
     // session, and prepare() must be called.
-    bool prepare_again(const std::byte* input, std::byte* output) noexcept {
+    bool prepare_again(const std::byte* from, std::byte* into) noexcept {
         if (!engine_.done()) return false;
-        buffers_[0] = const_cast<std::byte*>(input);
-        buffers_[1] = output;
+        buffers_[0] = const_cast<std::byte*>(from);
+        buffers_[1] = into;
         return true;
     }
     // Counts the layouts: as long as it stays the same, all places are where they were.
