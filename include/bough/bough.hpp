@@ -156,6 +156,8 @@
 #include <bough/op/location.hpp>
 #include <bough/op/logical.hpp>
 #include <bough/op/min_max.hpp>
+#include <bough/op/run_time_op.hpp>
+#include <bough/op/run_time_type.hpp>
 #include <bough/op/soft_float.hpp>
 #include <bough/op/soft_integer.hpp>
 #include <bough/op/soft_ops.hpp>
@@ -167,6 +169,7 @@
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/remote/simulated.hpp>
+#include <bough/run_time.hpp>
 #include <bough/scan.hpp>
 #include <bough/scatter.hpp>
 #include <bough/schedule/dependence.hpp>

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -122,8 +123,11 @@ public:
         return op;
     }
     template <class E>
-    static std::vector<E> room() {
-        return {};
+    auto room() const {
+        if constexpr (std::is_same_v<E, std::byte>)
+            return detail::borrowed_bytes(core_->packed);
+        else
+            return std::vector<E>();
     }
     template <class F>
     static status before(F&& make_ready) {

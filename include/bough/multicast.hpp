@@ -51,7 +51,7 @@ using broadcast_plan = plan<goal::broadcast, any_algorithm>;
 template <class T, RunsCalls Comm>
 const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, std::span<const rank_t> members) {
     const any_cost_model& costs = comm.options().costs;
-    const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
+    const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
     return comm.template remember_plan<broadcast_plan>(
         {.kind = goal::multicast::kind,
          .size_class = size_class,
@@ -79,10 +79,42 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
         });
 }
 
+// Pre: the root is a rank of the group; the call says who takes part.
+template <class T, RunsCalls Comm, class Choice>
+status multicast_typed(Comm& comm, const typed_call<T>& typed, const participants& who, std::span<const rank_t> members,
+                       const Choice& choice) {
+    static_assert(explain_choice<goal::multicast, Choice, true>());
+    const auto wrap = [&]<class C>(const C& c) {
+        if constexpr (TreeSource<C>)
+            return tree_multicast<C>{c, {members.begin(), members.end()}};
+        else
+            return c;
+    };
+    if constexpr (std::same_as<Choice, automatic>) {
+        if (const status bad = check_members(sorted_members({members.begin(), members.end()}), comm.size()))
+            return comm.refuse(bad);
+        if (who.place(comm.rank()) == no_rank)
+            return run_choice<goal::multicast>(comm, typed, fnomial{}, wrap); // nothing to do
+        const broadcast_plan* best = choose_multicast(comm, typed, members);
+        using among = multicast_among<any_algorithm>;
+        const among algorithm{best->algorithm(), {members.begin(), members.end()}};
+        return run_typed(comm, plan<goal::multicast, among>(algorithm, {typed.at.size, typed.at.root, best->blocks()}),
+                         typed);
+    } else if constexpr (TreeSource<Choice>) {
+        return run_choice<goal::multicast>(comm, typed, choice, wrap);
+    } else {
+        goal::multicast wanted{{members.begin(), members.end()}};
+        std::sort(wanted.members.begin(), wanted.members.end());
+        if (!(choice.goal() == wanted))
+            return comm.refuse(invalid_argument("members: not those of the given plan or algorithm"));
+        return run_choice<goal::multicast>(comm, typed, choice, wrap);
+    }
+}
+
 template <class T, RunsCalls Comm, class Choice>
 status run_multicast(Comm& comm, std::span<T> data, std::span<const rank_t> members, root from, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::multicast, Choice, true>());
+        static_assert(explain_written<T>() && explain_wire<T>());
         if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
         const participants who(members, from.rank);
         const bool takes_part = who.place(comm.rank()) != no_rank;
@@ -96,30 +128,7 @@ status run_multicast(Comm& comm, std::span<T> data, std::span<const rank_t> memb
         }
         typed.signature = signature_of<T, void>(typed.count, from.rank);
         typed.ranks = who.size();
-        const auto wrap = [&]<class C>(const C& c) {
-            if constexpr (TreeSource<C>)
-                return tree_multicast<C>{c, {members.begin(), members.end()}};
-            else
-                return c;
-        };
-        if constexpr (std::same_as<Choice, automatic>) {
-            if (const status bad = check_members(sorted_members({members.begin(), members.end()}), comm.size()))
-                return comm.refuse(bad);
-            if (!takes_part) return run_choice<goal::multicast>(comm, typed, fnomial{}, wrap); // nothing to do
-            const broadcast_plan* best = choose_multicast(comm, typed, members);
-            using among = multicast_among<any_algorithm>;
-            const among algorithm{best->algorithm(), {members.begin(), members.end()}};
-            return run_typed(comm, plan<goal::multicast, among>(algorithm, {typed.at.size, from.rank, best->blocks()}),
-                             typed);
-        } else if constexpr (TreeSource<Choice>) {
-            return run_choice<goal::multicast>(comm, typed, choice, wrap);
-        } else {
-            goal::multicast wanted{{members.begin(), members.end()}};
-            std::sort(wanted.members.begin(), wanted.members.end());
-            if (!(choice.goal() == wanted))
-                return comm.refuse(invalid_argument("members: not those of the given plan or algorithm"));
-            return run_choice<goal::multicast>(comm, typed, choice, wrap);
-        }
+        return multicast_typed(comm, typed, who, members, choice);
     });
 }
 

@@ -46,27 +46,33 @@ inline ordered_multicasts order_of_equals(std::vector<multicast_request> wanted,
 }
 
 template <class T, RunsCalls Comm, class Choice>
+status multicasts_typed(Comm& comm, const typed_call<T>& typed, std::span<const multicast_request> wanted,
+                        const Choice& choice) {
+    static_assert(explain_choice<goal::multicasts, Choice>());
+    const ordered_multicasts asked{{wanted.begin(), wanted.end()}, {}};
+    if (const status bad = asked.check(typed.at)) return comm.refuse(bad);
+    const auto unchanged = [](const auto& c) { return c; };
+    if constexpr (std::same_as<Choice, automatic>) {
+        return run_choice<goal::multicasts>(comm, typed, order_of_equals(asked.wanted, comm.size()), unchanged);
+    } else {
+        if (!(choice.goal() == asked.goal()))
+            return comm.refuse(invalid_argument("wanted: not the multicasts of the given plan or algorithm"));
+        return run_choice<goal::multicasts>(comm, typed, choice, unchanged);
+    }
+}
+
+template <class T, RunsCalls Comm, class Choice>
 status run_multicasts(Comm& comm, std::span<T> data, std::span<const multicast_request> wanted, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>());
         static_assert(explain_written<T>());
-        static_assert(explain_choice<goal::multicasts, Choice>());
         if (const status bad = check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
-        const ordered_multicasts asked{{wanted.begin(), wanted.end()}, {}};
         typed_call<T> typed{.at = {.size = comm.size()}};
-        if (const status bad = asked.check(typed.at)) return comm.refuse(bad);
         typed.in = data.data();
         typed.out = data.data();
         typed.count = data.size();
         typed.signature = signature_of<T, void>(typed.count, 0);
-        const auto unchanged = [](const auto& c) { return c; };
-        if constexpr (std::same_as<Choice, automatic>) {
-            return run_choice<goal::multicasts>(comm, typed, order_of_equals(asked.wanted, comm.size()), unchanged);
-        } else {
-            if (!(choice.goal() == asked.goal()))
-                return comm.refuse(invalid_argument("wanted: not the multicasts of the given plan or algorithm"));
-            return run_choice<goal::multicasts>(comm, typed, choice, unchanged);
-        }
+        return multicasts_typed(comm, typed, wanted, choice);
     });
 }
 

@@ -31,8 +31,9 @@ public:
             made.total_ = each * size;
         return made;
     }
-    // A block of counts[r] elements for rank r.
-    static rank_blocks of(rank_t size, std::span<const std::size_t> counts, std::size_t element_bytes) {
+    // A block of counts[r] * units elements for rank r.
+    static rank_blocks of(rank_t size, std::span<const std::size_t> counts, std::size_t element_bytes,
+                          std::size_t units = 1) {
         rank_blocks made;
         if (counts.size() != size) {
             made.bad_ = invalid_argument("counts: one per rank is needed");
@@ -41,11 +42,11 @@ public:
         made.offsets_.reserve(counts.size() + 1);
         made.offsets_.push_back(0);
         for (const std::size_t count : counts) {
-            if (count > most(element_bytes) - made.total_) {
+            if (units != 0 && count > (most(element_bytes) - made.total_) / units) {
                 made.bad_.code = errc::size_overflow;
                 return made;
             }
-            made.total_ += count;
+            made.total_ += count * units;
             made.offsets_.push_back(made.total_);
         }
         return made;

@@ -36,9 +36,18 @@
 
 namespace bough::inline BOUGH_ABI {
 
-class batch; // bough/batch.hpp
+class batch;           // bough/batch.hpp
+struct const_elements; // bough/run_time.hpp
+struct elements;
 
 namespace detail {
+
+// The forms of a collective for elements whose type is known at run time only: bough/run_time.hpp.
+template <class Forms>
+struct run_time_forms;
+template <class A>
+inline constexpr bool is_elements_v =
+    std::same_as<std::remove_cvref_t<A>, elements> || std::same_as<std::remove_cvref_t<A>, const_elements>;
 
 // Which arguments a collective takes; the sentences below depend on it.
 struct parameters {
@@ -116,7 +125,7 @@ inline constexpr bool is_bits_v<std::vector<bool, Allocator>> = true;
 template <class A>
 concept OneValue = std::is_object_v<std::remove_reference_t<A>> && !is_span_v<std::remove_cvref_t<A>> && !SpanLike<A> &&
                    !ScatteredRange<A> && !std::is_pointer_v<std::remove_cvref_t<A>> && !is_batch_v<A> &&
-                   !StandsForOthers<std::remove_cvref_t<A>>;
+                   !is_elements_v<A> && !StandsForOthers<std::remove_cvref_t<A>>;
 
 template <class A>
 inline constexpr bool writable_v = std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>;
@@ -322,14 +331,22 @@ consteval bool explain_call() {
     return false;
 }
 
+template <class Forms, class On, class First, class... A>
+requires(is_elements_v<First>) consteval bool explain_call() {
+    return run_time_forms<Forms>::template explain<On, First, A...>();
+}
+
 template <class Forms, class On>
 status run_form(On& on) {
     return Forms::call(on);
 }
 template <class Forms, class On, class First, class... A>
 status run_form(On& on, First&& first, A&&... rest) {
-    return Forms::call(on, detail::as_data<Forms>(std::forward<First>(first)),
-                       detail::as_span(std::forward<A>(rest))...);
+    if constexpr (is_elements_v<First>)
+        return run_time_forms<Forms>::call(on, first, detail::as_span(std::forward<A>(rest))...);
+    else
+        return Forms::call(on, detail::as_data<Forms>(std::forward<First>(first)),
+                           detail::as_span(std::forward<A>(rest))...);
 }
 
 // What a blocking front door returns: a value, if one was given in the place of data.

@@ -109,6 +109,8 @@ struct typed_call {
     // For alltoall (bough/engine/call.hpp).
     block_t row = 0;
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
+    // If the type is known at run time only, T is std::byte, and an element has so many of them.
+    std::uint32_t element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
 };
 
 // Runs a front door. Nothing throws once the call has its number. So an exception (memory runs out
@@ -157,7 +159,7 @@ call call_of(const typed_call<T>& typed) noexcept {
     c.input = reinterpret_cast<const std::byte*>(typed.in);
     c.output = reinterpret_cast<std::byte*>(typed.out);
     c.count = typed.count;
-    c.element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
+    c.element_bytes = typed.element_bytes;
     c.combine = typed.op.function;
     c.combine_state = typed.op.state;
     c.input_block = typed.in_part.first_block;
@@ -278,7 +280,7 @@ constexpr rank_t priced_root(const dimensions& at) noexcept {
 template <class Goal, RunsPlans Comm, class T>
 status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     using chosen = plan<Goal, any_algorithm>;
-    const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<T>);
+    const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
     const requirements needed = wanted.required | needed_by<Goal>(typed);
     const choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0};
     const chosen* best = comm.template remember_plan<chosen>(key, [&] {

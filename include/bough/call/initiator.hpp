@@ -54,8 +54,11 @@ public:
         }
     }
     template <class E>
-    std::vector<E, kept_allocator<E>>& room() {
-        return frame_.kept().template make<std::vector<E, kept_allocator<E>>>(kept_allocator<E>(frame_.kept()));
+    auto& room() {
+        if constexpr (std::is_same_v<E, std::byte>)
+            return frame_.kept().template make<kept_bytes>(frame_.kept());
+        else
+            return frame_.kept().template make<std::vector<E, kept_allocator<E>>>(kept_allocator<E>(frame_.kept()));
     }
     template <class F>
     status before(const F& make_ready) {

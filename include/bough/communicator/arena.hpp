@@ -115,6 +115,17 @@ struct kept_allocator {
     arena* memory;
 };
 
+// Bytes in an arena, which are not cleared.
+struct kept_bytes {
+    explicit kept_bytes(arena& m) noexcept : memory(&m) {}
+    void resize(std::size_t size) {
+        bytes = static_cast<std::byte*>(memory->allocate(size, alignof(std::max_align_t)));
+    }
+    std::byte* data() const noexcept { return bytes; }
+    arena* memory;
+    std::byte* bytes = nullptr;
+};
+
 } // namespace bough::detail
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/communicator/repeated_calls.hpp>
+#include <bough/communicator/spare_bytes.hpp>
 #include <bough/communicator/unbound_call.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
@@ -151,6 +152,7 @@ public:
     plan_cache plans;
     repeated_calls repeated;
     std::vector<std::unique_ptr<spare_frame>> spare_frames;
+    spare_bytes packed; // of blocking calls
     unbound_call<communicator_core> unbound;
 
 private:
