@@ -84,7 +84,7 @@ void connection(std::span<const std::byte> input) {
             }
             fuzz_check(memory->used() <= cap);
             fuzz_check(memory->arrivals() <= most_held);
-            if (in.owes_credit() && choice % 2 != 0) in.credit_given();
+            if (in.window().owes_credit() && choice % 2 != 0) in.window().credit_given();
         }
         in.drop(done);
         for (const std::uint64_t handle : kept) memory->remove(handle);

@@ -5,6 +5,7 @@
 #ifndef BOUGH_ASIO_DETAIL_DRIVER_REGISTRY_HPP
 #define BOUGH_ASIO_DETAIL_DRIVER_REGISTRY_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/os/asio_config.hpp>
 
 #include <boost/asio/execution/context.hpp>

@@ -184,7 +184,7 @@ public:
         for (const auto& link : links_.all()) {
             if (!link || !link->open) continue;
             if (link->in.is_impatient()) return false;
-            if (link->in.owes_credit() && !link->has_to_write() && !link->out.broken())
+            if (link->in.window().owes_credit() && !link->has_to_write() && !link->out.broken())
                 return false; // the next poll sends it
             const bool to_write = link->has_to_write();
             if (to_write || link->in.blocked())
@@ -230,7 +230,7 @@ private:
         if (link.open) found += link.in.poll(link.stream, events.subspan(found), ends_, moved);
         if (!link.out.credit(link.in.credit())) link.in.report_protocol_error();
         if (link.open && link.in.ended() && found != events.size()) links_.lose(link, events[found++]);
-        if (link.in.owes_credit()) unsent_.add(link);
+        if (link.in.window().owes_credit()) unsent_.add(link);
         // If `events` is full, the link may hold more that has been read already. No socket
         // would report that, so the link stays hot.
         link.misses = moved || found == events.size() ? 0 : link.misses + 1;
@@ -239,7 +239,7 @@ private:
     }
     void use_up(std::uint64_t handle, rank_t peer) {
         memory_.remove(handle);
-        if (link_type& link = links_[peer]; link.in.owes_credit()) unsent_.add(link);
+        if (link_type& link = links_[peer]; link.in.window().owes_credit()) unsent_.add(link);
     }
 
     tcp_memory memory_;

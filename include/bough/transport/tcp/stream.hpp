@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_TCP_STREAM_HPP
 #define BOUGH_TRANSPORT_TCP_STREAM_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/os/asio_config.hpp>
 
 #include <boost/asio/basic_stream_socket.hpp>

@@ -40,8 +40,8 @@ public:
         std::size_t kept = 0;
         for (Link* link : links_) {
             link->out.new_turn();
-            if (link->open && link->in.owes_credit() && link->out.give_credit(link->in.used_up()))
-                link->in.credit_given();
+            if (link->open && link->in.window().owes_credit() && link->out.give_credit(link->in.window().used_up()))
+                link->in.window().credit_given();
             if (link->open) link->flush([&](std::uint64_t id) { ends.complete(id, errc::ok, link->peer); });
             if (link->open && link->has_to_write())
                 links_[kept++] = link;
