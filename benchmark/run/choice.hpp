@@ -117,7 +117,8 @@ choice_point choose_on(const M& network, const model::alpha_beta_gamma& fitted, 
     const problem what{.bytes = bytes};
     const candidate_list all = wide_candidates<Goal>(at, what, fitted);
     const decision made = choose(standard_candidates<Goal>(at, what), at, what, any_cost_model(fitted));
-    const decision truth = choose(all, at, what, any_cost_model(network), {.most_steps = std::uint64_t{1} << 40});
+    const decision truth =
+        choose(all, at, what, any_cost_model(network), {.exact = true, .most_steps = std::uint64_t{1} << 40});
     choice_point point{ranks, bytes, made.winner().what.text().c_str(), truth.winner().what.text().c_str()};
     point.chosen_ns = any_cost_model(network).price_ns(
         plan_ref(made.winner().what.algorithm, {ranks, at.root, made.winner().blocks}), what);

@@ -73,6 +73,12 @@ struct level_list {
     constexpr const level* end() const noexcept { return entries.data() + count; }
     friend constexpr bool operator==(const level_list&, const level_list&) = default;
 
+    // Are the groups of each level pairs?
+    constexpr bool has_only_pairs() const noexcept {
+        for (const level& l : *this)
+            if (l.radix != 2 || l.eliminated != 0) return false;
+        return true;
+    }
     // Do they make one group of `ranks`?
     constexpr bool complete_for(rank_t ranks) const noexcept {
         for (const level& l : *this)

@@ -26,7 +26,7 @@
 // *Time*    one visit per rank if a pass in the order of the tree suffices (trees, rings).
 //           Otherwise a rank that needs a message not yet sent is left, and visited again when the
 //           message is sent. Its steps are then emitted anew, and those that have run are skipped.
-//           From about the ninth visit on the next steps of long plans are kept, up to 64 MiB for all ranks.
+//           From the second visit on its next steps are kept, up to 64 MiB for all ranks.
 // *Memory*  28 bytes per rank (ports: 100), 16 per message under way beyond the first of its sender (ports: 32), kept steps
 #ifndef BOUGH_MODEL_WALK_HPP
 #define BOUGH_MODEL_WALK_HPP

@@ -112,9 +112,7 @@ public:
 private:
     static constexpr std::size_t most_kept = std::size_t{64} * 1024 * 1024 / sizeof(taped_step);
     static constexpr std::size_t least_room = 16; // steps per rank; keeping fewer does not pay
-    static constexpr std::uint32_t first_kept_pass = 8;
-    static constexpr std::uint32_t many_steps = 64; // fewer are emitted anew more cheaply than kept
-    static constexpr rank_t handed = no_rank - 1;   // the rank no longer waits: the message was handed to it
+    static constexpr rank_t handed = no_rank - 1; // the rank no longer waits: the message was handed to it
 
     // How far a rank has come.
     struct lane {
@@ -271,7 +269,7 @@ private:
             awaits_ = from;
             parts_run_ -= parts;
             to_skip_ = std::numeric_limits<std::uint32_t>::max();
-            keeps_ = w_.keeps(done_) && w_.keep(rank_, verb::receive, from, bytes, parts);
+            keeps_ = w_.keeps() && w_.keep(rank_, verb::receive, from, bytes, parts);
         }
         // Passes over a step that ran before, or that cannot run yet.
         BOUGH_ALWAYS_INLINE constexpr void pass_over(verb what, rank_t peer, const slice& s) {
@@ -301,10 +299,10 @@ private:
         typename Conditions::of_rank mine_;
     };
 
-    // Are the steps of a rank that waits to be kept? That pays if a rank comes back many times, and
-    // has a long way to go or much to skip.
-    constexpr bool keeps(std::uint32_t done) {
-        if (room_ == 0 || passes_ < first_kept_pass || (root_steps_ < many_steps && done < many_steps)) return false;
+    // Are the steps of a rank that waits to be kept? In a large group not the first time, as it may be
+    // the only one.
+    constexpr bool keeps() {
+        if (room_ == 0 || (passes_ == 0 && lanes_.size() > 128)) return false;
         if (tapes_.empty()) tapes_ = std::vector<tape>(lanes_.size(), tape{});
         return true;
     }
@@ -347,7 +345,6 @@ private:
     constexpr bool flows_outwards() {
         bool decided = false, outwards = false;
         plan_.emit(plan_.root(), step_sink{[&](const step& s) {
-                       ++root_steps_;
                        if (!decided && s.communicates()) decided = true, outwards = s.verb == verb::send;
                    }});
         return outwards;
@@ -379,7 +376,6 @@ private:
     std::vector<rank_t> woken_;
     rank_t waiting_ = 0;
     std::uint32_t passes_ = 0;
-    std::uint32_t root_steps_ = 0;
     std::uint64_t deeds_ = 0;
     std::uint64_t parts_ = 0;
     std::uint64_t received_ = 0;

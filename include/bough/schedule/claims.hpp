@@ -13,6 +13,11 @@
 //   A::symmetric              every rank does what rank 0 does, its peers shifted by its number absent: no
 //                             or, if their number is a power of two, exclusive-ored with it
 //                             (so that the price of one rank is that of all)
+//   a.symmetric_at(at)        the same, where it depends on the dimensions                      absent: A::symmetric
+//   A::steady_in_blocks       from some blocks on, each further one of the same length takes the same time more
+//   A::steady_in_ranks        from some power of two of ranks on, each doubling takes the same time more, apart from
+//                             what shares of the vector that get smaller take less    both absent: no
+//                             (so that the price of a large plan follows from small ones)
 //   a.family_text()           for a half: the label of its family, which an allreduce of two such
 //                             halves takes; absent: none
 //   A::may_hold, A::serves, a.hash()     see bough/concepts/plan.hpp
@@ -58,6 +63,7 @@ struct claims {
     bool rank_consistent = true;
     bool any_size = true;
     bool symmetric = false;
+    bool steady_in_blocks = false, steady_in_ranks = false;
     bool may_hold = false;
     bool needs_exact = false;
     bracket_class bracket{};
@@ -99,6 +105,8 @@ constexpr claims fixed_claims_of(const A& a) {
         made.needs_exact = bough::needs_exact(a);
         if constexpr (requires { A::any_size; }) made.any_size = A::any_size;
         if constexpr (requires { A::symmetric; }) made.symmetric = A::symmetric;
+        if constexpr (requires { A::steady_in_blocks; }) made.steady_in_blocks = A::steady_in_blocks;
+        if constexpr (requires { A::steady_in_ranks; }) made.steady_in_ranks = A::steady_in_ranks;
         if constexpr (requires { typename A::serves; }) made.serves = detail::set_of(typename A::serves{});
         if constexpr (requires { a.hash(); }) made.hash = a.hash();
     }
@@ -114,6 +122,7 @@ constexpr claims claims_of(const A& a, const dimensions& at) {
         claims made = fixed_claims_of(a);
         made.keeps_rank_order = keeps_rank_order(a, at);
         if constexpr (requires { a.rank_consistent(at); }) made.rank_consistent = a.rank_consistent(at);
+        if constexpr (requires { a.symmetric_at(at); }) made.symmetric |= a.symmetric_at(at);
         if constexpr (requires { a.bracket(at); }) made.bracket = a.bracket(at);
         return made;
     }

@@ -211,6 +211,10 @@ public:
     double price_ns(const plan_ref& plan, const problem& what) const {
         return functions_->price_ns(model_.data(), plan, what, plan.size());
     }
+    // The price of a plan of fewer ranks, as part of a group of `size`: so many share the cores.
+    double price_ns(const plan_ref& plan, const problem& what, rank_t size) const {
+        return functions_->price_ns(model_.data(), plan, what, size);
+    }
     // The price of a plan whose ranks all do alike; negative if the model is not the same for all
     // pairs of ranks.
     double symmetric_price_ns(const plan_ref& plan, const problem& what) const {
@@ -260,7 +264,9 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
     const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
     cost_bound found;
     const rank_t size = plan.size();
-    for (const rank_t r : {plan.root(), rank_t{0}, size / 2, size - 1}) {
+    const rank_t root = plan.root();
+    for (const rank_t r : {root, size / 2, size - 1, root == 0 ? no_rank : rank_t{0}}) {
+        if (r == no_rank) continue;
         detail::busy_rank sink(seen, sizes, r);
         plan.emit(r, sink);
         found.ns = std::max(found.ns, sink.end_ns());

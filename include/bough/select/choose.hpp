@@ -17,7 +17,8 @@
 //
 // The second form walks no more plans than it must. It takes the candidates in the order of a lower
 // bound (the time that the busiest of a few ranks is busy), and stops when the bound says that the
-// rest cannot win. *Time*: a few thousand steps per candidate, and the walk of those that might
+// rest cannot win. Large plans that say how their time grows are priced from smaller ones
+// (bough/select/steady_price.hpp). *Time*: a few thousand steps per candidate, and the walk of those that might
 // win; a candidate with too many steps is left unpriced and says so.
 #ifndef BOUGH_SELECT_CHOOSE_HPP
 #define BOUGH_SELECT_CHOOSE_HPP
@@ -27,6 +28,7 @@
 #include <bough/core/stable_sort.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
+#include <bough/select/steady_price.hpp>
 
 #include <algorithm>
 #include <array>
@@ -118,11 +120,15 @@ inline constexpr double equal_price_share = 1.0 / 512;
 
 struct choose_options {
     requirements needed{};
-    bool price_all = false;                            // price also what cannot win, whatever it takes
+    bool exact = false;     // walk plans in full, also where small ones tell the price of a large one
+    bool price_all = false; // and all plans, also those that cannot win, whatever it takes
     std::uint64_t most_steps = std::uint64_t{1} << 19; // so many are walked in one choice, beyond 64 per rank
 };
 
 namespace detail {
+
+// A plan of so many steps is walked in full: that takes about as long as to walk parts of it.
+inline constexpr std::uint64_t steps_walked_anyway = 4096;
 
 inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimensions& at, const requirements& needed,
                              bool exact_op, const char*& refusal) {
@@ -192,7 +198,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         if (p.excluded != exclusion::none) continue;
         const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
         left.push_back({i, costs.bound_ns(plan, what), false});
-        if (!p.what.algorithm.fixed_claims().symmetric) continue;
+        if (!p.what.algorithm.claims({at.size, at.root, p.blocks}).symmetric) continue;
         const double ns = costs.symmetric_price_ns(plan, what);
         if (ns < 0 || ns == std::numeric_limits<double>::infinity()) continue;
         p.predicted_ns = left.back().bound.ns = ns;
@@ -217,12 +223,17 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 p.at_least = true;
                 continue;
             }
-            if (!options.price_all && bound.steps > steps_left) {
+            const dimensions d{at.size, at.root, p.blocks};
+            const detail::steady_pricer<0> steady(costs, p.what, d, what);
+            if (steady && !options.exact && !options.price_all && bound.steps > detail::steps_walked_anyway) {
+                p.predicted_ns = steady.ns();
+            } else if (!options.price_all && bound.steps > steps_left) {
                 p.excluded = exclusion::too_many_steps;
                 continue;
+            } else {
+                steps_left -= std::min(steps_left, bound.steps);
+                p.predicted_ns = costs.price_ns(plan_ref(p.what.algorithm, d), what);
             }
-            steps_left -= std::min(steps_left, bound.steps);
-            p.predicted_ns = costs.price_ns(plan_ref(p.what.algorithm, {at.size, at.root, p.blocks}), what);
             if (p.predicted_ns == std::numeric_limits<double>::infinity()) {
                 p.excluded = exclusion::deadlock;
                 continue;

@@ -39,6 +39,8 @@ struct double_tree_allreduce {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return detail::two_tree_natural_blocks(size); }
     using text_tells = double_tree_allreduce;
+    static constexpr bool steady_in_blocks = true;
+    static constexpr bool steady_in_ranks = true;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         return at.size == 1 ? 0 : detail::two_trees_landing(detail::two_trees(at, rank));
     }

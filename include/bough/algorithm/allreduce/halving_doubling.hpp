@@ -43,6 +43,7 @@ struct halving_doubling_allreduce {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return std::bit_floor(size); }
     using text_tells = halving_doubling_allreduce;
+    constexpr bool symmetric_at(const dimensions& at) const noexcept { return std::has_single_bit(at.size); }
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return per_level_allreduce{fold_levels(at.size)}.scratch(at, rank);

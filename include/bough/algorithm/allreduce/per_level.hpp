@@ -38,6 +38,8 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
+#include <bit>
+
 namespace bough::inline BOUGH_ABI {
 
 struct per_level_allreduce {
@@ -55,6 +57,9 @@ struct per_level_allreduce {
     }
     constexpr block_t natural_blocks(rank_t size) const { return levels_for(size).parts(); }
     using text_tells = per_level_allreduce;
+    constexpr bool symmetric_at(const dimensions& at) const {
+        return std::has_single_bit(at.size) && levels_for(at.size).has_only_pairs();
+    }
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);

@@ -29,6 +29,8 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
+#include <bit>
+
 namespace bough::inline BOUGH_ABI {
 
 struct recursive_doubling {
@@ -65,6 +67,7 @@ struct recursive_doubling {
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = recursive_doubling;
+    constexpr bool symmetric_at(const dimensions& at) const noexcept { return std::has_single_bit(at.size); }
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         return at.size == 1 || detail::paired_fold(at.size).leaves(rank) ? 0 : at.blocks;
     }

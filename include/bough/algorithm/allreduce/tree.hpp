@@ -50,6 +50,7 @@ struct tree_allreduce {
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = std::conditional_t<text_tells_v<S>, tree_allreduce, void>;
+    static constexpr bool steady_in_blocks = true;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         const auto& tree = bind_tree(shape, at);
         return at.blocks * detail::landing_planes(tree.child_count(rank), landing);

@@ -50,6 +50,7 @@ struct dissemination {
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = dissemination;
+    static constexpr bool symmetric = true;
     constexpr block_t scratch(const dimensions& at, rank_t) const noexcept {
         block_t messages = 0;
         for (std::uint64_t distance = 1; distance < at.size; distance *= std::uint64_t{ports} + 1)

@@ -67,6 +67,8 @@ struct circulant_broadcast {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return detail::circulant_natural_blocks(size); }
     using text_tells = circulant_broadcast;
+    static constexpr bool steady_in_blocks = true;
+    static constexpr bool steady_in_ranks = true;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions&) const noexcept { return detail::check_one_port(ports); }
     constexpr label text() const { return label("circulant_broadcast").field("ports", ports, 1); }

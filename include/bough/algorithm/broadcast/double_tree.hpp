@@ -49,6 +49,8 @@ struct double_tree_broadcast {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return detail::two_tree_natural_blocks(size); }
     using text_tells = double_tree_broadcast;
+    static constexpr bool steady_in_blocks = true;
+    static constexpr bool steady_in_ranks = true;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     friend constexpr bool operator==(const double_tree_broadcast&, const double_tree_broadcast&) = default;

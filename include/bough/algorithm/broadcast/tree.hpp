@@ -51,6 +51,7 @@ struct tree_broadcast {
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = std::conditional_t<text_tells_v<S>, tree_broadcast, void>;
+    static constexpr bool steady_in_blocks = true;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
     constexpr label text() const { return label("tree_broadcast").field(label_of(shape)); }

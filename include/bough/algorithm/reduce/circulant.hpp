@@ -60,6 +60,8 @@ struct circulant_reduce {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return detail::circulant_natural_blocks(size); }
     using text_tells = circulant_reduce;
+    static constexpr bool steady_in_blocks = true;
+    static constexpr bool steady_in_ranks = true;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         if (at.size == 1) return 0;
         const detail::circulant_rounds rounds(at.size, at.root, rank, at.blocks);

@@ -69,6 +69,8 @@ struct double_tree_reduce {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return detail::two_tree_natural_blocks(size); }
     using text_tells = double_tree_reduce;
+    static constexpr bool steady_in_blocks = true;
+    static constexpr bool steady_in_ranks = true;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         if (at.size == 1) return 0;
         const detail::two_trees trees(at, rank);

@@ -41,6 +41,7 @@ struct halving_gather {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return std::bit_floor(size); }
     using text_tells = halving_gather;
+    static constexpr bool steady_in_ranks = true;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return per_level_reduce{fold_levels(at.size)}.scratch(at, rank);
     }

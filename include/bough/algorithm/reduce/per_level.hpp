@@ -51,6 +51,7 @@ struct per_level_reduce {
     }
     constexpr block_t natural_blocks(rank_t size) const { return levels_for(size).parts(); }
     using text_tells = per_level_reduce;
+    static constexpr bool steady_in_ranks = true;
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// What is said of steady growth is true, as far as a choice needs it: the price from small plans is that of the walk.
+#include "support/catch.hpp"
+#include <bough/select/choose.hpp>
+#include <bough/select/standard/allreduce.hpp>
+#include <bough/select/standard/broadcast.hpp>
+#include <bough/select/standard/reduce.hpp>
+#include <bough/select/steady_price.hpp>
+#include <bough/select/transport_costs.hpp>
+#include <bough/transport/measured_costs.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+using namespace bough;
+
+namespace {
+
+struct errors {
+    std::size_t prices = 0, far = 0;
+    double worst = 0;
+};
+
+template <class Goal>
+void compare(errors& found, rank_t p, rank_t root, std::uint64_t bytes, rank_t cores, const any_cost_model& costs) {
+    const dimensions at{p, root};
+    const problem what{.bytes = bytes, .cores = cores, .switch_ns = 1500};
+    for (const candidate& c : standard_candidates<Goal>(at, what).list) {
+        const dimensions d{p, root, c.blocks == natural_blocks ? c.algorithm.natural_blocks(p) : c.blocks};
+        if (c.algorithm.check(d)) continue;
+        const detail::steady_pricer<0> steady(costs, c, d, what);
+        if (!steady || (p > 128 && d.blocks > 128)) continue;
+        const double exact = costs.price_ns(plan_ref(c.algorithm, d), what), error = std::abs(steady.ns() / exact - 1);
+        INFO(c.text().c_str() << " over " << p << " ranks from " << root << ", " << bytes << " bytes, cores " << cores);
+        CHECK(error <= 0.12);
+        ++found.prices, found.far += error > 0.03;
+        found.worst = std::max(found.worst, error);
+    }
+}
+
+} // namespace
+
+TEST_CASE("steady_price: like the walk of all steps", "[select][steady_price]") {
+    errors found;
+    for (const any_cost_model& costs : {any_cost_model(thread_costs), any_cost_model(detail::shared_memory_costs.model),
+                                        any_cost_model(detail::tcp_costs.model)})
+        for (const rank_t p : {5u, 8u, 13u, 16u, 30u, 256u, 512u})
+            for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{1} << 16, std::uint64_t{1} << 20})
+                for (const rank_t cores : {no_rank, rank_t{2}}) {
+                    compare<goal::broadcast>(found, p, 0, bytes, cores, costs);
+                    compare<goal::reduce>(found, p, 0, bytes, cores, costs);
+                    if (p > 128) continue;
+                    compare<goal::reduce>(found, p, p - 1, bytes, cores, costs);
+                    compare<goal::allreduce>(found, p, 0, bytes, cores, costs);
+                }
+    CAPTURE(found.prices, found.far, found.worst);
+    CHECK(found.prices > 500);
+    CHECK(found.far * 20 <= found.prices);
+}
+
+TEST_CASE("steady_price: there is none where pairs of ranks differ, or blocks would", "[select][steady_price]") {
+    const any_cost_model alike = thread_costs;
+    const candidate chain_in_64{tree_broadcast{chain{}}, 64}, whole{tree_broadcast{chain{}}, 1};
+    const auto is_steady = [&](const candidate& c, std::uint64_t bytes, std::uint64_t element) {
+        return bool(detail::steady_pricer<0>(alike, c, {7, 0, c.blocks}, {.bytes = bytes, .element_bytes = element}));
+    };
+    CHECK(is_steady(chain_in_64, 1 << 16, 1));
+    CHECK_FALSE(is_steady(chain_in_64, (1 << 16) + 1, 1));
+    CHECK_FALSE(is_steady(chain_in_64, 1 << 16, 1 << 16));
+    CHECK_FALSE(is_steady(whole, 1 << 16, 1));
+}
