@@ -48,14 +48,14 @@ namespace detail {
 
 template <class T, RunsCalls Comm, class O, class Choice>
 status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+    static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::allreduce, Choice, true>());
+    static_assert(explain_exact<Choice, O, T>());
+    if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        return comm.refuse(bad);
+    if (status said; detail::repeat_call<goal::allreduce, O>(comm, in.data(), out.data(), in.size(), 0,
+                                                             detail::op_state_of(op), choice, said))
+        return said;
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::allreduce, Choice, true>());
-        static_assert(explain_exact<Choice, O, T>());
-        if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
-            return comm.refuse(bad);
-        if (status said; detail::repeat_call<goal::allreduce, O>(comm, in.data(), out.data(), in.size(), 0,
-                                                                 detail::op_state_of(op), choice, said))
-            return said;
         typed_call<T> typed{{.size = comm.size()},
                             in.data(),
                             out.data(),

@@ -31,11 +31,11 @@ namespace detail {
 
 template <RunsCalls Comm, class Choice>
 status run_barrier(Comm& comm, const Choice& choice) {
+    static_assert(explain_choice<goal::barrier, Choice>());
+    if (status said;
+        detail::repeat_call<goal::barrier, void, std::byte>(comm, nullptr, nullptr, 0, 0, nullptr, choice, said))
+        return said;
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_choice<goal::barrier, Choice>());
-        if (status said;
-            detail::repeat_call<goal::barrier, void, std::byte>(comm, nullptr, nullptr, 0, 0, nullptr, choice, said))
-            return said;
         const typed_call<std::byte> typed{.at = {.size = comm.size()}};
         if constexpr (std::same_as<Choice, automatic>)
             return run_and_remember<goal::barrier, void>(comm, typed, choice);

@@ -38,13 +38,13 @@ namespace detail {
 
 template <class T, RunsCalls Comm, class Choice>
 status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& choice) {
+    static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::broadcast, Choice, true>());
+    if (const status bad = detail::check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
+    if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    if (status said; detail::repeat_call<goal::broadcast, void>(comm, data.data(), data.data(), data.size(), from.rank,
+                                                                nullptr, choice, said))
+        return said;
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_written<T>() && explain_wire<T>() && explain_choice<goal::broadcast, Choice, true>());
-        if (const status bad = detail::check_data(data.data(), data.size(), sizeof(T))) return comm.refuse(bad);
-        if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-        if (status said; detail::repeat_call<goal::broadcast, void>(comm, data.data(), data.data(), data.size(),
-                                                                    from.rank, nullptr, choice, said))
-            return said;
         typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank},
                             .in = data.data(),
                             .out = data.data(),

@@ -48,14 +48,14 @@ namespace detail {
 
 template <class T, RunsCalls Comm, class O, class Choice>
 status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+    static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::exscan, Choice>());
+    if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        return comm.refuse(bad);
+    T* const to = comm.rank() == 0 ? nullptr : out.data(); // nothing is written there
+    if (status said;
+        detail::repeat_call<goal::exscan, O>(comm, in.data(), to, in.size(), 0, detail::op_state_of(op), choice, said))
+        return said;
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::exscan, Choice>());
-        if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
-            return comm.refuse(bad);
-        T* const to = comm.rank() == 0 ? nullptr : out.data(); // nothing is written there
-        if (status said; detail::repeat_call<goal::exscan, O>(comm, in.data(), to, in.size(), 0,
-                                                              detail::op_state_of(op), choice, said))
-            return said;
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = to, .count = in.size()};
         typed.op = make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;

@@ -44,17 +44,16 @@ namespace detail {
 
 template <class T, RunsCalls Comm, class O, class Choice>
 status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to, const Choice& choice) {
+    static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce, Choice, true>());
+    const bool is_root = comm.rank() == to.rank;
+    if (const status bad = is_root ? detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
+                                   : detail::check_data(in.data(), in.size(), sizeof(T)))
+        return comm.refuse(bad);
+    if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    if (status said; detail::repeat_call<goal::reduce, O>(comm, in.data(), is_root ? out.data() : nullptr, in.size(),
+                                                          to.rank, detail::op_state_of(op), choice, said))
+        return said;
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce, Choice, true>());
-        const bool is_root = comm.rank() == to.rank;
-        if (const status bad = is_root ? detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))
-                                       : detail::check_data(in.data(), in.size(), sizeof(T)))
-            return comm.refuse(bad);
-        if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-        if (status said;
-            detail::repeat_call<goal::reduce, O>(comm, in.data(), is_root ? out.data() : nullptr, in.size(), to.rank,
-                                                 detail::op_state_of(op), choice, said))
-            return said;
         typed_call<T> typed{{.size = comm.size(), .root = to.rank}, in.data(),
                             is_root ? out.data() : nullptr,         in.size(),
                             make_any_op<T>(comm.hold(op)),          is_commutative_v<O>,

@@ -45,13 +45,13 @@ namespace detail {
 
 template <class T, RunsCalls Comm, class O, class Choice>
 status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
+    static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::scan, Choice>());
+    if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        return comm.refuse(bad);
+    if (status said; detail::repeat_call<goal::scan, O>(comm, in.data(), out.data(), in.size(), 0,
+                                                        detail::op_state_of(op), choice, said))
+        return said;
     return guard_call(comm, [&]() -> status {
-        static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::scan, Choice>());
-        if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
-            return comm.refuse(bad);
-        if (status said; detail::repeat_call<goal::scan, O>(comm, in.data(), out.data(), in.size(), 0,
-                                                            detail::op_state_of(op), choice, said))
-            return said;
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
         typed.op = make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;
