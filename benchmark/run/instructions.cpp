@@ -5,18 +5,28 @@
 //   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2        (ranks; 1000 operations)
 //   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2 bare
 //
+//   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2 calls
+//
 // `bare` runs the same engine on the same transport without a session: no matching, no signatures, no early messages, no
-// deadlines, no poison. The difference is what safety costs.
+// deadlines, no poison. The difference is what safety costs. `calls` counts blocking calls through the front door, of one rank
+// of two: its transport gives each message back as if the other rank had sent it.
 #include "../arguments.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/communicator.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/session/session.hpp>
 #include <bough/transport/in_process.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -118,10 +128,63 @@ struct bare_rank {
     }
 }
 
+namespace {
+
+// What rank 0 sends to rank 1 comes back as a message of rank 1. Pre: one message at a time.
+struct mirror {
+    bough::rank_t rank() const noexcept { return 0; }
+    bough::rank_t size() const noexcept { return 2; }
+    bough::posted post_send(bough::rank_t, const bough::envelope& tag, std::span<const std::byte> bytes,
+                            std::uint64_t) noexcept {
+        latest = tag;
+        length = bytes.size();
+        std::memcpy(data, bytes.data(), std::min(length, sizeof data));
+        is_full = true;
+        return bough::posted::complete;
+    }
+    bool poll_from(bough::rank_t from, bough::event& e) noexcept {
+        if (!is_full || from != 1) return false;
+        is_full = false;
+        e = {.peer = 1, .bytes = length, .data = data, .envelope = latest};
+        return true;
+    }
+    std::size_t poll(std::span<bough::event> events) noexcept { return poll_from(1, events[0]) ? 1 : 0; }
+    bough::posted take(std::uint64_t, std::span<std::byte>, std::uint64_t) noexcept { return bough::posted::failed; }
+    bool claim(std::uint64_t) noexcept { return true; }
+    void release(std::uint64_t) noexcept {}
+    bough::errc cancel(std::uint64_t) noexcept { return bough::errc::ok; }
+    std::uint64_t now_ns() const noexcept { return 0; }
+
+    bough::envelope latest{};
+    std::size_t length = 0;
+    alignas(8) std::byte data[64];
+    bool is_full = false;
+};
+
+} // namespace
+
+[[gnu::noinline]] void measured_calls(bough::communicator<mirror>& comm, double& x) {
+    for (std::uint32_t n = 0; n != operations; ++n) {
+        x = 1;
+        bough::allreduce(comm, std::span(&x, 1), bough::plus{});
+    }
+}
+
 int main(int argc, char** argv) {
-    const arguments::list given(argc, argv, 2, "bench-instructions [ranks [bare]]");
+    const arguments::list given(argc, argv, 2, "bench-instructions [ranks [bare|calls]]");
     const auto size = given.number<bough::rank_t>(1, "ranks", 1, 64, 2);
-    const bool bare = !given.word(2, "what to run", {"bare"}).empty();
+    const std::string_view what = given.word(2, "what to run", {"bare", "calls"});
+    const bool bare = what == "bare";
+    if (what == "calls") {
+        if (size != 2) given.refuse(1, "must be 2 for calls");
+        bough::communicator comm{mirror{}};
+        double x = 1;
+        bough::allreduce(comm, std::span(&x, 1), bough::plus{}); // binds its plan
+        measured_calls(comm, x);
+        if (x != 2) return std::fputs("wrong result\n", stderr), 1;
+        std::printf("%u calls of one rank of two\n", operations);
+        return 0;
+    }
     bough::in_process world{size};
     const auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = size});
     const bough::any_op plus = bough::make_any_op<double>(bough::plus{});

@@ -4,15 +4,14 @@
 //   bench-one_sided [rounds [p [provider]]]      p = 2: pinned to a core each, if there are two; p = 4, 8: as many as there are
 // With a provider of libfabric, as shm or "tcp;ofi_rxm", over that, fabric beside fabric_regions, in place of shared memory.
 // Times are per operation, medians over rounds; a ratio is the median of the rounds' ratios, one-sided / messages. Both
-// run the same plans: their costs are the same. Over shared memory also low_latency, a write to each rank and no more, beside
-// messages; and, for two ranks and 8 bytes, both beside the round trip of one cache line that two processes pass to and fro.
+// run the same plans: their costs are the same. For two ranks and 8 bytes also beside the round trip of one cache line that
+// two processes pass to and fro.
 #include "../arguments.hpp"
 #include "board.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/concepts/wire_up.hpp>
-#include <bough/direct/low_latency.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/remote/shared_memory.hpp>
 #include <bough/transport/one_sided.hpp>
@@ -47,7 +46,6 @@ namespace {
 using bough::rank_t;
 using clock_type = std::chrono::steady_clock;
 constexpr std::size_t sizes[] = {4, 8, 64, 512, 4096, 16384, 65536};
-constexpr std::size_t short_sizes[] = {8, 56, 512};
 
 struct result {
     double messages_ns = 0, ours_ns = 0, ratio = 0;
@@ -56,8 +54,7 @@ struct board : wire_up_board { // what the processes of one measurement share
     alignas(64) std::atomic<std::uint64_t> ball{0};
     alignas(64) result allreduce[std::size(sizes)];
     result broadcast[std::size(sizes)];
-    result quick[std::size(short_sizes)]; // messages, low_latency
-    result round_trip, quick_round_trip;  // a round trip, allreduce of 8 bytes: writes, low_latency
+    result round_trip; // a round trip, allreduce of 8 bytes
 };
 
 template <class Messages, class Regions>
@@ -122,34 +119,17 @@ struct rank_run {
             in_turns(
                 shared.broadcast[s], [&](int i) { pass(messages, i); }, [&](int i) { pass(writes, i); });
         }
-        if (messages.size() == 2 && std::is_same_v<Messages, bough::shared_memory>)
-            beside_round_trip(shared.round_trip, writes);
+        if (messages.size() == 2 && std::is_same_v<Messages, bough::shared_memory>) beside_round_trip();
     }
-    template <class Group>
-    void beside_round_trip(result& r, Group& group) {
+    void beside_round_trip() {
         double y = 0;
         in_turns(
-            r, [&](int i) { round_trip(i); },
+            shared.round_trip, [&](int i) { round_trip(i); },
             [&](int i) {
                 y = i;
-                bough::allreduce(group, std::span(&y, 1), bough::plus{});
+                bough::allreduce(writes, std::span(&y, 1), bough::plus{});
                 if (y != 2.0 * i) std::abort();
             });
-    }
-    template <class Group>
-    void beside_messages(Group& group) {
-        const double p = messages.size();
-        for (std::size_t s = 0; s != std::size(short_sizes); ++s) {
-            std::vector<float> x(short_sizes[s] / sizeof(float));
-            const auto sum = [&](auto& comm, int i) {
-                std::fill(x.begin(), x.end(), static_cast<float>(i % 1000));
-                bough::allreduce(comm, std::span(x), bough::plus{});
-                if (x.front() != p * (i % 1000) || x.back() != x.front()) std::abort();
-            };
-            in_turns(
-                shared.quick[s], [&](int i) { sum(messages, i); }, [&](int i) { sum(group, i); });
-        }
-        if (messages.size() == 2) beside_round_trip(shared.quick_round_trip, group);
     }
     std::uint64_t returned_ = 0;
 };
@@ -160,13 +140,9 @@ rank_run<Messages, Regions> run_of(board& b, int rounds, Messages messages, Regi
             bough::communicator{bough::one_sided{std::move(regions)}}};
 }
 int over_shared_memory(board& b, board_wire_up& wire, int rounds) {
-    constexpr bough::low_latency_options lines{.most_bytes = 512};
     auto run = run_of(b, rounds, bough::shared_memory{wire},
                       bough::shared_memory_regions{wire, {.region_bytes = bough::one_sided_bytes(wire.size())}});
-    bough::shared_memory_regions others{wire, {.region_bytes = bough::low_latency_bytes(wire.size(), lines)}};
-    bough::low_latency quick{std::move(others), lines};
     run.run();
-    run.beside_messages(quick);
     bough::barrier(run.messages);
     return 0;
 }
@@ -205,17 +181,9 @@ void over_processes(rank_t ranks, bool pinned, int rounds, const std::string& pr
             std::printf("p = %u  %-9s %6zu B   messages %9.0f ns   remote writes %9.0f ns   %5.2f x\n", ranks, what,
                         sizes[s], r.messages_ns, r.ours_ns, r.ratio);
         }
-    for (std::size_t i = 0; i != std::size(short_sizes) && provider.empty(); ++i)
-        std::printf("p = %u  allreduce %6zu B   messages %9.0f ns   low_latency   %9.0f ns   %5.2f x\n", ranks,
-                    short_sizes[i], b->quick[i].messages_ns, b->quick[i].ours_ns, b->quick[i].ratio);
-    if (ranks == 2 && provider.empty()) {
-        const auto print = [](const char* what, const result& r) {
-            std::printf("p = 2  allreduce      8 B   round trip %7.0f ns   %-13s %9.0f ns   %5.2f x\n", r.messages_ns,
-                        what, r.ours_ns, r.ratio);
-        };
-        print("remote writes", b->round_trip);
-        print("low_latency", b->quick_round_trip);
-    }
+    if (ranks == 2 && provider.empty())
+        std::printf("p = 2  allreduce      8 B   round trip %7.0f ns   remote writes %9.0f ns   %5.2f x\n",
+                    b->round_trip.messages_ns, b->round_trip.ours_ns, b->round_trip.ratio);
     ::munmap(b, sizeof *b);
 }
 

@@ -88,7 +88,6 @@
 #include <bough/core/step.hpp>
 #include <bough/core/version.hpp>
 #include <bough/direct/combining_tree.hpp>
-#include <bough/direct/low_latency.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/bound_view.hpp>
 #include <bough/engine/call.hpp>

@@ -9,7 +9,6 @@
 #include <bough/bough.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/direct/combining_tree.hpp>
-#include <bough/direct/low_latency.hpp>
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
 #include <bough/group.hpp>
@@ -262,12 +261,8 @@ void others() {
     (void)bough::verify(plan);
     (void)bough::verify(bough::plan_allreduce(my_crown{}, {.size = 4}));
     bough::in_process_regions lines_of{1, {.region_bytes = 1 << 20}};
-    bough::low_latency quick{my_lines(lines_of.connect(0))};
     my_row<my_datum> a{std::vector<my_datum>(4)}, b = a;
     bough::status s;
-    bough::allreduce(quick, a, my_join_op{});
-    bough::allreduce(quick, a, b, my_stateful_op{}, s);
-    bough::barrier(quick);
     everything(bough::one_sided{my_lines(lines_of.connect(0))});
     bough::combining_tree tree{my_paper{}};
     bough::allreduce(tree, a, my_join_op{});

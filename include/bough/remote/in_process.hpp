@@ -74,7 +74,6 @@ private:
 class in_process_regions::endpoint {
 public:
     static constexpr bool keeps_byte_order = true;
-    static constexpr bool completes_at_once = true;
 
     endpoint(endpoint&&) = default;
     endpoint& operator=(endpoint&&) = delete;

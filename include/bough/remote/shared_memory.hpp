@@ -56,7 +56,6 @@ struct shared_memory_regions_options {
 class shared_memory_regions {
 public:
     static constexpr bool keeps_byte_order = true;
-    static constexpr bool completes_at_once = true;
 
     // Collective: every rank of the wire-up calls it, once. Throws bough::error with what join()
     // says.
