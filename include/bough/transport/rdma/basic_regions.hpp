@@ -75,32 +75,26 @@ protected:
     template <WireUp W>
     static std::unique_ptr<end_type> join_regions(W& wire, const typename Device::options_type& options,
                                                   std::uint64_t region_bytes, status& outcome) {
-        std::unique_ptr<end_type> end;
-        join_room room(wire, options.timeout_ns);
-        const auto join = [&]() -> status {
+        const auto make = [region_bytes](detail::fabric_meeting<Device>& met,
+                                         std::unique_ptr<end_type>& end) -> status {
             if (region_bytes > std::uint64_t{1} << 46) return invalid_argument("region_bytes: at most 64 TiB");
-            detail::fabric_meeting<Device> met(options);
-            if (const status bad = met.run(room)) return bad;
             if (!met.group.writes) // the same on all ranks
                 return {.code = errc::unsupported, .argument = "provider: cannot write remotely"};
             end = std::make_unique<end_type>(std::move(met.device), met.options, met.group, region_bytes);
-            met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
-            detail::fabric_region_card mine;
-            std::vector<detail::fabric_region_card> all(room.size());
-            if (const status bad = end->prepare(mine)) return bad;
-            if (const status bad = room.exchange(std::as_bytes(std::span(&mine, 1)),
-                                                 std::as_writable_bytes(std::span(all)), room.left_ns()))
-                return bad;
-            if (const status bad = detail::agree_on_regions(all, room.rank())) return bad;
-            end->reach(all);
-            return room.meet([&](std::uint64_t until_ns) { return end->greet(until_ns); });
+            return {};
         };
-        outcome = room.run([&] { return detail::attempted(join); });
-        if (outcome)
-            end.reset();
-        else
-            end->begin();
-        return end;
+        return detail::join_with<end_type, Device>(
+            wire, options, outcome, make, [](end_type& end, auto& room) -> status {
+                detail::fabric_region_card mine;
+                std::vector<detail::fabric_region_card> all(room.size());
+                if (const status bad = end.prepare(mine)) return bad;
+                if (const status bad = room.exchange(std::as_bytes(std::span(&mine, 1)),
+                                                     std::as_writable_bytes(std::span(all)), room.left_ns()))
+                    return bad;
+                if (const status bad = detail::agree_on_regions(all, room.rank())) return bad;
+                end.reach(all);
+                return room.meet([&](std::uint64_t until_ns) { return end.greet(until_ns); });
+            });
     }
     // Throws bough::error if joining fails.
     template <WireUp W>

@@ -114,20 +114,19 @@ private:
     std::vector<fabric_card> cards_;
 };
 
-template <RdmaDevice Device, WireUp W>
-std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Device::options_type& options,
-                                                     status& outcome) {
-    std::unique_ptr<fabric_endpoint<Device>> end;
+// Joins a group with an End over a device. make(meeting, end) -> status makes the end, once the rank
+// has met the others; greet(end, room) -> status greets them with it. Empty: `outcome` says why.
+template <class End, RdmaDevice Device, WireUp W, class Make, class Greet>
+std::unique_ptr<End> join_with(W& wire, const typename Device::options_type& options, status& outcome, const Make& make,
+                               const Greet& greet) {
+    std::unique_ptr<End> end;
     join_room room(wire, options.timeout_ns);
     const auto join = [&]() -> status {
         fabric_meeting<Device> met(options);
         if (const status bad = met.run(room)) return bad;
-        end = std::make_unique<fabric_endpoint<Device>>(std::move(met.device), met.options, met.group);
+        if (const status bad = make(met, end)) return bad;
         met.for_each_neighbour([&](rank_t r, std::uint64_t process) { end->watch(r, process); });
-        if (const status bad = end->prepare()) return bad;
-        // After this exchange every rank has buffers in which greetings can arrive.
-        if (const status bad = room.exchange({}, {}, room.left_ns())) return bad;
-        return room.meet([&](std::uint64_t until_ns) { return end->meet(until_ns); });
+        return greet(*end, room);
     };
     outcome = room.run([&] { return attempted(join); });
     if (outcome)
@@ -135,6 +134,22 @@ std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Dev
     else
         end->begin();
     return end;
+}
+
+template <RdmaDevice Device, WireUp W>
+std::unique_ptr<fabric_endpoint<Device>> join_fabric(W& wire, const typename Device::options_type& options,
+                                                     status& outcome) {
+    using end_type = fabric_endpoint<Device>;
+    const auto make = [](fabric_meeting<Device>& met, std::unique_ptr<end_type>& end) -> status {
+        end = std::make_unique<end_type>(std::move(met.device), met.options, met.group);
+        return {};
+    };
+    return join_with<end_type, Device>(wire, options, outcome, make, [](end_type& end, auto& room) -> status {
+        if (const status bad = end.prepare()) return bad;
+        // After this exchange every rank has buffers in which greetings can arrive.
+        if (const status bad = room.exchange({}, {}, room.left_ns())) return bad;
+        return room.meet([&](std::uint64_t until_ns) { return end.meet(until_ns); });
+    });
 }
 
 } // namespace bough::detail
