@@ -36,6 +36,7 @@
 #include <bough/alltoall.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/call/elements.hpp>
+#include <bough/call/explain_run_time.hpp>
 #include <bough/call/run_time_blocks.hpp>
 #include <bough/call/run_time_call.hpp>
 #include <bough/core/config.hpp>
@@ -88,7 +89,7 @@ status run_chosen(Comm& comm, const typed_call<std::byte>& typed, const Choice& 
     constexpr bool cuts = std::same_as<Goal, goal::gather> || std::same_as<Goal, goal::scatter> ||
                           std::same_as<Goal, goal::allgather> || std::same_as<Goal, goal::reduce_scatter>;
     if constexpr (std::same_as<Choice, automatic>)
-        return run_automatic<Goal>(comm, typed, choice);
+        return run_time_automatic<Goal>(comm, typed, choice);
     else if constexpr (std::same_as<Goal, goal::alltoall>)
         return run_cut<Goal>(comm, typed, comm.size() * comm.size(), choice);
     else if constexpr (cuts)
@@ -99,35 +100,6 @@ status run_chosen(Comm& comm, const typed_call<std::byte>& typed, const Choice& 
 
 // --- the forms ---
 
-// Says what is wrong with the arguments of a call on elements; true: nothing.
-template <class Own, class Forms, class On, class First, class... A>
-consteval bool explain_run_time() {
-    constexpr bool fits = requires(On & on, const std::remove_cvref_t<First>& first, A&&... rest) {
-        Own::call(on, first, detail::as_span(std::forward<A>(rest))...);
-    };
-    constexpr std::size_t others = (std::size_t{0} + ... +
-                                    (!is_elements_v<A> && !is_root_v<A> &&
-                                     !is_span_v<std::remove_cvref_t<decltype(detail::as_span(std::declval<A>()))>>));
-    constexpr bool has_op = (RunTimeOp<std::remove_cvref_t<A>> || ...);
-    constexpr bool mixes = (!std::is_void_v<data_element<A>> || ...) && !Forms::wanted.lists;
-    if constexpr (fits)
-        return true;
-    else if constexpr (mixes)
-        static_assert(no_form<First>, "bough: elements of a run-time type cannot be mixed with spans: describe both "
-                                      "input and output, with run_time_type_of<T>() for the type of a span");
-    else if constexpr (Forms::wanted.op && !has_op && others != 0)
-        static_assert(no_form<First>, "bough: elements of a run-time type take a run_time_op, or an any_op: write "
-                                      "make_any_op<double>(plus{}) for an op of C++");
-    else if constexpr (Forms::wanted.op && !has_op)
-        static_assert(no_form<First>,
-                      "bough: this collective combines: give a run_time_op or an any_op behind the data");
-    else if constexpr (std::same_as<std::remove_cvref_t<First>, const_elements>)
-        static_assert(no_form<First>,
-                      "bough: the result is written here: give elements, or const_elements and elements");
-    else
-        return explain_rest<Forms, First, A...>();
-    return false;
-}
 template <class Own, class Forms>
 struct run_time_base {
     using goal_type = typename Forms::goal_type;
@@ -149,13 +121,19 @@ struct run_time_vector_forms : run_time_base<run_time_forms<Forms>, Forms> {
     using base = run_time_base<run_time_forms<Forms>, Forms>;
     template <class On, RunTimeOp O, NotElements Choice = automatic>
     static status call(On& on, const elements& data, const O& op, const Choice& choice = {}) {
+        const bool writes = on.rank() >= Writes;
+        if (status said; repeat_elements<typename Forms::goal_type>(on, data, data, writes, op, 0, choice, said))
+            return said;
         const const_elements all = data;
-        return run_whole(on, {all, all, true, on.rank() >= Writes}, op, {.size = on.size()}, base::chooser(on, choice));
+        return run_whole(on, {all, all, true, writes}, op, {.size = on.size()}, base::chooser(on, choice));
     }
     template <class On, RunTimeData In, RunTimeOp O, NotElements Choice = automatic>
     static status call(On& on, const In& in, const elements& out, const O& op, const Choice& choice = {}) {
+        const bool writes = on.rank() >= Writes;
+        if (status said; repeat_elements<typename Forms::goal_type>(on, in, out, writes, op, 0, choice, said))
+            return said;
         const const_elements from = in, to = out;
-        return run_whole(on, {from, to, true, on.rank() >= Writes}, op, {.size = on.size()}, base::chooser(on, choice));
+        return run_whole(on, {from, to, true, writes}, op, {.size = on.size()}, base::chooser(on, choice));
     }
 };
 template <>
@@ -169,16 +147,23 @@ template <>
 struct run_time_forms<reduce_forms> : run_time_base<run_time_forms<reduce_forms>, reduce_forms> {
     template <class On, RunTimeOp O, NotElements Choice = automatic>
     static status call(On& on, const elements& data, const O& op, root to, const Choice& choice = {}) {
+        if (status said; repeats(on, data, data, op, to, choice, said)) return said;
         const const_elements all = data;
         return run(on, all, all, op, to, choice);
     }
     template <class On, RunTimeData In, RunTimeOp O, NotElements Choice = automatic>
     static status call(On& on, const In& in, const elements& out, const O& op, root to, const Choice& choice = {}) {
+        if (status said; repeats(on, in, out, op, to, choice, said)) return said;
         const const_elements from = in, into = out;
         return run(on, from, into, op, to, choice);
     }
 
 private:
+    template <class On, class In, class O, class Choice>
+    static bool repeats(On& on, const In& in, const elements& out, const O& op, root to, const Choice& choice,
+                        status& said) {
+        return repeat_elements<goal::reduce>(on, in, out, on.rank() == to.rank, op, to.rank, choice, said);
+    }
     template <class On, class O, class Choice>
     static status run(On& on, const const_elements& in, const const_elements& out, const O& op, root to,
                       const Choice& choice) {
@@ -193,6 +178,8 @@ struct run_time_forms<broadcast_forms> : run_time_base<run_time_forms<broadcast_
     template <class On, NotElements Choice = automatic>
     static status call(On& on, const elements& data, root from, const Choice& choice = {}) {
         if (from.rank >= on.size()) return on.refuse(invalid_argument("root: not a rank of the group"));
+        if (status said; repeat_elements<goal::broadcast>(on, data, data, true, no_op{}, from.rank, choice, said))
+            return said;
         const const_elements all = data;
         const bool is_root = on.rank() == from.rank;
         return run_whole(on, {all, all, is_root, !is_root, true}, no_op{}, {.size = on.size(), .root = from.rank},

@@ -303,6 +303,87 @@ TEST_CASE("run time: elements larger than the stack has room for") {
     CHECK(wrong == 0);
 }
 
+TEST_CASE("run time: a call that is made again differs from the first in nothing but time") {
+    const auto product = [](void*, const void* in, void* inout, std::size_t count) {
+        for (std::size_t i = 0; i != count; ++i)
+            static_cast<double*>(inout)[i] = static_cast<const double*>(in)[i] * static_cast<double*>(inout)[i];
+    };
+    const auto left = [](void*, const void* in, void* inout, std::size_t count) { std::memcpy(inout, in, 8 * count); };
+    const auto add_words = [](void*, const void* in, void* inout, std::size_t count) {
+        for (std::size_t i = 0; i != 4 * count; ++i)
+            static_cast<std::uint32_t*>(inout)[i] =
+                static_cast<const std::uint32_t*>(in)[i] + static_cast<std::uint32_t*>(inout)[i];
+    };
+    for (const rank_t p : {1u, 2u, 5u}) {
+        std::atomic<int> wrong{0};
+        in_process{p}.run([&](auto transport) {
+            communicator comm{std::move(transport)};
+            const double r = comm.rank();
+            double sums = 0, factorial = 1;
+            for (rank_t k = 0; k != p; ++k) sums += k, factorial *= k + 1;
+            const run_time_op times{.function = product, .commutative = true, .identity = 3}; // as `sum`, on purpose
+            const run_time_op first{.function = left, .identity = 4};
+            const run_time_op words{.function = add_words, .commutative = true, .identity = 3};
+            for (int round = 0; round != 4; ++round) {
+                double x = r, y = r + 1, in = r, out = -1;
+                allreduce(comm, elements{&x, 1, f64}, sum);
+                wrong += x != sums;
+                allreduce(comm, elements{&y, 1, f64}, times);
+                wrong += y != factorial;
+                x = r + 7;
+                allreduce(comm, elements{&x, 1, f64}, first);
+                wrong += x != 7;
+                x = r;
+                allreduce(comm, elements{&x, 1, run_time_type_of<double>()}, make_any_op<double>(plus{}));
+                wrong += x != sums;
+                allreduce(comm, const_elements{&in, 1, f64}, elements{&out, 1, f64}, sum);
+                wrong += out != sums || in != r;
+                std::uint32_t wide[4] = {1, 2, 3, 4}; // another size
+                allreduce(comm, elements{wide, 1, {.size = 16, .identity = 1}}, words);
+                wrong += wide[0] != p || wide[3] != 4 * p;
+                double column[2] = {r, 5}; // the same type, with gaps
+                allreduce(comm, elements{column, 1, {.size = 8, .extent = 16, .identity = 1}}, sum);
+                wrong += column[0] != sums || column[1] != 5;
+                x = r;
+                reduce(comm, elements{&x, 1, f64}, sum, root{p - 1});
+                wrong += comm.rank() == p - 1 ? x != sums : x != r;
+                x = r;
+                reduce(comm, elements{&x, 1, f64}, sum, root{0});
+                wrong += comm.rank() == 0 ? x != sums : x != r;
+                x = y = r;
+                scan(comm, elements{&x, 1, f64}, sum);
+                wrong += x != r * (r + 1) / 2;
+                exscan(comm, elements{&y, 1, f64}, sum);
+                wrong += comm.rank() != 0 && y != r * (r - 1) / 2;
+                x = r;
+                broadcast(comm, elements{&x, 1, f64}, root{p - 1});
+                wrong += x != p - 1;
+                // What breaks a rule is still refused.
+                status s;
+                allreduce(comm, elements{nullptr, 1, f64}, sum, s);
+                wrong += s.code != errc::invalid_argument;
+                allreduce(comm, elements{&x, 1, f64}, run_time_op{.commutative = true, .identity = 3}, s);
+                wrong += s.code != errc::invalid_argument;
+                double pair[2] = {};
+                allreduce(comm, const_elements{pair, 1, f64}, elements{reinterpret_cast<std::byte*>(pair) + 4, 1, f64},
+                          sum, s);
+                wrong += s.code != errc::invalid_argument;
+                allreduce(comm, const_elements{&in, 1, f64}, elements{pair, 2, f64}, sum, s);
+                wrong += s.code != errc::invalid_argument;
+                allreduce(comm, const_elements{&in, 1, f64}, elements{pair, 1, {.size = 8, .identity = 2}}, sum, s);
+                wrong += s.code != errc::invalid_argument;
+                run_time_type odd = f64;
+                odd.alignment = 3;
+                allreduce(comm, elements{&x, 1, odd}, sum, s);
+                wrong += s.code != errc::invalid_argument;
+                allreduce(comm, elements{&x, 1, f64}, sum, automatic{.required = order_preserving}, s);
+                wrong += bool(s);
+            }
+        });
+        CHECK(wrong == 0);
+    }
+}
+
 #if BOUGH_HAS_EXCEPTIONS
 TEST_CASE("run time: a pack function that throws is an error on every rank") {
     const auto throws = [](void*, const void*, std::size_t, void*) { throw std::runtime_error("pack"); };

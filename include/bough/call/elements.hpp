@@ -10,6 +10,7 @@
 #include <bough/op/run_time_op.hpp>
 #include <bough/op/run_time_type.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -37,6 +38,11 @@ struct elements {
 };
 
 namespace detail {
+
+template <class A>
+concept RunTimeData = std::same_as<A, elements> || std::same_as<A, const_elements>;
+template <class A>
+concept RunTimeOp = std::same_as<A, run_time_op> || std::same_as<A, any_op>;
 
 // How the data of a call lie in memory and in a message.
 struct message_layout {
@@ -133,6 +139,15 @@ inline bool is_dense(const const_elements& x) noexcept {
            (x.count <= 1 || x.type.extent == 0 || x.type.extent == static_cast<std::ptrdiff_t>(x.type.size));
 }
 
+// Is there nothing to be said of the elements but their size? Most are so, and need no other checks.
+template <RunTimeData X>
+bool is_plain(const X& x) noexcept {
+    const run_time_type& t = x.type;
+    return t.pieces.empty() && t.pack == nullptr && t.unpack == nullptr && x.displacements.empty() &&
+           (t.extent == 0 || t.extent == static_cast<std::ptrdiff_t>(t.size)) && t.unit == 0 &&
+           (t.alignment & (t.alignment - 1)) == 0 && t.size - 1 < ~std::uint32_t{0} && x.data != nullptr;
+}
+
 // What is wrong with a type, if something is.
 inline status check_type(const run_time_type& t) noexcept {
     if (unit_of(t) == 0) return invalid_argument("type: its size is 0");
@@ -153,6 +168,7 @@ inline status check_type(const run_time_type& t) noexcept {
 
 // What is wrong with elements. `written`: a result is left in them, so none may overlap the next.
 inline status check_elements(const const_elements& x, bool written) noexcept {
+    if (is_plain(x) && x.count < ~std::uint32_t{0} / 2) return {};
     if (const status bad = check_type(x.type)) return bad;
     // A null pointer may be a base to which pieces or a pack function add addresses, but not to which
     // plain elements do.

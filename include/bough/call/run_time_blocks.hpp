@@ -106,7 +106,7 @@ status run_block_sides(Comm& comm, const block_sides& sides, const rank_blocks& 
         if (sides.has_whole) (sides.from_own ? typed.out_part : typed.in_part) = part{0, units_of(sides.whole)};
         typed.in = sides.from_own ? own : whole;
         typed.out = const_cast<std::byte*>(sides.from_own ? whole : own);
-        return with_op(comm, typed, sides.own.type, op, [&run, &typed] { return run(typed); });
+        return with_op(comm, typed, sides.own.type, form, op, [&run, &typed] { return run(typed); });
     };
     const auto bytes_of = [](const const_elements& x) { return static_cast<const std::byte*>(x.data); };
     const bool dense_own = element_bytes == unit && is_dense(sides.own);

@@ -26,11 +26,7 @@ namespace bough::inline BOUGH_ABI::detail {
 struct no_op {}; // of a collective that combines nothing
 
 template <class A>
-concept RunTimeData = std::same_as<A, elements> || std::same_as<A, const_elements>;
-template <class A>
 concept NotElements = NotData<A> && !is_elements_v<A>;
-template <class A>
-concept RunTimeOp = std::same_as<A, run_time_op> || std::same_as<A, any_op>;
 
 // How the elements of a call lie in messages.
 inline message_form form_for(const run_time_type& t, const run_time_op& op) noexcept {
@@ -93,11 +89,12 @@ status pack_before(Comm& comm, const message_layout& layout, std::byte* message)
 
 // Gives the call its op, and calls run(). The op and what it needs live as long as the operation.
 template <RunsCalls Comm, class Run>
-status with_op(Comm&, typed_call<std::byte>&, const run_time_type&, const no_op&, const Run& run) {
+status with_op(Comm&, typed_call<std::byte>&, const run_time_type&, const message_form&, const no_op&, const Run& run) {
     return run();
 }
 template <RunsCalls Comm, class Run>
-status with_op(Comm&, typed_call<std::byte>& typed, const run_time_type&, const any_op& op, const Run& run) {
+status with_op(Comm&, typed_call<std::byte>& typed, const run_time_type&, const message_form&, const any_op& op,
+               const Run& run) {
     typed.op = op;
     typed.commutative = op.traits.commutative;
     typed.exact = op.traits.exact;
@@ -113,16 +110,88 @@ status with_large_elements(Comm& comm, typed_call<std::byte>& typed, const run_t
     return run();
 }
 template <RunsCalls Comm, class Run>
-status with_op(Comm& comm, typed_call<std::byte>& typed, const run_time_type& type, const run_time_op& op,
-               const Run& run) {
+BOUGH_ALWAYS_INLINE status with_op(Comm& comm, typed_call<std::byte>& typed, const run_time_type& type,
+                                   const message_form& form, const run_time_op& op, const Run& run) {
     typed.commutative = op.commutative;
     typed.exact = op.exact;
     typed.signature.op = op.identity;
-    const message_form form = form_of(type, op.as_in_memory);
     if (run_time_combiner::spare_bytes(form) != 0) return with_large_elements(comm, typed, type, op, form, run);
     const run_time_combiner combiner(op, type, form, nullptr);
     typed.op = {.function = &run_time_combiner::combine, .state = &comm.hold(combiner), .element_size = form.stride};
     return run();
+}
+
+// The door of a collective for types known at run time: one for each op that commutes, or is exact.
+template <class Goal>
+inline constexpr char run_time_doors[4] = {};
+
+template <class Goal>
+const void* run_time_door(bool commutative, bool exact) noexcept {
+    return &run_time_doors<Goal>[(commutative ? 1u : 0u) + (exact ? 2u : 0u)];
+}
+
+// run_automatic(), and remembers a blocking call that has run well, for repeat_elements().
+template <class Goal, RunsPlans Comm>
+status run_time_automatic(Comm& comm, const typed_call<std::byte>& typed, const automatic& wanted) {
+    const status result = run_automatic<Goal>(comm, typed, wanted);
+    if constexpr (RepeatsCalls<Comm>)
+        if (!result && wanted == automatic{} && !typed.in_parts)
+            comm.keep_repeated({run_time_door<Goal>(typed.commutative, typed.exact), typed.count, typed.at.root},
+                               call_of(typed));
+    return result;
+}
+
+// What a call says of its op.
+struct said_op {
+    combine_function* combine = nullptr;
+    std::uint64_t identity = op_id<void>;
+    bool commutative = true, exact = false, is_usable = true;
+};
+inline said_op said_of(const no_op&, const run_time_type&) noexcept { return {}; }
+inline said_op said_of(const any_op& op, const run_time_type& t) noexcept {
+    return {op.function, op.id, op.traits.commutative, op.traits.exact, op.element_size == t.size};
+}
+inline said_op said_of(const run_time_op& op, const run_time_type& t) noexcept {
+    return {&run_time_combiner::combine, op.identity, op.commutative, op.exact,
+            op.function != nullptr && run_time_combiner::spare_bytes({.stride = t.size}) == 0};
+}
+
+// Runs a blocking call with automatic choice that equals one made lately (repeat_call), if there is
+// nothing to be packed or refused, and sets `result`. False: there is none. `in` may be `out`.
+template <class Goal, RunsPlans Comm, RunTimeData In, class O, class Choice>
+BOUGH_ALWAYS_INLINE bool repeat_elements(Comm& comm, const In& in, const elements& out, bool writes, const O& op,
+                                         rank_t root, const Choice& choice, status& result) {
+    if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
+        const run_time_type& t = in.type;
+        const said_op said = said_of(op, t);
+        repeated_call* const known =
+            comm.find_repeated({run_time_door<Goal>(said.commutative, said.exact), in.count, root});
+        if (known == nullptr || choice != automatic{} || !said.is_usable || !is_plain(in)) return false;
+        call& again = known->what.made;
+        const call_signature& signature = known->what.signature;
+        if (again.element_bytes != t.size || again.combine != said.combine || signature.op != said.identity ||
+            signature.type != identity_of(t))
+            return false;
+        if (writes && static_cast<const void*>(&in) != &out) {
+            const auto a = reinterpret_cast<std::uintptr_t>(in.data), b = reinterpret_cast<std::uintptr_t>(out.data);
+            const std::size_t bytes = in.count * t.size;
+            if (out.count != in.count || out.type.size != t.size || out.type.identity != t.identity || !is_plain(out) ||
+                (a != b && a < b + bytes && b < a + bytes))
+                return false;
+        }
+        again.input = static_cast<const std::byte*>(in.data);
+        again.output = writes ? static_cast<std::byte*>(out.data) : nullptr;
+        if constexpr (std::same_as<O, run_time_op>) {
+            const run_time_combiner combiner(op, t, {.stride = t.size, .as_in_memory = op.as_in_memory}, nullptr);
+            again.combine_state = &combiner;
+            result = comm.run_repeated(*known);
+        } else {
+            if constexpr (std::same_as<O, any_op>) again.combine_state = op.state;
+            result = comm.run_repeated(*known);
+        }
+        return true;
+    }
+    return false;
 }
 
 // A vector that every rank has, or gets, whole.
@@ -135,7 +204,7 @@ struct whole_data {
     bool is_in_place() const noexcept { return &in == &out; }
 };
 
-inline status check_whole(const whole_data& data, bool combines) noexcept {
+inline status check_any_whole(const whole_data& data, bool combines) noexcept {
     if (!data.in.displacements.empty() || !data.out.displacements.empty())
         return invalid_argument("displacements: only where blocks may differ in length");
     if (const status bad = check_elements(data.in, data.is_in_place() && data.writes)) return bad;
@@ -147,6 +216,11 @@ inline status check_whole(const whole_data& data, bool combines) noexcept {
     if (units_of(data.in) != units_of(data.out)) return invalid_argument("out: must be as long as the input");
     if (!is_dense(data.in) || !is_dense(data.out)) return {}; // what is packed may lie anywhere
     return check_pair(data.in.data, units_of(data.in), data.out.data, units_of(data.out), unit_of(data.in.type));
+}
+
+BOUGH_ALWAYS_INLINE status check_whole(const whole_data& data, bool combines) noexcept {
+    const bool is_usual = data.is_in_place() && is_plain(data.in) && data.in.count < ~std::uint32_t{0} / 2;
+    return is_usual ? status{} : check_any_whole(data, combines);
 }
 
 // Runs what does not lie as it travels, by way of one message.
@@ -164,7 +238,7 @@ status run_packed(Comm& comm, typed_call<std::byte>& typed, const whole_data& da
         if (const status bad = pack_before(comm, in, message)) return comm.refuse(bad);
     typed.in = message;
     typed.out = data.has_out ? message : nullptr;
-    const status ended = with_op(comm, typed, data.in.type, op, run);
+    const status ended = with_op(comm, typed, data.in.type, form, op, run);
     if (!data.writes) return ended;
     return comm.then(ended, [out = layout_of(data.out, form_for(data.out.type, op)), message] { out.unpack(message); });
 }
@@ -177,9 +251,11 @@ status run_whole(Comm& comm, const whole_data& data, const O& op, const dimensio
         if (const status bad = check_whole(data, combines)) return comm.refuse(bad);
         const std::size_t unit = unit_of(data.in.type);
         std::size_t element_bytes = unit;
+        message_form form{};
         if constexpr (combines) {
             if (const status bad = check_op(op, data.in.type)) return comm.refuse(bad);
-            element_bytes = form_for(data.in.type, op).stride;
+            form = form_for(data.in.type, op);
+            element_bytes = form.stride;
             if (element_bytes > ~std::uint32_t{0}) return comm.refuse(status{.code = errc::size_overflow});
         }
         const std::size_t count = units_of(data.in);
@@ -189,7 +265,7 @@ status run_whole(Comm& comm, const whole_data& data, const O& op, const dimensio
             return run_packed(comm, typed, data, op, chosen);
         typed.in = static_cast<const std::byte*>(data.in.data);
         typed.out = data.has_out ? static_cast<std::byte*>(const_cast<void*>(data.out.data)) : nullptr;
-        return with_op(comm, typed, data.in.type, op, chosen);
+        return with_op(comm, typed, data.in.type, form, op, chosen);
     });
 }
 

@@ -44,8 +44,12 @@ struct message_form {
     bool as_in_memory = false;    // gaps travel
     bool strides_fit_type = true; // they are as far apart as in memory
 };
-constexpr message_form form_of(const run_time_type& t, bool as_in_memory) noexcept {
-    if (!as_in_memory) return {.stride = t.size};
+constexpr message_form form_in_memory(const run_time_type& t) noexcept;
+BOUGH_ALWAYS_INLINE constexpr message_form form_of(const run_time_type& t, bool as_in_memory) noexcept {
+    if (!as_in_memory || (t.pieces.empty() && t.extent == 0)) return {.stride = t.size, .as_in_memory = as_in_memory};
+    return form_in_memory(t);
+}
+constexpr message_form form_in_memory(const run_time_type& t) noexcept {
     const element_bounds bounds = bounds_of(t);
     const std::ptrdiff_t extent = extent_of(t);
     if (extent > 0 && static_cast<std::size_t>(extent) >= bounds.bytes())
