@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <vector>
 
 using namespace bough;
 using test::parts_of_session;
@@ -98,4 +100,46 @@ TEST_CASE("in flight: what an operation sends ahead counts until it ends") {
     CHECK(zero.running.send(third, 0, 1, 1, part) == posted::pending);
     CHECK_FALSE(zero.running.is_oldest(third));
     CHECK(zero.running.is_oldest(first));
+}
+
+TEST_CASE("in flight: many are found as few are, whatever order they end in") {
+    const testing::loop_group group(2, {.slots = 1 << 16});
+    parts_of_session zero(group, 0, 2);
+    std::vector<session_operation*> started;
+    for (std::uint32_t n = 1; n <= 600; ++n) started.push_back(&zero.start(n, 0));
+    std::vector<std::uint32_t> order(started.size());
+    for (std::uint32_t i = 0; i != order.size(); ++i) order[i] = i * 7 % 600;
+    std::vector<bool> ended(started.size(), false);
+    std::size_t left = started.size();
+    for (const std::uint32_t gone : order) {
+        zero.running.remove(*started[gone]);
+        ended[gone] = true;
+        REQUIRE(zero.running.size() == --left);
+        std::size_t place = 0;
+        for (std::uint32_t i = 0; i != started.size(); ++i) {
+            REQUIRE(zero.running.find(parts_of_session::call_of(i + 1)) == (ended[i] ? nullptr : started[i]));
+            REQUIRE(zero.running.find_post(zero.running.post_id(*started[i], 3)) == (ended[i] ? nullptr : started[i]));
+            if (!ended[i]) REQUIRE(&zero.running[place++] == started[i]); // in the order of their starts
+        }
+    }
+    CHECK(zero.running.empty());
+}
+
+TEST_CASE("in flight: a turn comes to all in a few polls, and to the oldest in each") {
+    const testing::loop_group group(2, {.slots = 1 << 16});
+    parts_of_session zero(group, 0, 2);
+    std::map<const session_operation*, int> turns;
+    const session_operation* oldest = &zero.start(1, 0);
+    for (std::uint32_t n = 2; n <= 300; ++n) zero.start(n, 0);
+    (void)zero.running.was_blocked();
+    int polls = 0;
+    do {
+        int here = 0;
+        zero.running.for_some([&](session_operation& op) { ++turns[&op], ++here; });
+        CHECK(here <= 64);
+        ++polls;
+    } while (zero.running.was_blocked());
+    CHECK(polls == 5);
+    CHECK(turns.size() == 300);
+    for (const auto& [op, count] : turns) CHECK(count == (op == oldest ? 5 : 1));
 }

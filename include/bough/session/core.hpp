@@ -273,15 +273,12 @@ private:
     // True: something was sent.
     bool retry() {
         bool moves = false;
-        for (std::size_t i = 0; i < flight_.size();) {
-            session_operation& op = flight_[i];
-            if (!op.result_ && op.work_->engine().has_blocked()) {
-                port p{flight_, matching_.early(), op};
-                failure_.guarded(op, [&] { moves |= op.work_->engine().retry(p); });
-                settle(op);
-            }
-            if (i < flight_.size() && &flight_[i] == &op) ++i; // otherwise it has ended, and another is in its place
-        }
+        flight_.for_some([&](session_operation& op) {
+            if (op.result_ || !op.work_->engine().has_blocked()) return;
+            port p{flight_, matching_.early(), op};
+            failure_.guarded(op, [&] { moves |= op.work_->engine().retry(p); });
+            settle(op);
+        });
         return moves;
     }
 

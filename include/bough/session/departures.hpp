@@ -14,8 +14,9 @@
 #include <bough/engine/prepared.hpp>
 #include <bough/session/operation.hpp>
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -59,10 +60,13 @@ public:
         return false;
     }
     // One of these operations whose messages have all left; null: none.
-    session_operation* next(T& transport, const std::vector<session_operation*>& all) const noexcept {
-        if (leaving_ == 0) return nullptr;
-        for (session_operation* op : all)
-            if (op->leaving_ && !op->result_ && late(transport, *op) == no_rank) return op;
+    session_operation* next(T& transport, std::span<session_operation* const> all) const noexcept {
+        std::uint32_t left = leaving_;
+        for (std::size_t i = 0; left != 0 && i != all.size(); ++i) {
+            if (!all[i]->leaving_) continue;
+            if (!all[i]->result_ && late(transport, *all[i]) == no_rank) return all[i];
+            --left;
+        }
         return nullptr;
     }
     // The operation has ended, well or not.

@@ -17,6 +17,7 @@
 #include <bough/session/departures.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
+#include <bough/session/operation_table.hpp>
 #include <bough/session/unexpected.hpp>
 
 #include <cstddef>
@@ -38,10 +39,10 @@ public:
     in_flight(const in_flight&) = delete;
     in_flight& operator=(const in_flight&) = delete;
 
-    bool empty() const noexcept { return all_.empty(); }
-    std::size_t size() const noexcept { return all_.size(); }
-    session_operation& operator[](std::size_t i) const noexcept { return *all_[i]; }
-    bool is_oldest(const session_operation& op) const noexcept { return all_.front() == &op; }
+    bool empty() const noexcept { return all_.size() == ended_; }
+    std::size_t size() const noexcept { return all_.size() - ended_; }
+    session_operation& operator[](std::size_t i) const noexcept { return *all_[ended_ + i]; }
+    bool is_oldest(const session_operation& op) const noexcept { return all_[ended_] == &op; }
 
     // Makes an operation ready to be added. `tag` has its context and number.
     void prepare(session_operation& op, prepared& work, const envelope& tag, std::uint32_t epoch,
@@ -67,6 +68,8 @@ public:
     BOUGH_ALWAYS_INLINE void add(session_operation& op) {
         op.ticket_ = ++tickets_ & 0x7fff'ffffu;
         ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
+        if (size() >= most_searched) [[unlikely]]
+            index(op);
         all_.push_back(&op);
         op.done_ = false;
     }
@@ -75,22 +78,34 @@ public:
         op.done_ = true;
         departures_.end(op);
         ahead_.forget(*op.work_);
-        if (all_.back() == &op) return all_.pop_back();
-        std::erase(all_, &op);
-        ahead_.forget(*all_.front()->work_);
+        if (calls_.size() != 0) [[unlikely]]
+            forget(op);
+        if (all_.back() == &op) {
+            all_.pop_back();
+            if (empty()) all_.clear(), ended_ = 0;
+            return;
+        }
+        take_out(op);
+        ahead_.forget(*all_[ended_]->work_);
     }
 
     // Null: none has made this call.
     session_operation* find(const envelope& call) const noexcept {
-        for (session_operation* op : all_)
-            if (same_call(op->tag_, call)) return op;
+        if (calls_.size() != 0) [[unlikely]] {
+            session_operation* op = calls_.find(key_of(call));
+            return op != nullptr && same_call(op->tag_, call) ? op : nullptr;
+        }
+        for (std::size_t i = ended_; i != all_.size(); ++i)
+            if (same_call(all_[i]->tag_, call)) return all_[i];
         return nullptr;
     }
     // The operation of a post; null: it has ended.
     session_operation* find_post(std::uint64_t id) const noexcept {
         const auto ticket = static_cast<std::uint32_t>(id >> 32);
-        for (session_operation* op : all_)
-            if (op->ticket_ == ticket) return op;
+        if (posts_.size() != 0) [[unlikely]]
+            return posts_.find(ticket);
+        for (std::size_t i = ended_; i != all_.size(); ++i)
+            if (all_[i]->ticket_ == ticket) return all_[i];
         return nullptr;
     }
     static std::uint64_t post_id(const session_operation& op, std::uint32_t step) noexcept {
@@ -115,6 +130,21 @@ public:
     }
     // Has a post been refused since the last call? Then its operation must retry.
     bool was_blocked() noexcept { return std::exchange(blocked_, false); }
+    // Calls f(op) for the oldest, and for up to 63 others: each call goes on where the last one ended,
+    // so a poll takes no longer with thousands in flight. was_blocked() until all have had a turn.
+    template <class F>
+    void for_some(F&& f) {
+        const std::size_t before = size();
+        if (before != 0) f((*this)[0]);
+        std::size_t i = next_turn_ == 0 && size() == before ? 1 : next_turn_;
+        for (int turns = 1; turns != 64 && i < size(); ++turns) {
+            session_operation& op = (*this)[i];
+            f(op);
+            if (i < size() && &(*this)[i] == &op) ++i; // otherwise it has ended, and another is in its place
+        }
+        blocked_ |= i < size() || size() != before;
+        next_turn_ = i < size() ? i : 0;
+    }
     // Between these two, events that were polled are being handled. Pre: no others are.
     void begin_events() noexcept {
         BOUGH_EXPECTS(!handling_, op_calls_library);
@@ -126,7 +156,9 @@ public:
     // next_departed() will name it.
     bool is_leaving(session_operation& op) noexcept { return departures_.begins(transport_, op); }
     // An operation whose messages have all left; null: none.
-    session_operation* next_departed() const noexcept { return departures_.next(transport_, all_); }
+    session_operation* next_departed() const noexcept {
+        return departures_.next(transport_, std::span(all_).subspan(ended_));
+    }
     // Calls f(rank) for each rank whose messages of this operation have not left yet.
     template <class F>
     void for_each_late(const session_operation& op, F&& f) const {
@@ -134,11 +166,58 @@ public:
     }
 
 private:
+    // So many are searched one by one, which is faster than to keep the tables. Beyond, all are in them
+    // until few are left.
+    static constexpr std::size_t most_searched = 16, few = 4;
+
+    static std::uint64_t key_of(const envelope& call) noexcept {
+        return std::uint64_t{call.context} << 32 | call.operation;
+    }
+    BOUGH_COLD void index(session_operation& op) {
+        calls_.reserve(size() + 1);
+        posts_.reserve(size() + 1);
+        if (calls_.size() == 0)
+            for (std::size_t i = ended_; i != all_.size(); ++i) enter(*all_[i]);
+        if (all_.size() == all_.capacity()) all_.reserve(2 * all_.capacity()); // memory may run out here
+        enter(op);
+    }
+    void enter(session_operation& op) noexcept {
+        calls_.put(key_of(op.tag_), op);
+        posts_.put(op.ticket_, op);
+    }
+    void leave(session_operation& op) noexcept {
+        calls_.erase(key_of(op.tag_), op);
+        posts_.erase(op.ticket_, op);
+    }
+    BOUGH_COLD void forget(session_operation& op) noexcept {
+        leave(op);
+        if (calls_.size() > few) return;
+        for (std::size_t i = ended_; i != all_.size(); ++i) leave(*all_[i]);
+    }
+    // Those that started before it, or after it, move up, whichever are fewer.
+    void take_out(const session_operation& op) noexcept {
+        std::size_t from_front = ended_, from_back = all_.size();
+        while (all_[from_front] != &op && all_[--from_back] != &op) ++from_front;
+        if (all_[from_front] == &op) {
+            for (; from_front != ended_; --from_front) all_[from_front] = all_[from_front - 1];
+            ++ended_;
+        } else {
+            for (; from_back + 1 != all_.size(); ++from_back) all_[from_back] = all_[from_back + 1];
+            all_.pop_back();
+        }
+        if (ended_ < most_searched || ended_ < size()) return;
+        all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(ended_));
+        ended_ = 0;
+    }
+
     T& transport_;
-    std::vector<session_operation*> all_;
+    std::vector<session_operation*> all_; // the first ended_ have ended
+    std::size_t ended_ = 0;
+    operation_table<session_operation> calls_, posts_; // all, or none
     ahead ahead_;
     departures<T> departures_;  // of all_
     std::uint32_t tickets_ = 0; // counts starts: operations of two communicators may have the same number
+    std::size_t next_turn_ = 0; // of for_some()
     bool blocked_ = false;      // a post was refused
     bool handling_ = false;
 };
