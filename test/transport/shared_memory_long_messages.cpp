@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <thread>
 #include <vector>
 
 using namespace bough;
@@ -229,6 +231,7 @@ TEST_CASE("shared_long_takes: a piece that was handed over stays as it is until 
     REQUIRE(t.takes.begin_pieces(t.from(), t.arrived(), 8, false, 8, t.ranks[0].links) == posted::pending);
     t.sends.go_on({}, t.ranks[1].links);
     std::array<event, 4> events;
+    CHECK(t.takes.go_on({}, t.ranks[0].links) == 0);       // no room
     REQUIRE(t.takes.go_on(events, t.ranks[0].links) == 1); // one of each sender at a time
     for (int i = 0; i != 10; ++i) t.sends.go_on({}, t.ranks[1].links);
     CHECK(std::equal(events[0].data, events[0].data + events[0].bytes, bytes.begin()));
@@ -269,6 +272,43 @@ TEST_CASE("shared_long_takes: nothing of a message is handed over after it was t
         CHECK((one[0].what == event::kind::complete && one[0].code == errc::peer_aborted));
         CHECK(t.takes.empty());
     }
+}
+
+TEST_CASE("shared_long_takes: a piece that is read while its message is taken back is not handed over") {
+    two_ranks t({});
+    if (!t.from().process.reads_it) return;
+    const auto bytes = pattern(2'000'000);
+    std::vector<std::byte> mine = bytes;
+    int taken_back = 0, wrong = 0;
+    for (unsigned round = 0; round != 200; ++round) {
+        std::copy(bytes.begin(), bytes.end(), mine.begin());
+        REQUIRE(t.post(mine, 7) == posted::pending);
+        REQUIRE(t.takes.begin_pieces(t.from(), t.arrived(), 8, true, 8, t.ranks[0].links) == posted::pending);
+        std::atomic<bool> over{false};
+        std::thread sender([&] {
+            for (unsigned i = 0; i != round * 97; ++i) relax();
+            t.sends.cancel(7, t.ranks[1].mine, t.ranks[1].links);
+            event e;
+            while (t.sends.go_on(std::span(&e, 1), t.ranks[1].links) == 0) relax();
+            std::fill(mine.begin(), mine.end(), std::byte{0xee}); // they are the sender's again
+            over = true;
+        });
+        std::size_t at = 0;
+        event e;
+        do {
+            if (t.takes.go_on(std::span(&e, 1), t.ranks[0].links) == 0) continue;
+            if (e.what == event::kind::piece) {
+                wrong += !std::equal(e.data, e.data + e.bytes, bytes.begin() + static_cast<std::ptrdiff_t>(at));
+                at += static_cast<std::size_t>(e.bytes);
+            }
+        } while (e.what != event::kind::complete);
+        taken_back += e.code == errc::peer_aborted;
+        wrong += e.code == errc::ok && at != bytes.size();
+        sender.join();
+        CHECK(over);
+    }
+    CHECK(wrong == 0);
+    CHECK(taken_back != 0);
 }
 
 TEST_CASE("shared_long_takes: a sender whose pieces are no whole grains, or too many, is not believed") {

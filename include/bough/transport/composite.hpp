@@ -46,6 +46,7 @@ namespace bough::inline BOUGH_ABI {
 template <Transport Inside, Transport Between>
 class composite {
     static constexpr bool in_place = InPlaceTransport<Inside> || InPlaceTransport<Between>;
+    static constexpr bool in_pieces = PiecewiseTransport<Inside> || PiecewiseTransport<Between>;
     static constexpr bool waitable = WaitableTransport<Inside> || WaitableTransport<Between>;
     static constexpr bool gathers = GatheringTransport<Inside> || GatheringTransport<Between>;
     template <class T>
@@ -115,6 +116,10 @@ public:
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         return is_between(handle) ? between_.use().take(handle >> 2, into, id)
                                   : inside_.use().take(handle >> 2, into, id);
+    }
+    posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) requires in_pieces {
+        return is_between(handle) ? take_pieces_of(between_.use(), handle, grain, id)
+                                  : take_pieces_of(inside_.use(), handle, grain, id);
     }
     bool claim(std::uint64_t handle) requires in_place {
         return is_between(handle) ? claim_at(between_.end, handle) : claim_at(inside_.end, handle);
@@ -208,6 +213,13 @@ private:
             return end.claim(handle >> 2);
         else
             return (handle & 2) != 0;
+    }
+    template <class T>
+    static posted take_pieces_of(T& end, std::uint64_t handle, std::uint64_t grain, std::uint64_t id) {
+        if constexpr (PiecewiseTransport<T>)
+            return end.take_pieces(handle >> 2, grain, id);
+        else
+            return posted::would_block;
     }
     // A transport that does not gather has nothing left to send.
     template <class T>
