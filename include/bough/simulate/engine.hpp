@@ -96,8 +96,6 @@ private:
     static constexpr bool ported = PortedCostModel<M>;
     using place = sim_message::place;
 
-    using rank_state = sim_rank;
-
     // --- ranks ---
 
     constexpr double arrives_ns(rank_t rank) const { return detail::arrival_ns(model_, noise_, rank); }
@@ -112,7 +110,7 @@ private:
 
     constexpr void begin(rank_t rank, double now_ns) {
         now_ns = enter(rank, now_ns, model_.start_ns());
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         me.ended = false;
         if (!by_dependence_) {
             deeds_.fill(me.todo, rank, 0);
@@ -126,7 +124,7 @@ private:
     constexpr void later(rank_t rank, double at_ns) { queue_.push(at_ns, {what_free, rank, none}); }
 
     constexpr void end(rank_t rank, double now_ns) {
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         me.clock_ns = now_ns;
         if (me.open != 0) return; // this is called again when its last rendezvous is complete
         now_ns = noise_.leave(rank, std::max(now_ns, me.sent_ns));
@@ -142,7 +140,7 @@ private:
     // What `rank` waited for is there: it goes on now, or when it polls next. Pre: it waits, since
     // clock_ns.
     constexpr void wake(rank_t rank, double now_ns) {
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         if (!options_.split.on || (rank == plan_.root() && !options_.split.root_too)) return go_on(rank, now_ns);
         if (me.polls) return;
         const double every_ns = options_.split.poll_ns;
@@ -158,13 +156,18 @@ private:
         queue_.push(back_ns, {what_poll, rank});
     }
     constexpr void polled(rank_t rank, double now_ns) {
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         me.polls = false;
         me.busy_ns += options_.split.poll_cost_ns * noise_.factor(rank);
         now_ns = noise_.compute(rank, now_ns, options_.split.poll_cost_ns);
         if (!by_dependence_) return later(rank, now_ns);
         me.busy = true;
         queue_.push(now_ns, {what_free, rank, idle});
+    }
+    // What this deed waited for is there.
+    constexpr void go_on_with(rank_t rank, std::uint32_t deed, double now_ns) {
+        if (by_dependence_) ranks_[rank].todo.push_ready(deed);
+        if (!by_dependence_ || !ranks_[rank].busy) wake(rank, now_ns);
     }
     constexpr void go_on(rank_t rank, double now_ns) {
         if (by_dependence_)
@@ -177,13 +180,12 @@ private:
 
     // The processor of `rank` is free: it goes on until it waits, or until something else comes first.
     constexpr void proceed(rank_t rank, double now_ns) {
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         for (;;) {
             agenda& todo = me.todo;
             if (todo.next == todo.deeds.size()) {
                 if (!todo.truncated) return end(rank, now_ns);
-                const std::uint32_t done = todo.skipped + todo.next;
-                deeds_.fill(todo, rank, done);
+                deeds_.fill(todo, rank, todo.skipped + todo.next);
             }
             const deed d = deeds_.unpack(todo.deeds[todo.next]);
             me.clock_ns = now_ns;
@@ -214,7 +216,7 @@ private:
 
     // Deed `number` is complete, so what waited for it may run. none: the operation starts.
     constexpr void completed(rank_t rank, std::uint32_t number, double now_ns) {
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         me.busy = false;
         if (number == none) {
             for (std::uint32_t i = 0; i != me.todo.deeds.size(); ++i)
@@ -230,7 +232,7 @@ private:
     static constexpr bool waits_for_arrival(std::uint32_t number) noexcept { return (number & waits_bit) != 0; }
 
     constexpr void complete_deed(rank_t rank, std::uint32_t number, double now_ns, bool from_afar = false) {
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         for (const std::uint32_t i : me.todo.dependents(number))
             if (--me.todo.pending[i] == 0) enable(rank, i, now_ns);
         if (--me.todo.left == 0) return end(rank, now_ns);
@@ -250,7 +252,7 @@ private:
         ranks_[rank].todo.push_ready(i);
     }
     constexpr void dispatch(rank_t rank, double now_ns) {
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         if (me.busy) return;
         if (me.todo.ready.empty()) {
             me.clock_ns = now_ns; // it waits
@@ -297,7 +299,7 @@ private:
         result_.bytes += d.bytes;
         ++wires_.at(c).used;
         const double end_ns = work(rank, now_ns, model_.send_ns(rank, d.peer, d.bytes));
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         ++me.talk.sends;
         const bool rendezvous = d.bytes > eager_bytes_;
         const std::uint32_t m = wires_.append(c, {0, d.bytes, rank, d.peer, c, none, number,
@@ -327,7 +329,7 @@ private:
     constexpr void set_out(std::uint32_t m, double now_ns) {
         const sim_message& message = wires_.message(m);
         if constexpr (ported) {
-            rank_state& from = ranks_[message.from];
+            sim_rank& from = ranks_[message.from];
             now_ns = std::max(now_ns, from.ports.out_free_ns);
             from.ports.out_free_ns = now_ns + model_.port_ns(message.from, message.to, message.bytes, message.turns);
         }
@@ -349,7 +351,7 @@ private:
         sim_message& message = wires_.message(m);
         if constexpr (ported) {
             // The port need not wait for the rank, so messages pass it in the order of arrival.
-            rank_state& to = ranks_[message.to];
+            sim_rank& to = ranks_[message.to];
             if (by_dependence_ && model_.lands_early() && message.there_ns == 0) {
                 to.ports.in_free_ns = std::max(now_ns, to.ports.in_free_ns) +
                                       model_.port_ns(message.from, message.to, message.bytes, message.turns);
@@ -362,15 +364,10 @@ private:
         const rank_t from = message.from, to = message.to;
         const std::uint32_t number = message.send;
         const bool rendezvous = message.rendezvous;
-        const std::uint32_t c = message.channel;
-        sim_channel& channel = wires_.at(c);
-        if (channel.head == m && channel.receive != none) {
-            const std::uint32_t deed = std::exchange(channel.receive, none);
-            if (by_dependence_) ranks_[to].todo.push_ready(deed);
-            if (!by_dependence_ || !ranks_[to].busy) wake(to, now_ns);
-        }
+        sim_channel& channel = wires_.at(message.channel);
+        if (channel.head == m && channel.receive != none) go_on_with(to, std::exchange(channel.receive, none), now_ns);
         if (!rendezvous) return;
-        rank_state& sender = ranks_[from];
+        sim_rank& sender = ranks_[from];
         --sender.open;
         sender.sent_ns = std::max(sender.sent_ns, now_ns);
         if (by_dependence_)
@@ -386,7 +383,7 @@ private:
         ++result_.events;
         const std::uint32_t m = wires_.at(c).head;
         const sim_message& message = wires_.message(m);
-        rank_state& me = ranks_[rank];
+        sim_rank& me = ranks_[rank];
         me.talk.got_from = d.peer;
         me.talk.got = message.number;
         if constexpr (ported) {
@@ -410,10 +407,7 @@ private:
         sim_channel& channel = wires_.at(c);
         --channel.used;
         if (channel.sends == none) return;
-        const std::uint32_t deed = std::exchange(channel.sends, none);
-        const rank_t rank = channel.from;
-        if (by_dependence_) ranks_[rank].todo.push_ready(deed);
-        if (!by_dependence_ || !ranks_[rank].busy) wake(rank, now_ns);
+        go_on_with(channel.from, std::exchange(channel.sends, none), now_ns);
     }
 
     // --- the end ---
@@ -421,7 +415,7 @@ private:
     constexpr sim_result summary() {
         double busy_ns = 0;
         for (rank_t r = 0; r != plan_.size(); ++r) {
-            const rank_state& me = ranks_[r];
+            const sim_rank& me = ranks_[r];
             result_.add(r, {arrives_ns(r), me.clock_ns, me.busy_ns, me.away_ns}, options_.per_rank);
             busy_ns += me.busy_ns;
             if (!me.ended && !result_.deadlock()) result_.stuck = r, result_.stuck_on = waits_for(r);
@@ -441,13 +435,13 @@ private:
     const M& model_;
     const Noise& noise_;
     const sim_options& options_;
-    bool by_dependence_;
+    bool by_dependence_;        // no class for each order: only what a rank runs next differs
     std::uint64_t eager_bytes_; // longer messages are rendezvous
     deed_source<P> deeds_;
     routes routes_;
     wires wires_;
     event_queue<double, sim_event> queue_;
-    std::vector<rank_state> ranks_;
+    std::vector<sim_rank> ranks_;
     sim_result result_;
 };
 
