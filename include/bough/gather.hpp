@@ -26,15 +26,10 @@
 #define BOUGH_GATHER_HPP
 
 #include <bough/algorithm/gather/tree.hpp>
-#include <bough/call/blocks.hpp>
-#include <bough/call/forms.hpp>
+#include <bough/call/front_door.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/rooted_blocks.hpp>
 #include <bough/core/config.hpp>
-
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 
 #if !BOUGH_COMPILED_ELSEWHERE
 #include <bough/select/standard/gather.hpp>
@@ -44,93 +39,8 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// `own`: this rank's block; `whole`: all blocks, looked at where this rank is the root.
-template <class T, RunsCalls Comm, class Choice>
-status gather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, const rank_blocks& blocks, root to,
-                     const Choice& choice) {
-    static_assert(explain_wire<T>());
-    if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-    const bool is_root = comm.rank() == to.rank;
-    if (const status bad = check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(),
-                                        is_root, sizeof(T), "out: must hold one block for every rank"))
-        return comm.refuse(bad);
-    typed_call<T> typed{.at = {.size = comm.size(), .root = to.rank}, .count = blocks.total()};
-    typed.in_parts = true;
-    typed.in = own.data();
-    typed.in_part = {comm.rank(), own.size()};
-    if (is_root) {
-        typed.out = whole.data();
-        typed.out_part = {0, whole.size()};
-    }
-    typed.offsets = blocks.offsets();
-    typed.signature = signature_of<T, void>(blocks.signature_count(), to.rank);
-    return run_blocks<goal::gather, tree_gather>(comm, typed, choice);
-}
-
-template <class T, RunsCalls Comm, class Choice>
-status run_gather(Comm& comm, std::span<const T> in, std::span<T> out, root to, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
-        const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
-        return gather_blocks<T>(comm, in, out, blocks, to, choice);
-    });
-}
-template <class T, RunsCalls Comm, class Choice>
-status run_gatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root to,
-                   const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
-        const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        return gather_blocks<T>(comm, in, out, blocks, to, choice);
-    });
-}
-template <class T, RunsCalls Comm, class Choice>
-status gather_in_place(Comm& comm, std::span<T> data, root to, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
-        const bool is_root = comm.rank() == to.rank;
-        if (is_root && data.size() % comm.size() != 0)
-            return comm.refuse(
-                invalid_argument("data: at the root, its length is not a multiple of the number of ranks"));
-        const std::size_t each = is_root ? data.size() / comm.size() : data.size();
-        const auto blocks = rank_blocks::equal(comm.size(), each, block_element_bytes<T>);
-        return gather_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
-    });
-}
-template <class T, RunsCalls Comm, class Choice>
-status gatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, root to,
-                        const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
-        const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        const bool is_root = comm.rank() == to.rank;
-        if (is_root && !blocks.bad() && data.size() != blocks.total())
-            return comm.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
-        return gather_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, to, choice);
-    });
-}
-
-struct gather_forms : takes<goal::gather, parameters{.root = true, .trees = true}> {
-    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
-    static status call(On& on, std::span<T, Extent> data, root to, const Choice& choice = {}) {
-        return detail::gather_in_place<T>(on, data, to, choice);
-    }
-    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, root to,
-                       const Choice& choice = {}) {
-        return detail::run_gather<T>(on, in, out, to, choice);
-    }
-};
-struct gatherv_forms : takes<goal::gather, parameters{.root = true, .lists = true, .trees = true}> {
-    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
-    static status call(On& on, std::span<T, Extent> data, std::span<const std::size_t> counts, root to,
-                       const Choice& choice = {}) {
-        return detail::gatherv_in_place<T>(on, data, counts, to, choice);
-    }
-    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, std::span<const std::size_t> counts,
-                       root to, const Choice& choice = {}) {
-        return detail::run_gatherv<T>(on, in, out, counts, to, choice);
-    }
-};
+struct gather_forms : rooted_block_forms<goal::gather, tree_gather, true> {};
+struct gatherv_forms : rooted_list_forms<goal::gather, tree_gather, true> {};
 
 } // namespace detail
 

@@ -25,15 +25,10 @@
 #define BOUGH_SCATTER_HPP
 
 #include <bough/algorithm/scatter/tree.hpp>
-#include <bough/call/blocks.hpp>
-#include <bough/call/forms.hpp>
+#include <bough/call/front_door.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/rooted_blocks.hpp>
 #include <bough/core/config.hpp>
-
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <type_traits>
 
 #if !BOUGH_COMPILED_ELSEWHERE
 #include <bough/select/standard/scatter.hpp>
@@ -43,93 +38,8 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// `own`: this rank's block; `whole`: all blocks, looked at where this rank is the root.
-template <class T, RunsCalls Comm, class Choice>
-status scatter_blocks(Comm& comm, std::span<T> own, std::span<const T> whole, const rank_blocks& blocks, root from,
-                      const Choice& choice) {
-    static_assert(explain_wire<T>());
-    if (from.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-    const bool is_root = comm.rank() == from.rank;
-    if (const status bad = check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(),
-                                        is_root, sizeof(T), "in: must hold one block for every rank"))
-        return comm.refuse(bad);
-    typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank}, .count = blocks.total()};
-    typed.in_parts = true;
-    typed.out = own.data();
-    typed.out_part = {comm.rank(), own.size()};
-    if (is_root) {
-        typed.in = whole.data();
-        typed.in_part = {0, whole.size()};
-    }
-    typed.offsets = blocks.offsets();
-    typed.signature = signature_of<T, void>(blocks.signature_count(), from.rank);
-    return run_blocks<goal::scatter, tree_scatter>(comm, typed, choice);
-}
-
-template <class T, RunsCalls Comm, class Choice>
-status run_scatter(Comm& comm, std::span<const T> in, std::span<T> out, root from, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
-        const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
-        return scatter_blocks<T>(comm, out, in, blocks, from, choice);
-    });
-}
-template <class T, RunsCalls Comm, class Choice>
-status run_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts, root from,
-                    const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
-        const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        return scatter_blocks<T>(comm, out, in, blocks, from, choice);
-    });
-}
-template <class T, RunsCalls Comm, class Choice>
-status scatter_in_place(Comm& comm, std::span<T> data, root from, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
-        const bool is_root = comm.rank() == from.rank;
-        if (is_root && data.size() % comm.size() != 0)
-            return comm.refuse(
-                invalid_argument("data: at the root, its length is not a multiple of the number of ranks"));
-        const std::size_t each = is_root ? data.size() / comm.size() : data.size();
-        const auto blocks = rank_blocks::equal(comm.size(), each, block_element_bytes<T>);
-        return scatter_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
-    });
-}
-template <class T, RunsCalls Comm, class Choice>
-status scatterv_in_place(Comm& comm, std::span<T> data, std::span<const std::size_t> counts, root from,
-                         const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
-        const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        const bool is_root = comm.rank() == from.rank;
-        if (is_root && !blocks.bad() && data.size() != blocks.total())
-            return comm.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
-        return scatter_blocks<T>(comm, own_block(data, blocks, comm.rank(), is_root), data, blocks, from, choice);
-    });
-}
-
-struct scatter_forms : takes<goal::scatter, parameters{.root = true, .trees = true}> {
-    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
-    static status call(On& on, std::span<T, Extent> data, root from, const Choice& choice = {}) {
-        return detail::scatter_in_place<T>(on, data, from, choice);
-    }
-    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, root from,
-                       const Choice& choice = {}) {
-        return detail::run_scatter<T>(on, in, out, from, choice);
-    }
-};
-struct scatterv_forms : takes<goal::scatter, parameters{.root = true, .lists = true, .trees = true}> {
-    template <class On, class T, std::size_t Extent, NotData Choice = automatic>
-    static status call(On& on, std::span<T, Extent> data, std::span<const std::size_t> counts, root from,
-                       const Choice& choice = {}) {
-        return detail::scatterv_in_place<T>(on, data, counts, from, choice);
-    }
-    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
-    requires std::same_as<std::remove_const_t<U>, T>
-    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, std::span<const std::size_t> counts,
-                       root from, const Choice& choice = {}) {
-        return detail::run_scatterv<T>(on, in, out, counts, from, choice);
-    }
-};
+struct scatter_forms : rooted_block_forms<goal::scatter, tree_scatter, false> {};
+struct scatterv_forms : rooted_list_forms<goal::scatter, tree_scatter, false> {};
 
 } // namespace detail
 
