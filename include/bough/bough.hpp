@@ -81,6 +81,7 @@
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/core/relax.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/stable_sort.hpp>

@@ -11,6 +11,7 @@
 
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/relax.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/os/forks.hpp>
 #include <bough/remote/detail/exposed.hpp>

@@ -116,15 +116,27 @@ private:
     // would never look at other peers.
     bool may_go_straight(const prepared& work) noexcept {
         if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false;
-        return work.is_short() && ++short_starts_ < 64 && matching_.early().empty() && !members_.any_lost() &&
+        return work.is_short() && ++idle_.short_starts < 64 && matching_.early().empty() && !members_.any_lost() &&
                !is_disputed() && !has_to_send();
     }
+    struct idle_counts {
+        std::uint32_t turns = 0, looks = 0; // the latter: while an operation runs straight
+        std::uint32_t short_starts = 0;     // since the last poll
+    };
+    // How often a caller that waits looks at a peer in one turn. With a core for each rank, it does
+    // nothing else: so it sees the message sooner.
+    std::uint32_t looks_of_one_turn() const noexcept {
+        if constexpr (KnowsCores<T>)
+            if (transport_.cores() >= size()) return most_looks;
+        return 1;
+    }
+    static constexpr std::uint32_t most_looks = 32; // then the engine goes on
     // True: something happened.
-    BOUGH_ALWAYS_INLINE bool go_straight() {
+    BOUGH_ALWAYS_INLINE bool go_straight(std::uint32_t looks = 1) {
         if constexpr (PollsPeers<T> && !GatheringTransport<T>) {
             session_operation& op = *straight_;
             straight_run& run = op.work_->straight();
-            straight_port<T> p{transport_, op};
+            straight_port<T> p{transport_, op, looks};
             const std::uint32_t before = run.steps_done();
             straight_run::state now = straight_run::state::waits;
             failure_.guarded(op, [&] { now = run.run(p); });
@@ -291,7 +303,7 @@ private:
     disputes<T> disputes_;
     deadline_watch<T> watch_;
     std::array<event, 8> events_;
-    std::uint32_t idle_turns_ = 0, short_starts_ = 0;
+    idle_counts idle_;
     session_operation* straight_ = nullptr; // the operation that runs straight
 };
 
@@ -359,12 +371,14 @@ void session_core<T>::refuse(const envelope& tag, errc why, std::span<const rank
 template <Transport T>
 bool session_core<T>::progress(bool waits) {
     if (straight_ != nullptr) {
-        if (go_straight()) return true;
-        if ((waits && (++idle_turns_ & 31u) != 0) || forked()) return false;
+        const std::uint32_t looks = waits ? looks_of_one_turn() : most_looks;
+        if (go_straight(waits ? looks : 1)) return idle_.looks = 0, true;
+        if ((idle_.looks += looks) < most_looks || forked()) return false;
+        idle_.looks = 0;
         leave_straight(); // sends nothing: a run that waits has sent all that it can
     }
     std::size_t found = 0, next = 0;
-    short_starts_ = 0;
+    idle_.short_starts = 0;
     failure_.sheltered([&] { found = transport_.poll(events_); });
     flight_.begin_events();
     while (next != found) // begins again after an exception
@@ -373,7 +387,7 @@ bool session_core<T>::progress(bool waits) {
         });
     flight_.end_events();
     if (found == 0 && forked()) return false;
-    if (found == 0 && (++idle_turns_ & 31u) == 0) make_way();
+    if (found == 0 && (++idle_.turns & 31u) == 0) make_way();
     const std::size_t before = flight_.size();
     if (flight_.was_blocked() && retry()) ++found;
     if (has_to_send()) failure_.tell();

@@ -5,6 +5,8 @@
 #define BOUGH_SESSION_STRAIGHT_PORT_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
+#include <bough/core/relax.hpp>
 #include <bough/engine/engine.hpp>
 #include <bough/engine/straight_run.hpp>
 #include <bough/session/in_flight.hpp>
@@ -22,8 +24,9 @@ template <Transport T>
 struct straight_port {
     T& transport;
     session_operation& op;
-    event latest{};         // the message that next() has found last
-    bool is_unused = false; // nobody has released it
+    std::uint32_t looks = 1; // of next() at a peer, until it gives up; at least 1
+    event latest{};          // the message that next() has found last
+    bool is_unused = false;  // nobody has released it
 
     posted send(std::uint32_t step, rank_t to, std::uint32_t segment, const std::byte* data, std::uint64_t bytes) {
         op.tag_.segment = segment;
@@ -34,7 +37,8 @@ struct straight_port {
     }
     // A message that differs in anything from the one that the step waits for is `other`.
     next_message next(rank_t from, std::uint32_t segment, held_message& message) {
-        if (!transport.poll_from(from, latest)) return next_message::none;
+        for (std::uint32_t left = looks; !transport.poll_from(from, latest); relax())
+            if (--left == 0) return next_message::none;
         is_unused = true;
         op.tag_.segment = segment;
         if (!is_same(latest.envelope, op.tag_)) return next_message::other;

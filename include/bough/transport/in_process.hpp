@@ -23,6 +23,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/relax.hpp>
 #include <bough/error.hpp>
 #include <bough/os/bell.hpp>
 #include <bough/os/clock.hpp>

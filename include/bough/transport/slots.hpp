@@ -79,15 +79,6 @@ private:
     std::uint64_t released_ = 0; // slots released before older ones
 };
 
-// A hint to the core that this thread only waits.
-inline void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
 } // namespace bough::detail
 
 #endif

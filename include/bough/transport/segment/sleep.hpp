@@ -10,6 +10,7 @@
 #define BOUGH_TRANSPORT_SEGMENT_SLEEP_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/relax.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/slots.hpp>
 
