@@ -39,8 +39,8 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/random.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/transport/emulated/arrivals.hpp>
 
 #include <algorithm>
 #include <array>
@@ -57,22 +57,6 @@
 namespace bough::inline BOUGH_ABI {
 
 enum class emulated_work : std::uint8_t { asleep, busy, polled };
-
-// One direction of a pair of ranks, where it differs from the others.
-struct emulated_link {
-    rank_t from = 0, to = 0;
-    double latency_ns = 0;
-    double ns_per_byte = 0; // the inverse of the bandwidth
-    double jitter_ns = 0;
-    friend bool operator==(const emulated_link&, const emulated_link&) = default;
-};
-
-// In each period, for the first `duration_ns` of it on now_ns(), a byte takes `factor` times as
-// long. A period of 0: never.
-struct emulated_windows {
-    double period_ns = 0, duration_ns = 0, factor = 1;
-    friend bool operator==(const emulated_windows&, const emulated_windows&) = default;
-};
 
 struct emulation {
     std::vector<model::cost_per_size> send{};    // by rank; empty: sends cost nothing
@@ -110,57 +94,22 @@ struct emulation {
     friend bool operator==(const emulation&, const emulation&) = default;
 };
 
-namespace detail {
-
-// The time at which `work_ns` of work is done that begins at `begin`. In the slow windows work
-// takes `factor` times as long.
-inline double through_windows(const emulated_windows& slow, double begin, double work_ns) {
-    if (!(slow.period_ns > 0) || !(slow.duration_ns > 0) || !(slow.factor > 1)) return begin + work_ns;
-    const double in_period = slow.duration_ns / slow.factor + (slow.period_ns - slow.duration_ns); // work in one period
-    const double phase = std::fmod(begin, slow.period_ns);
-    // Count as if the work had started with the period: so much of it would be done at `begin`.
-    const double before =
-        phase < slow.duration_ns ? phase / slow.factor : slow.duration_ns / slow.factor + (phase - slow.duration_ns);
-    const double total = before + work_ns;
-    const double periods = std::floor(total / in_period);
-    const double rest = total - periods * in_period;
-    const double in_window = slow.duration_ns / slow.factor;
-    return begin - phase + periods * slow.period_ns +
-           (rest < in_window ? rest * slow.factor : slow.duration_ns + (rest - in_window));
-}
-
-// One of 2^53 numbers in [0, 1), from a seed, a link and the number of a message on it.
-inline double drawn(std::uint64_t seed, rank_t from, rank_t to, std::uint64_t number) noexcept {
-    std::uint64_t x = seed;
-    for (const std::uint64_t part : {std::uint64_t{from} << 32 | to, number}) x = mix_bits(x + part);
-    return static_cast<double>(x >> 11) * 0x1p-53;
-}
-
-} // namespace detail
-
 template <Transport T>
 class emulated : public forwarding_transport<T> {
     using base = forwarding_transport<T>;
 
 public:
     // Pre: !all.check(inner.size()).
-    emulated(T inner, const emulation& all)
-        : base(std::move(inner)), work_(all.work), slow_(all.slow), seed_(all.seed) {
-        const rank_t me = inner_.rank(), size = inner_.size();
-        BOUGH_EXPECTS(!all.check(size), "emulation: not one of this group, see its check()");
+    emulated(T inner, const emulation& all) : base(std::move(inner)), work_(all.work), held_(links_to(inner_, all)) {
+        const rank_t me = inner_.rank();
         if (!all.send.empty()) send_ = all.send[me];
         if (!all.receive.empty()) receive_ = all.receive[me];
-        links_.assign(size, link{.latency = all.latency_ns, .per_byte = all.ns_per_byte, .jitter = all.jitter_ns});
-        for (const emulated_link& l : all.links)
-            if (l.to == me)
-                links_[l.from] = link{.latency = l.latency_ns, .per_byte = l.ns_per_byte, .jitter = l.jitter_ns};
-        for (const link& l : links_) stamps_ = stamps_ || l.latency > 0 || l.per_byte > 0 || l.jitter > 0;
     }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to < this->size() && to != this->rank()) {
-            if (links_[to].state == peer::gone) return posted::failed;
-            if (links_[to].state == peer::leaving) return posted::would_block; // what it sent, and its loss, come first
+            if (held_.is_gone(to)) return posted::failed;
+            if (held_.is_leaving(to)) return posted::would_block; // what it sent, and its loss, come first
             if (!pay_send(send_.at_ns(bytes.size()))) return posted::would_block;
         }
         const posted result = inner_.post_send(to, tag, bytes, id);
@@ -180,15 +129,11 @@ public:
         look();
         pass_on(); // completions of posts cost nothing
         while (found != events.size() && !held_.empty()) {
-            const held& next = held_.front();
-            if (next.due > clock()) break;
-            const double price = next.what.what == event::kind::arrived ? receive_.at_ns(next.what.bytes) : 0;
+            if (held_.next_ns() > clock()) break;
+            const double price = held_.next().what == event::kind::arrived ? receive_.at_ns(held_.next().bytes) : 0;
             if (price > 0 && found != 0 && work_ != emulated_work::polled) break; // hand over before paying more
             if (!pay_receive(price)) break;
-            std::pop_heap(held_.begin(), held_.end(), later);
-            events[found++] = held_.back().what;
-            held_.pop_back();
-            if (events[found - 1].what == event::kind::lost) links_[events[found - 1].peer].state = peer::gone;
+            events[found++] = held_.take();
         }
         return found;
     }
@@ -200,7 +145,7 @@ public:
         if (receiving_)
             next = received_at_;
         else if (!held_.empty())
-            next = std::max(held_.front().due, work_ == emulated_work::polled ? free_at_ : 0.0);
+            next = std::max(held_.next_ns(), work_ == emulated_work::polled ? free_at_ : 0.0);
         if (paying_ && work_ == emulated_work::polled) next = std::min(next, free_at_);
         return next < 1.8e19 ? static_cast<std::uint64_t>(std::ceil(next)) : ~std::uint64_t{0};
     }
@@ -232,47 +177,23 @@ protected:
                 if (e.what == event::kind::complete)
                     passed_.push_back(e);
                 else
-                    hold(e);
+                    held_.hold(e, held_.take_time() ? clock() : 0);
             }
             if (count != seen.size()) return any || count != 0;
         }
     }
 
 private:
-    enum class peer : std::uint8_t { here, leaving, gone }; // leaving: the loss is still held back
-    struct link {                                           // from a peer to this rank
-        double latency = 0, per_byte = 0, jitter = 0;
-        double free = 0; // when it has carried everything that came
-        double due = 0;  // of its last message
-        std::uint64_t messages = 0;
-        peer state = peer::here;
-    };
-    struct held {
-        double due;
-        std::uint64_t number; // in order of arrival
-        event what;
-    };
-    static bool later(const held& a, const held& b) noexcept {
-        return b.due != a.due ? b.due < a.due : b.number < a.number;
-    }
     static constexpr std::uint64_t nap_ns = 20'000;
     static constexpr double wakes_late_ns = 100'000; // about how late systems wake sleepers
 
-    double clock() const noexcept { return static_cast<double>(inner_.now_ns()); }
-
-    void hold(const event& e) {
-        link& l = links_[e.peer];
-        if (e.what == event::kind::arrived && stamps_) {
-            const double begin = std::max(clock(), l.free);
-            l.free = detail::through_windows(slow_, begin, l.per_byte * static_cast<double>(e.bytes));
-            const double late = l.jitter > 0 ? l.jitter * detail::drawn(seed_, e.peer, this->rank(), l.messages) : 0;
-            l.due = std::max(l.due, l.free + l.latency + late);
-            ++l.messages;
-        }
-        if (e.what == event::kind::lost) l.state = peer::leaving;
-        held_.push_back({l.due, ++arrivals_, e}); // a loss comes after what the peer has sent
-        std::push_heap(held_.begin(), held_.end(), later);
+    static detail::emulated_arrivals links_to(const T& inner, const emulation& all) {
+        BOUGH_EXPECTS(!all.check(inner.size()), "emulation: not one of this group, see its check()");
+        const emulated_link alike{
+            .latency_ns = all.latency_ns, .ns_per_byte = all.ns_per_byte, .jitter_ns = all.jitter_ns};
+        return {inner.rank(), inner.size(), alike, all.links, all.slow, all.seed};
     }
+    double clock() const noexcept { return static_cast<double>(inner_.now_ns()); }
 
     // Pays for the send that is offered. True: all of the price is paid. Part of it may have been
     // paid when the send was offered before.
@@ -314,29 +235,24 @@ private:
         };
         for (double rest = left(); rest > 0; rest = left()) {
             if (work_ == emulated_work::asleep && rest > wakes_late_ns) {
-                const double most = stamps_ ? 4.0 * nap_ns : rest; // wake to stamp the messages that come
+                const double most = held_.take_time() ? 4.0 * nap_ns : rest; // wake to stamp the messages that come
                 std::this_thread::sleep_for(
                     std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(rest - wakes_late_ns, most))));
             }
-            if (stamps_) look();
+            if (held_.take_time()) look();
         }
     }
 
     model::cost_per_size send_{}, receive_{};
     emulated_work work_;
-    emulated_windows slow_;
-    std::uint64_t seed_;
-    bool stamps_ = false;     // some link takes time
-    bool paying_ = false;     // a send was offered and has not left
-    bool receiving_ = false;  // polled: the rank is occupied by the first of held_
-    double paid_ = 0;         // for the send that was offered
-    double start_ = 0;        // polled: when paying for it began
-    double free_at_ = 0;      // polled: the rank is occupied until then
-    double received_at_ = 0;  // polled: the first of held_ is handed over
-    std::vector<link> links_; // by peer
-    std::vector<held> held_;  // a heap, the next one first
+    bool paying_ = false;    // a send was offered and has not left
+    bool receiving_ = false; // polled: the rank is occupied by the first of held_
+    double paid_ = 0;        // for the send that was offered
+    double start_ = 0;       // polled: when paying for it began
+    double free_at_ = 0;     // polled: the rank is occupied until then
+    double received_at_ = 0; // polled: the first of held_ is handed over
+    detail::emulated_arrivals held_;
     std::vector<event> passed_;
-    std::uint64_t arrivals_ = 0;
 };
 
 template <class T>
