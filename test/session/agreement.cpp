@@ -130,3 +130,30 @@ TEST_CASE("agreement: what is left of an earlier one is thrown away") {
     CHECK(s.mine.inbox().empty());
     CHECK_FALSE(next.done());
 }
+
+TEST_CASE("agreement: a round is unanimous if all say what this rank knows, and collects what they say") {
+    using detail::agreed;
+    const agreed known{6, {0, 0, 1}};
+    detail::agreement_round round;
+    round.begin(known);
+    CHECK((round.is_unanimous(known) && !round.has_heard(1)));
+    round.hear(1, known, known);
+    CHECK((round.is_unanimous(known) && round.has_heard(1)));
+    SECTION("a word differs") {
+        round.hear(0, {3, {0, 0, 1}}, known);
+        CHECK_FALSE(round.is_unanimous(known));
+        CHECK(round.next() == agreed{2, {0, 0, 1}});
+    }
+    SECTION("a rank knows of more failures, or of fewer") {
+        round.hear(0, {6, {1, 0, 0}}, known);
+        CHECK_FALSE(round.is_unanimous(known));
+        CHECK(round.next() == agreed{6, {1, 0, 1}});
+    }
+    SECTION("one is lost amid the round") {
+        round.lose(0);
+        CHECK_FALSE(round.is_unanimous(known));
+        CHECK(round.next() == agreed{6, {1, 0, 1}});
+    }
+    round.begin(round.next());
+    CHECK(round.is_unanimous(round.next()));
+}

@@ -33,6 +33,45 @@
 
 namespace bough::inline BOUGH_ABI {
 
+namespace detail {
+
+// What ranks agree on. failed: by member, whether it has failed.
+struct agreed {
+    std::uint64_t word = 0;
+    std::vector<unsigned char> failed{};
+    friend bool operator==(const agreed&, const agreed&) = default;
+};
+
+// What a rank hears in one round.
+class agreement_round {
+public:
+    // `known`: what this rank says in it.
+    void begin(const agreed& known) {
+        next_ = known;
+        heard_.assign(known.failed.size(), 0);
+        same_ = true;
+    }
+    bool has_heard(std::size_t member) const noexcept { return heard_[member] != 0; }
+    void hear(std::size_t from, const agreed& theirs, const agreed& known) {
+        heard_[from] = 1;
+        same_ = same_ && theirs == known;
+        next_.word &= theirs.word;
+        for (std::size_t i = 0; i != next_.failed.size(); ++i) next_.failed[i] |= theirs.failed[i];
+    }
+    void lose(std::size_t member) noexcept { next_.failed[member] = 1; }
+    // All said exactly what this rank knows.
+    bool is_unanimous(const agreed& known) const noexcept { return same_ && next_ == known; }
+    // What this rank knows after it.
+    const agreed& next() const noexcept { return next_; }
+
+private:
+    agreed next_;
+    std::vector<unsigned char> heard_; // by member
+    bool same_ = true;
+};
+
+} // namespace detail
+
 template <Transport T>
 class agreement {
 public:
@@ -41,7 +80,7 @@ public:
     agreement(session<T>& shared, std::vector<rank_t> members, std::uint16_t context, std::uint32_t number,
               std::uint64_t word, std::uint64_t round_timeout_ns)
         : session_(shared), members_(std::move(members)), number_(number), context_(context),
-          timeout_ns_(round_timeout_ns), word_(word), failed_(members_.size(), 0), heard_(members_.size(), 0) {
+          timeout_ns_(round_timeout_ns), known_{word, std::vector<unsigned char>(members_.size(), 0)} {
         session_.with_lock([this] { begin_round(); });
     }
 
@@ -51,8 +90,8 @@ public:
     const std::uint64_t& deadline_ns() const noexcept { return deadline_ns_; }
     // Valid once done() without error: the bitwise and of the words; for each member, whether it
     // has failed.
-    std::uint64_t word() const noexcept { return word_; }
-    const std::vector<unsigned char>& failed() const noexcept { return failed_; }
+    std::uint64_t word() const noexcept { return known_.word; }
+    const std::vector<unsigned char>& failed() const noexcept { return known_.failed; }
 
     // Handles the messages that have come. Call it after each session::progress() until done().
     void step() {
@@ -67,10 +106,10 @@ private:
         bool late = false;
         if (++idle_ % 256 == 0) late = session_.now_ns() >= deadline_ns_;
         for (std::size_t i = 0; i != members_.size(); ++i) {
-            if (failed_[i] != 0 || heard_[i] != 0 || members_[i] == session_.rank()) continue;
+            if (known_.failed[i] != 0 || round_.has_heard(i) || members_[i] == session_.rank()) continue;
             if (session_.is_lost(members_[i]) || late) {
                 session_.suspect(members_[i]);
-                next_failed_[i] = 1;
+                round_.lose(i);
             } else {
                 complete = false;
             }
@@ -86,38 +125,34 @@ private:
 
     void begin_round() {
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if (session_.is_lost(members_[i])) failed_[i] = 1;
-        next_failed_ = failed_;
-        next_word_ = word_;
-        heard_.assign(members_.size(), 0);
-        same_ = true;
+            if (session_.is_lost(members_[i])) known_.failed[i] = 1;
+        round_.begin(known_);
         deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns_);
         tell(false);
     }
     void end_round() {
-        if (same_ && next_failed_ == failed_ && next_word_ == word_) return decide();
-        failed_ = next_failed_;
-        word_ = next_word_;
-        ++round_;
+        if (round_.is_unanimous(known_)) return decide();
+        known_ = round_.next();
+        ++rounds_;
         begin_round();
     }
     void decide() {
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if (failed_[i] != 0) session_.suspect(members_[i]);
+            if (known_.failed[i] != 0) session_.suspect(members_[i]);
         tell(true);
         done_ = true;
     }
 
     void tell(bool decided) {
-        header h{round_, decided ? 1u : 0u, word_};
-        std::vector<std::byte> bytes(sizeof h + failed_.size());
+        const header h{rounds_, decided ? 1u : 0u, known_.word};
+        std::vector<std::byte> bytes(sizeof h + known_.failed.size());
         std::memcpy(bytes.data(), &h, sizeof h);
-        std::memcpy(bytes.data() + sizeof h, failed_.data(), failed_.size());
+        std::memcpy(bytes.data() + sizeof h, known_.failed.data(), known_.failed.size());
         envelope tag;
         tag.context = context_;
         tag.operation = number_;
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if ((decided || failed_[i] == 0) && members_[i] != session_.rank())
+            if ((decided || known_.failed[i] == 0) && members_[i] != session_.rank())
                 session_.send_control(members_[i], tag, bytes);
     }
 
@@ -143,32 +178,27 @@ private:
     bool is_due(const control_message& m) const noexcept {
         if (m.bytes.size() != sizeof(header) + members_.size()) return true; // nonsense: hear() drops it
         const header h = header_of(m);
-        return h.decided != 0 || h.round <= round_;
+        return h.decided != 0 || h.round <= rounds_;
     }
     void hear(const control_message& m) {
         std::size_t from = 0;
         while (from != members_.size() && members_[from] != m.peer) ++from;
         if (from == members_.size() || m.bytes.size() != sizeof(header) + members_.size()) return;
-        if (failed_[from] != 0) return;
+        if (known_.failed[from] != 0) return;
         const header h = header_of(m);
-        std::vector<unsigned char> theirs(members_.size());
-        std::memcpy(theirs.data(), m.bytes.data() + sizeof h, theirs.size());
+        detail::agreed theirs{h.word, std::vector<unsigned char>(members_.size())};
+        std::memcpy(theirs.failed.data(), m.bytes.data() + sizeof h, theirs.failed.size());
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if (members_[i] == session_.rank() && theirs[i] != 0) { // this rank was taken for dead: it is out
+            if (members_[i] == session_.rank() && theirs.failed[i] != 0) { // this rank was taken for dead: it is out
                 result_ = came_too_late(session_.rank());
                 done_ = true;
                 return;
             }
         if (h.decided != 0) {
-            failed_ = theirs;
-            word_ = h.word;
+            known_ = std::move(theirs);
             return decide();
         }
-        if (h.round != round_) return;
-        heard_[from] = 1;
-        same_ = same_ && h.word == word_ && theirs == failed_;
-        next_word_ &= h.word;
-        for (std::size_t i = 0; i != members_.size(); ++i) next_failed_[i] |= theirs[i];
+        if (h.round == rounds_) round_.hear(from, theirs, known_);
     }
 
     session<T>& session_;
@@ -176,12 +206,11 @@ private:
     std::uint32_t number_;
     std::uint16_t context_;
     std::uint64_t timeout_ns_;
-    std::uint64_t word_, next_word_ = 0;
-    std::vector<unsigned char> failed_, next_failed_, heard_;
-    std::uint32_t round_ = 0;
+    detail::agreed known_;
+    detail::agreement_round round_;
+    std::uint32_t rounds_ = 0; // that are over
     std::uint32_t idle_ = 0;
     std::uint64_t deadline_ns_ = 0;
-    bool same_ = true;
     bool done_ = false;
     status result_{};
 };
