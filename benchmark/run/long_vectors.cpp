@@ -158,6 +158,10 @@ int main(int argc, char** argv) {
             group groups[ways]{group{make(0, bough::shared_memory_options{})},
                                group{make(1, bough::shared_memory_options{.direct_reads = true})},
                                group{make(2, bough::shared_memory_options{.direct_reads = false})}};
+            if (const bough::shared_memory& t = groups[0].transport(); r == 0)
+                std::printf("measured at the join: direct reads from %llu B on, of what is combined from %llu B on\n",
+                            static_cast<unsigned long long>(t.copied_directly_from()),
+                            static_cast<unsigned long long>(t.combined_directly_from()));
             for (const collective& c : all)
                 for (std::size_t bytes = 16384; bytes <= most; bytes *= 4)
                     if (only.empty() || only == c.name) measure(groups, *boards[0], c, bytes, rounds);

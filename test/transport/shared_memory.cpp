@@ -69,6 +69,14 @@ TEST_CASE("shared_memory: an end knows its group") {
     CHECK_FALSE(ends[0].forked());
     CHECK_FALSE(shared_ends(2, {.cores = 2})[0].oversubscribed());
     CHECK(shared_ends(1).size() == 1);
+    for (const auto& end : ends) { // rank 0 has measured for all
+        CHECK(end.copied_directly_from() == ends[0].copied_directly_from());
+        CHECK(end.combined_directly_from() == ends[0].combined_directly_from());
+        CHECK(end.copied_directly_from() >= 16384);
+        CHECK(end.combined_directly_from() >= 16384);
+    }
+    CHECK(shared_ends(2, {.direct_reads = true})[1].copied_directly_from() == 0);
+    CHECK(shared_ends(2, {.direct_reads = true})[1].combined_directly_from() == 0);
     CHECK(shared_ends(2)[0].cores() >= 1);
     // 768 KiB a ring, and 3 MiB in all for many ranks
     CHECK(shared_ends(2)[0].segment_bytes() < 780u * 1024);

@@ -93,6 +93,12 @@ public:
     // Whether a peer's long private messages are read without pieces. Pre: `peer` is another rank.
     bool reads_directly(rank_t peer) const noexcept { return links_[peer].process.reads_it; }
 
+    // From how many bytes on such a message is read directly rather than in pieces: one that goes to its
+    // place, and one that is combined as it comes. As measured at the join; 0 with direct_reads = true;
+    // 2^64 - 1: none is.
+    std::uint64_t copied_directly_from() const noexcept { return costs_.copied_from; }
+    std::uint64_t combined_directly_from() const noexcept { return costs_.combined_from; }
+
     // Memory that peers can read in place. It is aligned to a cache line; pieces of 4 KiB and more
     // have pages of their own. Empty: no free piece is large enough. Give it back by deallocate();
     // otherwise it ends with the transport. While a message in it is being cancelled, no other
