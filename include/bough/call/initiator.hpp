@@ -95,7 +95,7 @@ public:
         signature.kind = decltype(plan.goal())::kind;
         frame_.bind(plan, c, signature);
         if (!frame_.is_persistent()) return frame_.launch();
-        frame_.keep_offsets();
+        frame_.make_ready();
         return {};
     }
 

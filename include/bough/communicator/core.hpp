@@ -96,6 +96,12 @@ public:
         return tag;
     }
     status refuse(const status& why);
+    // Allocates what the first start of a bound operation needs.
+    void reserve(prepared& work, const call& c) {
+        if (is_stale() || (!c.row_offsets.empty() && !work.direct())) return; // each start is refused
+        work.prepare(c);
+        session_->reserve(work, context_);
+    }
     // Starts a call under a new number. If memory runs out, the number is refused or the operation
     // is abandoned; the others are told in either case. An error: the operation has not started.
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {

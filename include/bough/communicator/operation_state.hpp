@@ -67,10 +67,12 @@ public:
         for (std::size_t i = 0; i != list.size(); ++i) copy[i] = list[i];
         return {copy, list.size()};
     }
-    void keep_offsets() {
+    // For a persistent operation: copies what its starts need, and allocates it all.
+    void make_ready() {
         call_.offsets = keep(call_.offsets);
         call_.row_offsets = keep(call_.row_offsets);
         call_.column_offsets = keep(call_.column_offsets);
+        core_->reserve(work_->work, call_);
     }
     // Starts a run. An error: it has not started.
     status launch() {

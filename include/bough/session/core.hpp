@@ -78,6 +78,11 @@ public:
     // unusual, nothing has happened, and start() is the way.
     bool repeat(session_operation& op, const repeatable& what, std::uint32_t number, std::uint64_t timeout_ns);
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members);
+    // Makes room for operations of this plan in this context, so that their starts allocate nothing.
+    void reserve(prepared& work, std::uint16_t context) {
+        contexts().make_room(context);
+        flight_.reserve(work);
+    }
     void cancel(session_operation& op, errc why) {
         leave_straight();
         failure_.fail(op, why);

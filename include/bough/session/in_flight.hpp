@@ -64,6 +64,8 @@ public:
         op.taken_back_by_ = no_rank;
         if (op.result_) op.result_ = {};
     }
+    // Makes room for operations of this plan.
+    void reserve(prepared& work) { ahead_.prepare(work); }
     // The operation starts. Pre: prepare().
     BOUGH_ALWAYS_INLINE void add(session_operation& op) {
         op.ticket_ = ++tickets_ & 0x7fff'ffffu;
@@ -86,6 +88,7 @@ public:
             return;
         }
         take_out(op);
+        if (due_ != 0) ++due_, next_turn_ -= next_turn_ != 0 ? 1u : 0u; // none is passed over
         ahead_.forget(*all_[ended_]->work_);
     }
 
@@ -128,22 +131,32 @@ public:
             ahead_.sent(*op.work_, to, bytes.size());
         return result;
     }
-    // Has a post been refused since the last call? Then its operation must retry.
-    bool was_blocked() noexcept { return std::exchange(blocked_, false); }
-    // Calls f(op) for the oldest, and for up to 63 others: each call goes on where the last one ended,
-    // so a poll takes no longer with thousands in flight. was_blocked() until all have had a turn.
+    // Has a post been refused since the last call? Then its operation must retry: for_some(). With
+    // many in flight it is true until all have had a turn.
+    bool was_blocked() noexcept {
+        const bool was = std::exchange(blocked_, false);
+        if (was) due_ = size();
+        return was || (due_ != 0 && size() >= most_turns);
+    }
+    // Calls f(op) for all that are in flight if they are few; otherwise for the oldest, and for some
+    // others in turn. So a poll takes no longer with thousands in flight.
     template <class F>
     void for_some(F&& f) {
-        const std::size_t before = size();
-        if (before != 0) f((*this)[0]);
-        std::size_t i = next_turn_ == 0 && size() == before ? 1 : next_turn_;
-        for (int turns = 1; turns != 64 && i < size(); ++turns) {
+        const auto turn_of = [&](std::size_t& i) {
             session_operation& op = (*this)[i];
             f(op);
             if (i < size() && &(*this)[i] == &op) ++i; // otherwise it has ended, and another is in its place
+        };
+        if (size() < most_turns) {
+            for (std::size_t i = 0; i < size();) turn_of(i);
+            return;
         }
-        blocked_ |= i < size() || size() != before;
-        next_turn_ = i < size() ? i : 0;
+        f((*this)[0]);
+        for (std::size_t turns = 1; turns != most_turns && due_ != 0 && !empty(); ++turns) {
+            --due_;
+            if (next_turn_ >= size()) next_turn_ = 0;
+            turn_of(next_turn_);
+        }
     }
     // Between these two, events that were polled are being handled. Pre: no others are.
     void begin_events() noexcept {
@@ -169,6 +182,7 @@ private:
     // So many are searched one by one, which is faster than to keep the tables. Beyond, all are in them
     // until few are left.
     static constexpr std::size_t most_searched = 16, few = 4;
+    static constexpr std::size_t most_turns = 64; // of a poll
 
     static std::uint64_t key_of(const envelope& call) noexcept {
         return std::uint64_t{call.context} << 32 | call.operation;
@@ -215,10 +229,10 @@ private:
     std::size_t ended_ = 0;
     operation_table<session_operation> calls_, posts_; // all, or none
     ahead ahead_;
-    departures<T> departures_;  // of all_
-    std::uint32_t tickets_ = 0; // counts starts: operations of two communicators may have the same number
-    std::size_t next_turn_ = 0; // of for_some()
-    bool blocked_ = false;      // a post was refused
+    departures<T> departures_;            // of all_
+    std::uint32_t tickets_ = 0;           // counts starts: operations of two communicators may have the same number
+    std::size_t next_turn_ = 0, due_ = 0; // of for_some(): who is next, and for how many
+    bool blocked_ = false;                // a post was refused
     bool handling_ = false;
 };
 

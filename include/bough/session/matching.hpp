@@ -59,10 +59,7 @@ public:
         return op.work_->bound().receives[channel->first + channel->arrived++];
     }
     // Takes out the first early message of an operation.
-    bool next_early(event& e, const session_operation& op) {
-        return early_.next(
-            e, [&](const event& x) { return members_.is_of_epoch(x.envelope) && same_call(x.envelope, op.tag_); });
-    }
+    bool next_early(event& e, const session_operation& op) { return early_.next_of(e, op.tag_); }
 
     // Keeps a message of an epoch that is still to come here, as its sender has begun it; drops one
     // of the past. False: it is of this epoch, and nothing was done.

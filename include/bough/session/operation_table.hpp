@@ -22,6 +22,7 @@ template <class Value>
 class operation_table {
 public:
     std::size_t size() const noexcept { return used_; }
+    std::size_t capacity() const noexcept { return cells_.size() / 2; }
     // Makes room for so many. put() does not allocate up to there.
     void reserve(std::size_t count) {
         if (2 * count > cells_.size()) grow(count);

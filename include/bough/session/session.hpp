@@ -126,6 +126,12 @@ public:
         if (!forked()) core_.refuse(tag, why, members);
     }
 
+    // Makes room for operations of this plan in this context: their starts allocate nothing.
+    void reserve(prepared& work, std::uint16_t context) {
+        const lock_guard held = hold();
+        if (!forked()) core_.reserve(work, context);
+    }
+
     // Gives an operation up: it ends with errc::cancelled, and the group with it.
     void cancel(session_operation& op) {
         const lock_guard held = hold();

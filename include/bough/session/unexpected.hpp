@@ -12,17 +12,20 @@
 // when nothing comes for a while, as such a message may be waiting for a slot; then messages that
 // operations in flight hold are copied out, too.
 //
-// Copies allocate, and their memory is kept for later ones (256 pieces, 2 MiB). So there is one
-// allocation whenever more messages are early at a time than ever before, and none otherwise.
-// Nothing else in a session allocates once its plans are bound.
+// Copies allocate, and their memory is kept for later ones, up to early_limits::kept_bytes. So there
+// is one allocation whenever more messages are early at a time than ever before, and none otherwise.
+// Nothing else in a session allocates once its plans are bound. What a message costs does not depend
+// on how many wait (early_list.hpp).
 #ifndef BOUGH_SESSION_UNEXPECTED_HPP
 #define BOUGH_SESSION_UNEXPECTED_HPP
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/engine/engine.hpp>
+#include <bough/session/early_list.hpp>
 
-#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -36,57 +39,56 @@ struct early_limits {
     std::uint32_t in_place = 4;                            // messages of one sender that stay in the transport uncopied
     std::uint64_t bytes_per_peer = std::uint64_t{1} << 20; // copies of one sender's messages
     std::uint64_t bytes = std::uint64_t{64} << 20;         // copies in all
+    std::uint64_t kept_bytes = std::uint64_t{2} << 20;     // memory of used copies that is kept for later ones
 };
 
 // Wraps the part of a transport that reads arrivals, so that copies look like arrivals.
 template <Transport T>
 class unexpected_messages {
 public:
-    unexpected_messages(T& transport, const early_limits& limits) : transport_(transport), limits_(limits) {
-        waiting_.reserve(16); // a rank that is only a little late allocates nothing
+    unexpected_messages(T& transport, const early_limits& limits)
+        : transport_(transport), limits_(limits), waiting_(transport.size()) {
         copies_.reserve(32);
-        spare_.reserve(32);
+        free_.fill(none);
     }
 
     bool empty() const noexcept { return waiting_.empty(); }
     std::uint64_t copied_bytes() const noexcept { return copied_; }
-    std::uint64_t allocations() const noexcept { return allocations_; } // since it was made
+    std::uint64_t allocations() const noexcept { return allocations_ + waiting_.allocations(); } // since it was made
 
     // Keeps a message. If there is no memory to remember it, it is released, and the exception goes
     // on.
     void keep(const event& e) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
-            append(waiting_, e);
+            waiting_.append(e, !is_copy(e.id));
         } catch (...) {
             release(e.id);
             throw;
         }
 #else
-        append(waiting_, e);
+        waiting_.append(e, !is_copy(e.id));
 #endif
-        if (!InPlaceTransport<T>) return;
-        std::uint32_t in_place = 0;
-        for (const event& other : waiting_) in_place += other.peer == e.peer && !is_copy(other.id);
-        if (in_place <= limits_.in_place) return;
-        // Copies all, the oldest first: slots become free in the order in which they were filled.
-        for (event& other : waiting_)
-            if (other.peer == e.peer && !is_copy(other.id)) copy_out(other);
+        // Copies all of this sender's, so that slots become free in the order in which they were filled.
+        if (waiting_.peer(e.peer).in_place > limits_.in_place) overtaken(e.peer);
     }
 
     // Call when a message of this peer has come that can be used already, as the next one may be,
     // too.
     void overtaken(rank_t peer) {
         if (!InPlaceTransport<T>) return;
-        for (event& other : waiting_)
-            if (other.peer == peer && !is_copy(other.id)) copy_out(other);
+        for (detail::early_message* m = waiting_.first_of(peer); m != nullptr;) {
+            detail::early_message* const next = m->after_of_peer;
+            copy_out(*m);
+            m = next;
+        }
     }
 
     // Copies out all early messages, so that they hold up nothing.
     void copy_all() {
-        if (!InPlaceTransport<T>) return;
-        for (event& e : waiting_)
-            if (!is_copy(e.id)) copy_out(e);
+        if (!InPlaceTransport<T> || waiting_.in_place() == 0) return;
+        for (detail::early_message* m = waiting_.first(); m != nullptr; m = m->after)
+            if (m->in_place) copy_out(*m);
     }
     // Copies out a message that an operation holds.
     void detach(held_message& held) {
@@ -104,25 +106,27 @@ public:
     template <class F>
     std::size_t count(F&& wanted) const {
         std::size_t n = 0;
-        for (const event& e : waiting_) n += wanted(e) ? 1u : 0u;
+        for (const detail::early_message* m = waiting_.first(); m != nullptr; m = m->after)
+            n += wanted(m->what) ? 1u : 0u;
         return n;
     }
     // Takes out the first message for which `wanted(event)` holds.
     template <class F>
     bool next(event& e, F&& wanted) {
-        for (std::size_t i = 0; i != waiting_.size(); ++i) {
-            if (!wanted(waiting_[i])) continue;
-            e = waiting_[i];
-            waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
-            return true;
-        }
+        for (detail::early_message* m = waiting_.first(); m != nullptr; m = m->after)
+            if (wanted(std::as_const(m->what))) return e = waiting_.take_out(*m), true;
         return false;
+    }
+    // Takes out the first message of this call.
+    bool next_of(event& e, const envelope& call) {
+        detail::early_message* const m = waiting_.find(call);
+        if (m == nullptr) return false;
+        e = waiting_.take_out(*m);
+        return true;
     }
     template <class F>
     bool any(F&& wanted) const {
-        for (const event& e : waiting_)
-            if (wanted(e)) return true;
-        return false;
+        return count(wanted) != 0;
     }
     // Releases the messages for which `unwanted(event)` holds.
     template <class F>
@@ -135,18 +139,13 @@ public:
     // Like the transport's functions, but for arrivals and for copies.
     void release(std::uint64_t handle) {
         if (!is_copy(handle)) return transport_.release(handle);
-        for (std::size_t i = 0; i != copies_.size(); ++i) {
-            if (copies_[i].handle != handle) continue;
-            copied_ -= cost(copies_[i].bytes.size());
-            if (const std::size_t kept = copies_[i].bytes.capacity();
-                kept != 0 && spare_.size() != most_spare && spare_bytes_ + kept <= most_spare_bytes) {
-                spare_bytes_ += kept;
-                append(spare_, std::move(copies_[i].bytes)); // has room: see copy_out
-            }
-            if (i + 1 != copies_.size()) copies_[i] = std::move(copies_.back());
-            copies_.pop_back();
-            return;
-        }
+        const auto at = static_cast<std::uint32_t>(handle - first_copy);
+        copy& ended = copies_[at];
+        const std::uint64_t bytes = cost(ended.used);
+        copied_ -= bytes;
+        waiting_.peer(ended.peer).copied -= bytes;
+        if (kept_ + ended.bytes.capacity() > limits_.kept_bytes) ended.bytes = {};
+        put_back(at);
     }
     bool claim(std::uint64_t handle) {
         if constexpr (InPlaceTransport<T>)
@@ -170,20 +169,55 @@ private:
     static constexpr std::uint64_t first_copy = std::uint64_t{1} << 63;
     static constexpr bool is_copy(std::uint64_t handle) noexcept { return handle >= first_copy; }
 
-    struct copy {
-        std::uint64_t handle;
-        rank_t peer;
-        std::vector<std::byte> bytes;
-    };
+    static constexpr std::uint32_t none = 0xffff'ffffu;
 
-    // How much memory of used copies is kept for later ones.
-    static constexpr std::size_t most_spare = 256;
-    static constexpr std::size_t most_spare_bytes = std::size_t{2} << 20;
+    struct copy {
+        rank_t peer = no_rank;
+        std::uint32_t next_free = none;
+        std::uint64_t used = 0;       // bytes of the message
+        std::vector<std::byte> bytes; // a power of two; empty: it has no memory
+    };
 
     // The memory of a copy, with its bookkeeping.
     static constexpr std::uint64_t cost(std::uint64_t bytes) noexcept { return bytes + sizeof(copy) + sizeof(event); }
 
+    // Which of the free lists has copies of at least so many bytes.
+    static constexpr std::size_t list_for(std::uint64_t bytes) noexcept {
+        return bytes == 0 ? 0 : bytes <= 64 ? 1 : static_cast<std::size_t>(std::bit_width(bytes - 1) - 5);
+    }
+    void put_back(std::uint32_t at) noexcept {
+        const std::size_t list = list_for(copies_[at].bytes.size());
+        kept_ += copies_[at].bytes.capacity();
+        copies_[at].next_free = std::exchange(free_[list], at);
+    }
+    // A copy that is free, with memory for so many bytes. It stays free if memory runs out.
+    std::uint32_t free_copy(std::uint64_t bytes) {
+        const std::size_t needed = list_for(bytes);
+        std::size_t list = needed;
+        // Memory of up to 8 times as much will do; larger ones remain for larger messages.
+        while (list != needed + 3 && list + 1 != free_.size() && free_[list] == none) ++list;
+        if (bytes == 0 || free_[list] == none) list = 0;
+        if (free_[list] == none) {
+            allocations_ += copies_.size() == copies_.capacity();
+            copies_.emplace_back();
+            put_back(static_cast<std::uint32_t>(copies_.size() - 1));
+        }
+        copy& found = copies_[free_[list]];
+        if (list == 0 && bytes != 0) {
+            std::vector<std::byte> made(std::size_t{32} << needed);
+            ++allocations_;
+            found.bytes = std::move(made);
+        } else {
+            kept_ -= found.bytes.capacity();
+        }
+        return std::exchange(free_[list], found.next_free);
+    }
+
     // Copies a message out. It stays where it is if there is no memory for a copy.
+    void copy_out(detail::early_message& m) {
+        copy_out(m.what);
+        if (is_copy(m.what.id)) waiting_.leaves_transport(m);
+    }
     void copy_out(event& e) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
@@ -196,56 +230,28 @@ private:
     }
     void try_to_copy_out(event& e) {
         if (e.data == nullptr && e.bytes != 0) return; // the payload is with its sender, and takes no room here
-        std::uint64_t of_peer = cost(e.bytes);
-        for (const copy& c : copies_)
-            if (c.peer == e.peer) of_peer += cost(c.bytes.size());
-        if (of_peer > limits_.bytes_per_peer || copied_ + cost(e.bytes) > limits_.bytes) return;
-        make_room(copies_, copies_.size() + 1);
-        make_room(spare_,
-                  std::min(copies_.size() + 1 + spare_.size(), most_spare)); // where its memory may go afterwards
-        copy made{next_copy_++, e.peer, {}};
-        if (e.bytes != 0 && !spare_.empty()) {
-            // Takes the smallest that is large enough, so that the large ones remain for large
-            // messages. If none is, the largest.
-            std::size_t best = 0;
-            for (std::size_t i = 1; i != spare_.size(); ++i) {
-                const std::size_t has = spare_[i].capacity(), known = spare_[best].capacity();
-                if (known < e.bytes ? has > known : has >= e.bytes && has < known) best = i;
-            }
-            spare_bytes_ -= spare_[best].capacity();
-            made.bytes = std::move(spare_[best]);
-            if (best + 1 != spare_.size()) spare_[best] = std::move(spare_.back());
-            spare_.pop_back();
-        }
-        allocations_ += made.bytes.capacity() < e.bytes;
-        made.bytes.resize(static_cast<std::size_t>(e.bytes));
-        if (!claim(e.id)) return; // its sender took it back; a later claim will say so again
-        if (e.bytes != 0) std::memcpy(made.bytes.data(), e.data, made.bytes.size());
+        std::uint64_t& of_peer = waiting_.peer(e.peer).copied;
+        const std::uint64_t bytes = cost(e.bytes);
+        if (of_peer + bytes > limits_.bytes_per_peer || copied_ + bytes > limits_.bytes) return;
+        const std::uint32_t at = free_copy(e.bytes);
+        if (!claim(e.id)) return put_back(at); // its sender took it back; a later claim will say so again
+        copy& made = copies_[at];
+        made.peer = e.peer;
+        made.used = e.bytes;
+        if (e.bytes != 0) std::memcpy(made.bytes.data(), e.data, static_cast<std::size_t>(e.bytes));
         transport_.release(e.id);
-        copied_ += cost(e.bytes);
-        e.id = made.handle;
+        of_peer += bytes;
+        copied_ += bytes;
+        e.id = first_copy + at;
         e.data = made.bytes.data();
-        append(copies_, std::move(made));
-    }
-    template <class E>
-    void make_room(std::vector<E>& list, std::size_t count) {
-        if (count <= list.capacity()) return;
-        ++allocations_;
-        list.reserve(std::max(count, 2 * list.capacity()));
-    }
-    template <class E>
-    void append(std::vector<E>& list, E made) {
-        allocations_ += list.size() == list.capacity();
-        list.push_back(std::move(made));
     }
 
     T& transport_;
     early_limits limits_;
-    std::vector<event> waiting_;
+    detail::early_list waiting_;
     std::vector<copy> copies_;
-    std::vector<std::vector<std::byte>> spare_;
-    std::size_t spare_bytes_ = 0;
-    std::uint64_t next_copy_ = first_copy;
+    std::array<std::uint32_t, 60> free_; // copies that are not in use, by list_for() their memory
+    std::uint64_t kept_ = 0;             // bytes of memory that those have
     std::uint64_t copied_ = 0;
     std::uint64_t allocations_ = 0;
 };
