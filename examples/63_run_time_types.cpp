@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <thread>
 #include <utility>
 
 // What C sees.
@@ -71,6 +72,13 @@ bough::const_elements some(const void* data, std::size_t count, const my_type* t
 int said(const bough::status& s) {
     if (s) std::printf("rank %u: %s\n", world->rank(), bough::message_of(s).c_str());
     return static_cast<int>(s.code);
+}
+
+// What the host has to do while a call waits: its own messages, say. It says that the rank must not sleep.
+std::atomic<int> turns_of_host{0};
+bool progress_of_host(void*, std::uint32_t) {
+    ++turns_of_host;
+    return true;
 }
 
 } // namespace
@@ -188,12 +196,17 @@ int main() {
             request->operation.start();
             request->operation.wait();
         }
+        comm.set_while_waiting({progress_of_host, nullptr});
+        while (me == 3 && turns_of_host == 0) std::this_thread::yield(); // a rank that waits for this one drives it
+        errors += my_bcast(&last, 1, &long_type, 3);
+        comm.set_while_waiting({});
         if (me == 0) {
             std::printf("the greatest is %g, at rank %d\n", there.value, there.rank);
             std::printf("digits in rank order: %ld %ld\n", all, last);
             std::printf("the middle column: %ld %ld %ld %ld\n", matrix[0][1], matrix[1][1], matrix[2][1], matrix[3][1]);
             std::printf("rank 0's share: %ld %ld\n", share[0], share[1]);
             std::printf("at last: %g at rank %d, errors: %d\n", again.value, again.rank, errors);
+            std::printf("the host had its turn: %s\n", turns_of_host != 0 ? "yes" : "no");
         }
         delete request;
     });

@@ -203,6 +203,7 @@
 #include <bough/session/refusals.hpp>
 #include <bough/session/session.hpp>
 #include <bough/session/unexpected.hpp>
+#include <bough/session/waiting_hook.hpp>
 #include <bough/simulate/engine.hpp>
 #include <bough/simulate/export_chrome.hpp>
 #include <bough/simulate/export_svg.hpp>

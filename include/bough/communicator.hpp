@@ -14,6 +14,7 @@
 #include <bough/communicator/core.hpp>
 #include <bough/concepts/explain_transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
 #include <bough/core/duration.hpp>
 
 #include <cstddef>
@@ -55,6 +56,8 @@ public:
     void set_timeout(const D& timeout) noexcept { // any std::chrono::duration
         set_timeout_ns(nanoseconds_of(timeout));
     }
+    // Sets options().while_waiting, for the waits that begin from now on.
+    void set_while_waiting(const waiting_hook& hook) noexcept { core_->options.while_waiting = hook; }
     // Sets options().costs. An empty model: the costs of the transport again.
     void set_costs(const any_cost_model& costs) noexcept {
         core_->options.costs = costs ? costs : default_costs_of(transport());
@@ -166,8 +169,17 @@ private:
     }
     template <class F>
     status start_and_wait(detail::bound_plan& bound, F& start) {
+        if (!core_->has_no_hook()) [[unlikely]]
+            return start_and_wait_with_hook(bound, start);
         if (const status bad = start()) return bad;
         return shared_session()->wait(bound.blocking);
+    }
+
+    template <class F>
+    BOUGH_COLD status start_and_wait_with_hook(detail::bound_plan& bound, F& start) {
+        BOUGH_EXPECTS(!core_->in_hook(), "while_waiting: makes a blocking call on the communicator that waits");
+        if (const status bad = start()) return bad;
+        return shared_session()->wait(bound.blocking, core_->hook());
     }
 
     std::shared_ptr<detail::communicator_core<T>> core_;

@@ -126,7 +126,7 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
     if (shared.forked()) return {.code = errc::forked_child};
     if (comm.is_stale()) return comm.stale();
     agreement<X> made(shared, members, context, shared.next_agreement(context), word, comm.options().timeout_ns);
-    if (!shared.wait_until([&] { return made.step(), made.done(); }, made.deadline_ns()))
+    if (!shared.wait_until([&] { return made.step(), made.done(); }, made.deadline_ns(), comm.core()->hook()))
         return {.code = errc::forked_child};
     reached = {made.word(), made.failed()};
     // The others need this rank's last messages, which may be behind a long message that was given
@@ -138,7 +138,7 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
             if (!reached.failed[r] && !shared.has_told(r)) return shared.now_ns() >= last;
         return true;
     };
-    if (!shared.wait_until(told, last)) return {.code = errc::forked_child};
+    if (!shared.wait_until(told, last, comm.core()->hook())) return {.code = errc::forked_child};
     return made.result();
 }
 

@@ -17,6 +17,7 @@
 #include <bough/select/candidates.hpp>
 #include <bough/select/transport_costs.hpp>
 #include <bough/session/session.hpp>
+#include <bough/session/waiting_hook.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -42,6 +43,8 @@ struct communicator_options {
     // equal on all ranks. If there is none, those that the transport states are used
     // (bough/select/transport_costs.hpp), and communicator::options() has them here.
     any_cost_model costs{};
+    // Called while a blocking call waits, and by wait() and wait_for() of operations.
+    waiting_hook while_waiting{};
 };
 
 namespace detail {
@@ -154,6 +157,14 @@ public:
     }
     std::size_t remembered_choices() const noexcept { return choices_.size(); }
 
+    // The hook of the options, for a wait; none inside the hook.
+    waiting_hook hook() noexcept {
+        return !options.while_waiting || in_hook_ ? waiting_hook{} : waiting_hook{&call_hook, this};
+    }
+    bool in_hook() const noexcept { return in_hook_; }
+    // Has a wait nothing to do with a hook?
+    bool has_no_hook() const noexcept { return !options.while_waiting && !in_hook_; }
+
     communicator_options options;
     plan_cache plans;
     repeated_calls repeated;
@@ -162,6 +173,16 @@ public:
     unbound_call<communicator_core> unbound;
 
 private:
+    static bool call_hook(void* self, std::uint32_t idle) noexcept {
+        auto& core = *static_cast<communicator_core*>(self);
+        const waiting_hook now = core.options.while_waiting; // the hook may change it
+        if (!now) return false;
+        core.in_hook_ = true;
+        const bool stays_awake = now(idle);
+        core.in_hook_ = false;
+        return stays_awake;
+    }
+
     struct made_choice {
         choice_key key;
         std::shared_ptr<const void> plan;
@@ -204,6 +225,7 @@ private:
     std::uint16_t context_ = 0;
     std::uint32_t epoch_ = 1;
     rank_t rank_ = 0;
+    bool in_hook_ = false;
     std::vector<made_choice> choices_;
     std::size_t latest_choice_ = 0; // the one that was asked for last
     std::uint64_t look_ups_ = 0;

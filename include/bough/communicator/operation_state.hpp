@@ -118,7 +118,7 @@ public:
     }
     const status& wait() override {
         if (!ended_) {
-            session_().wait(op_);
+            session_().wait(op_, core_->hook());
             finish();
         }
         return result_;
@@ -128,7 +128,8 @@ public:
         const std::uint64_t last = deadline_after(session_().now_ns(), ns);
         std::uint32_t turn = 0;
         session_().wait_until(
-            [&] { return session_().is_done(op_) || ((++turn & 15u) == 0 && session_().now_ns() >= last); }, last);
+            [&] { return session_().is_done(op_) || ((++turn & 15u) == 0 && session_().now_ns() >= last); }, last,
+            core_->hook());
         return done();
     }
     void cancel() override {

@@ -32,6 +32,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/session/core.hpp>
 #include <bough/session/mutex.hpp>
+#include <bough/session/waiting_hook.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -186,31 +187,33 @@ public:
 
     // Makes progress until the operation is done: never longer than its timeout, unless the
     // transport breaks its rules.
-    const status& wait(session_operation& op) {
+    const status& wait(session_operation& op, const waiting_hook& hook = detail::no_hook) {
         std::uint64_t attend_ns = 0;
         const auto done = [&] {
             const lock_guard held = hold();
             attend_ns = core_.attend_ns(op);
             return op.done_;
         };
-        if (!wait_until(done, attend_ns)) op.end_in_child();
+        if (!wait_until(done, attend_ns, hook)) op.end_in_child();
         return op.result_;
     }
 
     // Makes progress until `done()`. The transport may sleep until deadline_ns, which done() may
-    // change. False: it is not done, and this is the child of a fork.
+    // change. The hook is called while it waits. False: it is not done, and this is the child of a fork.
     template <class F>
-    bool wait_until(F&& done, const std::uint64_t& deadline_ns) {
+    bool wait_until(F&& done, const std::uint64_t& deadline_ns, const waiting_hook& hook = detail::no_hook) {
         std::uint32_t idle = 0;
         for (std::uint32_t turn = 1; !done(); ++turn) {
             if ((turn & 1023u) == 0) check_deadlines(); // even if other operations keep this rank busy
             if (turn_while_waiting()) {
                 idle = 0;
+                if (hook && waiting_hook::is_due(turn)) (void)hook(idle);
                 continue;
             }
             if (forked()) return false;
             ++idle;
             if ((idle & 63u) == 0) check_deadlines();
+            if (hook && hook(idle)) continue;
             if constexpr (WaitableTransport<T>) transport().wait(idle, deadline_ns);
         }
         return true;
