@@ -51,6 +51,26 @@ public:
         return m.where == simulated_place::seen && m.to == r && m.generation == handle >> 32 ? &m : nullptr;
     }
 
+    // How many `r` has seen and neither released nor taken.
+    std::size_t seen_by(rank_t r) const noexcept {
+        return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [r](const simulated_message& m) {
+            return m.where == simulated_place::seen && m.to == r;
+        }));
+    }
+    // How many are under way between two ranks.
+    std::uint32_t flying(rank_t from, rank_t to) const noexcept {
+        return static_cast<std::uint32_t>(std::count_if(all_.begin(), all_.end(), [=](const simulated_message& m) {
+            return m.where == simulated_place::flying && m.from == from && m.to == to;
+        }));
+    }
+    // How many there are on each edge: from * ranks + to.
+    const std::vector<std::uint32_t>& on_edges(rank_t ranks) {
+        on_edges_.assign(std::size_t{ranks} * ranks, 0);
+        for (const simulated_message& m : all_)
+            if (m.where != simulated_place::free) ++on_edges_[std::size_t{m.from} * ranks + m.to];
+        return on_edges_;
+    }
+
     // Also those that are free.
     auto begin() noexcept { return all_.begin(); }
     auto end() noexcept { return all_.end(); }
@@ -60,6 +80,7 @@ public:
 private:
     std::vector<simulated_message> all_;
     std::vector<std::uint32_t> free_;
+    std::vector<std::uint32_t> on_edges_; // memory for on_edges()
 };
 
 } // namespace bough::detail

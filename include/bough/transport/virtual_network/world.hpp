@@ -62,11 +62,7 @@ public:
     std::uint64_t violations() const noexcept { return violations_.count; }
     const char* first_violation() const noexcept { return violations_.first; }
     // Messages to `r` that it has seen and neither released nor taken.
-    std::size_t unreleased(rank_t r) const noexcept {
-        std::size_t count = 0;
-        for (const message& m : pool_) count += m.where == place::seen && m.to == r;
-        return count;
-    }
+    std::size_t unreleased(rank_t r) const noexcept { return pool_.seen_by(r); }
 
     // --- time ---
 
@@ -80,7 +76,7 @@ public:
     }
     // The same, whether or not anybody polls. False: nothing is due.
     bool skip() {
-        return time_.skip([this](const entry& next) { happen(next); });
+        return time_.skip([this](const simulated_entry& next) { happen(next); });
     }
     // Lets time pass, whatever is due.
     void advance_to(std::uint64_t time) {
@@ -257,10 +253,9 @@ private:
     using message = simulated_message;
     using edge = simulated_edge;
     using rank_state = simulated_rank;
-    using entry = simulated_entry;
 
     void pass(std::uint64_t until) {
-        time_.pass(until, [this](const entry& next) { happen(next); });
+        time_.pass(until, [this](const simulated_entry& next) { happen(next); });
     }
 
     edge& at(rank_t from, rank_t to) noexcept { return edges_[std::size_t{from} * size() + to]; }
@@ -322,7 +317,7 @@ private:
         ranks_[r].ready.push_back(e);
         ++ready_;
     }
-    void happen(const entry& item) {
+    void happen(const simulated_entry& item) {
         switch (item.what) {
         case due_arrival: {
             message& m = pool_[item.a];
@@ -399,11 +394,10 @@ private:
     // told.
     void break_edge(rank_t r, rank_t q, bool loses) {
         edge& out = at(r, q);
-        std::uint32_t flying = 0;
+        const std::uint32_t flying = pool_.flying(r, q);
         for (message& m : pool_) {
             if (m.where == place::free) continue;
             if (m.from == r && m.to == q) {
-                flying += m.where == place::flying;
                 if (m.send_pending && alive(r)) end_send(m, errc::peer_dead, options_.detection_ns);
                 m.send_pending = false;
                 m.revoked = m.source != nullptr;
@@ -414,15 +408,10 @@ private:
         }
         if (loses && flying != 0)
             out.last = std::min(out.last, out.sent - static_cast<std::uint32_t>(random_.below(flying + 1)));
-        at(q, r).last = std::min(at(q, r).last, at(q, r).sent - in_flight(q, r));
+        at(q, r).last = std::min(at(q, r).last, at(q, r).sent - pool_.flying(q, r));
         if (!alive(q)) return;
         const std::uint64_t told = now() + options_.detection_ns / 2 + random_.below(options_.detection_ns / 2 + 1);
         time_.push(std::max(told, out.last_arrival), {.what = due_lost, .a = q, .b = r});
-    }
-    std::uint32_t in_flight(rank_t from, rank_t to) const noexcept {
-        std::uint32_t count = 0;
-        for (const message& m : pool_) count += m.where == place::flying && m.from == from && m.to == to;
-        return count;
     }
     void cut(rank_t a, rank_t b, std::uint64_t until) { at(a, b).cut_until = at(b, a).cut_until = until; }
     void sever(rank_t a, rank_t b) {
@@ -433,30 +422,27 @@ private:
 
     // Slots and queued bytes, counted again.
     void recount() {
-        used_.assign(edges_.size(), 0);
-        for (const message& m : pool_) {
-            if (m.where == place::free) continue;
-            ++used_[std::size_t{m.from} * size() + m.to];
-            if (m.source == nullptr && m.copy.size() > options_.eager_bytes) violation("queued bytes exceed their cap");
-        }
+        for (const message& m : pool_)
+            if (m.where != place::free && m.source == nullptr && m.copy.size() > options_.eager_bytes)
+                violation("queued bytes exceed their cap");
+        const std::vector<std::uint32_t>& used = pool_.on_edges(size());
         for (std::size_t i = 0; i != edges_.size(); ++i) {
-            if (used_[i] != edges_[i].used) violation("slots are not conserved");
-            if (used_[i] > options_.slots) violation("more messages on an edge than it has slots");
+            if (used[i] != edges_[i].used) violation("slots are not conserved");
+            if (used[i] > options_.slots) violation("more messages on an edge than it has slots");
         }
     }
 
     simulated_options options_;
     split_mix random_{0};
-    event_queue<std::uint64_t, entry> time_;
+    event_queue<std::uint64_t, simulated_entry> time_;
     std::vector<rank_state> ranks_;
     std::vector<edge> edges_;
     simulated_messages pool_;
     simulated_faults faults_;
     simulated_corruption corruption_;
     simulated_violations violations_;
-    std::uint64_t ready_ = 0;         // events that ranks have not polled
-    bool nudged_ = false;             // a rank that was refused may try again
-    std::vector<std::uint32_t> used_; // memory for recount()
+    std::uint64_t ready_ = 0; // events that ranks have not polled
+    bool nudged_ = false;     // a rank that was refused may try again
 };
 
 } // namespace bough::detail
