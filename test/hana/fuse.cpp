@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Compiled alone: it adapts a struct, which Hana wants in the global namespace.
 // A fused op gives every member what its op alone gives, and travels without padding.
 #include "frontdoor/hear.hpp"
 #include "support/catch.hpp"

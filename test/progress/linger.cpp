@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Compiled alone: <sys/socket.h>, which the neighbours include, has a linger of its own.
 #include "support/catch.hpp"
 #include <bough/op/arithmetic.hpp>
 #include <bough/progress/linger.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Compiled alone: what it includes depends on a macro of its own.
 // How signal_progress begins and ends: without descriptors, without a thread, and in the child of a fork.
 #if defined(__linux__)
 #include "support/catch.hpp"
