@@ -41,10 +41,11 @@ public:
     explicit basic_early_list(rank_t ranks) : peers_(std::min<std::size_t>(ranks, 256)) {
         more(16);
         calls_.reserve(16);
+        allocations_ = 0;
     }
     bool empty() const noexcept { return count_ == 0; }
     std::uint32_t in_place() const noexcept { return in_place_; }
-    std::uint64_t allocations() const noexcept { return allocations_; }
+    std::uint64_t allocations() const noexcept { return allocations_; } // since it was made
     early_message* first() const noexcept { return first_; }
     // The first message of a sender that is in place; null: there is none.
     early_message* first_of(rank_t r) const noexcept { return r < peers_.size() ? peers_[r].first : nullptr; }
