@@ -3,6 +3,8 @@
 #include "support/plans.hpp"
 #include <bough/engine/bound.hpp>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
@@ -59,8 +61,8 @@ TEST_CASE("bound: messages of a channel are numbered, and sends are posted in th
     CHECK(b.steps[2].next_on_channel == 4);
     CHECK(b.steps[4].next_on_channel == not_a_step);
     CHECK(b.steps[1].next_on_channel == not_a_step);
-    CHECK(b.waits == std::vector<std::uint32_t>{0, 0, 1, 0, 1, 0});
-    CHECK(b.start == std::vector<std::uint32_t>{0, 1}); // a receive waits for its message
+    CHECK(std::ranges::equal(b.waits, std::array{0u, 0u, 1u, 0u, 1u, 0u}));
+    CHECK(std::ranges::equal(b.start, std::array{0u, 1u})); // a receive waits for its message
 }
 
 TEST_CASE("bound: a message finds its step by peer and number") {

@@ -17,7 +17,7 @@ namespace {
 using action = straight_step::action;
 const slice in{input, 0, 1}, out{output, 0, 1}, first{scratch(0), 0, 1}, second{scratch(1), 0, 1};
 
-std::vector<straight_step> order_of(const std::vector<step>& steps) {
+bough::detail::plain_list<straight_step> order_of(const std::vector<step>& steps) {
     const bound_schedule bound = bind_steps(steps, 1);
     return straight_order(bound.view());
 }

@@ -86,7 +86,7 @@ struct rank_end {
         c.combine = &compose;
         work.prepare(c);
         REQUIRE(work.is_short());
-        work.straight().start(c);
+        work.straight().start(combine_of(c));
         straight = true;
         go();
     }
@@ -212,7 +212,7 @@ TEST_CASE("straight_run: an op that throws releases its message") {
     c.element_bytes = sizeof(affine);
     c.combine = [](const void*, const std::byte*, const std::byte*, std::byte*, std::size_t) { throw 1; };
     one.work.prepare(c);
-    one.work.straight().start(c);
+    one.work.straight().start(combine_of(c));
     CHECK_THROWS_AS(one.work.straight().run(one), int);
     CHECK(one.stray == no_rank);
     CHECK(one.work.engine().done()); // it has not begun
@@ -233,7 +233,7 @@ TEST_CASE("straight_run: a message that its sender took back is left to the engi
     c.element_bytes = sizeof(affine);
     c.combine = &compose;
     one.work.prepare(c);
-    one.work.straight().start(c);
+    one.work.straight().start(combine_of(c));
     CHECK(one.work.straight().run(one) == straight_run::state::leaves);
     CHECK(one.values[0] == affine{3, 4});
     CHECK(one.stray == 1); // not released

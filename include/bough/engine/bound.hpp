@@ -11,6 +11,7 @@
 #ifndef BOUGH_ENGINE_BOUND_HPP
 #define BOUGH_ENGINE_BOUND_HPP
 
+#include <bough/core/plain_list.hpp>
 #include <bough/engine/bound_view.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/dependence.hpp>
@@ -23,7 +24,6 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -31,12 +31,12 @@ struct bound_schedule {
     block_t blocks = 1;
     std::uint64_t plan_id = 0;
     bool may_hold = false;
-    std::vector<bound_step> steps;
-    std::vector<bound_place> places;
-    std::vector<std::uint32_t> after, waits, start;
-    std::vector<bound_channel> channels;
-    std::vector<std::uint32_t> receives;
-    std::vector<plane_extent> planes;
+    detail::plain_list<bound_step> steps;
+    detail::plain_list<bound_place> places;
+    detail::plain_list<std::uint32_t> after, waits, start;
+    detail::plain_list<bound_channel> channels;
+    detail::plain_list<std::uint32_t> receives;
+    detail::plain_list<plane_extent> planes;
 
     constexpr bound_view view() const noexcept {
         return {blocks, plan_id, may_hold, steps, places, after, waits, start, channels, receives, planes};
@@ -234,7 +234,7 @@ private:
             if (bound_.waits[i] == 0 && bound_.steps[i].verb != verb::receive) bound_.start.push_back(i);
     }
     constexpr void index_receives() {
-        std::vector<std::uint64_t> posts;
+        detail::plain_list<std::uint64_t> posts;
         for (const auto& [i, made] : messages_)
             if (steps_[i].verb == verb::receive) posts.push_back(std::uint64_t{steps_[i].peer} << 32 | made);
         std::sort(posts.begin(), posts.end());
@@ -269,11 +269,11 @@ private:
     std::span<const step> steps_;
     dependences order_;
     dependents dependents_;
-    std::vector<std::uint32_t> bound_index_; // by step: the bound step for which later ones wait
-    std::vector<std::uint32_t> staged_;      // by step: the place of a received part in its message
-    std::vector<edge> edges_;
-    std::vector<message> messages_;
-    std::vector<std::uint32_t> message_of_; // by step: the bound step of a message with this last part
+    detail::plain_list<std::uint32_t> bound_index_; // by step: the bound step for which later ones wait
+    detail::plain_list<std::uint32_t> staged_;      // by step: the place of a received part in its message
+    detail::plain_list<edge> edges_;
+    detail::plain_list<message> messages_;
+    detail::plain_list<std::uint32_t> message_of_; // by step: the bound step of a message with this last part
 };
 
 } // namespace detail

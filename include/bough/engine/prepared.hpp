@@ -7,6 +7,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/call.hpp>
 #include <bough/engine/engine.hpp>
@@ -21,7 +22,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -34,7 +34,7 @@ public:
           places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
           incoming_(bound_.channels.begin(), bound_.channels.end()), scratch_(bound_),
           straight_list_(bound_.steps.size() <= most_short_steps ? straight_order(bound_.view())
-                                                                 : std::vector<straight_step>{}),
+                                                                 : detail::plain_list<straight_step>{}),
           engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}),
           straight_(straight_list_, places_, buffers_) {
         for (const bound_step& s : bound_.steps)
@@ -100,10 +100,11 @@ public:
     }
     // What comes from one peer, and how many messages of it have come in the current run.
     struct incoming_channel : bound_channel {
+        incoming_channel() = default;
         incoming_channel(const bound_channel& c) noexcept : bound_channel(c) {}
         std::uint32_t arrived = 0;
     };
-    std::vector<incoming_channel>& incoming() noexcept { return incoming_; }
+    detail::plain_list<incoming_channel>& incoming() noexcept { return incoming_; }
     // What this operation has sent to one peer. `ahead`: bytes while it was not the oldest
     // (bough/session/ahead.hpp). `last`: where its last message ends in a transport that gathers
     // (bough/session/departures.hpp).
@@ -111,7 +112,7 @@ public:
         rank_t peer = no_rank;
         std::uint64_t ahead = 0, last = 0;
     };
-    std::vector<outgoing_channel>& outgoing() noexcept { return outgoing_; }
+    detail::plain_list<outgoing_channel>& outgoing() noexcept { return outgoing_; }
     const bound_schedule& bound() const noexcept { return bound_; }
     std::size_t scratch_bytes() const noexcept { return scratch_.bytes(); }
     // All its memory, scratch included.
@@ -201,17 +202,17 @@ private:
     }
 
     bound_schedule bound_;
-    std::vector<std::uint32_t> waits_, ready_, blocked_;
-    std::vector<held_message> held_;
-    std::vector<place_bytes> places_;
-    std::vector<std::byte*> buffers_;
-    std::vector<incoming_channel> incoming_;
-    std::vector<outgoing_channel> outgoing_;
+    detail::plain_list<std::uint32_t> waits_, ready_, blocked_;
+    detail::plain_list<held_message> held_;
+    detail::plain_list<place_bytes> places_;
+    detail::plain_list<std::byte*> buffers_;
+    detail::plain_list<incoming_channel> incoming_;
+    detail::plain_list<outgoing_channel> outgoing_;
     detail::scratch_planes scratch_;
     detail::layout_key laid_out_;
     std::uint64_t layouts_ = 0;
     bool is_short_ = false;
-    std::vector<straight_step> straight_list_;
+    detail::plain_list<straight_step> straight_list_;
     bough::engine engine_;
     straight_run straight_;
 };

@@ -9,6 +9,7 @@
 #define BOUGH_ENGINE_STRAIGHT_ORDER_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/engine/bound_view.hpp>
 #include <bough/engine/straight_run.hpp>
 
@@ -26,8 +27,8 @@ public:
     explicit straight_orderer(const bound_view& bound)
         : bound_(bound), waits_(bound.waits.begin(), bound.waits.end()), is_done_(bound.steps.size(), false) {}
 
-    std::vector<straight_step> order() {
-        std::vector<straight_step> made;
+    detail::plain_list<straight_step> order() {
+        detail::plain_list<straight_step> made;
         made.reserve(bound_.steps.size());
         while (done_ != bound_.steps.size())
             if (const std::uint32_t local = next_without_message(); local != not_a_step)
@@ -95,7 +96,7 @@ private:
     }
 
     bound_view bound_;
-    std::vector<std::uint32_t> waits_;
+    detail::plain_list<std::uint32_t> waits_;
     std::vector<bool> is_done_;
     std::size_t done_ = 0; // how many of them
 };
@@ -104,7 +105,7 @@ private:
 
 // The steps of a bound schedule in the order of a straight run. Time: the square of the steps.
 template <int Delay = 0>
-std::vector<straight_step> straight_order(const bound_view& bound) {
+detail::plain_list<straight_step> straight_order(const bound_view& bound) {
     return detail::straight_orderer<Delay>(bound).order();
 }
 

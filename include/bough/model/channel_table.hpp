@@ -3,12 +3,12 @@
 #ifndef BOUGH_MODEL_CHANNEL_TABLE_HPP
 #define BOUGH_MODEL_CHANNEL_TABLE_HPP
 
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -47,7 +47,7 @@ private:
         return at;
     }
     constexpr void grow() {
-        std::vector<cell> old = std::move(cells_);
+        bough::detail::plain_list<cell> old = std::move(cells_);
         const std::size_t size = old.empty() ? 64 : 2 * old.size();
         shift_ = old.empty() ? 58 : shift_ - 1;
         cells_ = {};
@@ -56,7 +56,7 @@ private:
             if (c.index != none) cells_[place_of(c.key)] = c;
     }
 
-    std::vector<cell> cells_;
+    bough::detail::plain_list<cell> cells_;
     std::uint32_t used_ = 0;
     unsigned shift_ = 58;
 };

@@ -18,6 +18,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
@@ -87,7 +88,7 @@ public:
                      std::size_t kept = most_kept, Conditions conditions = {})
         : plan_(plan), model_(model), conditions_(std::move(conditions)), sizes_(bytes, plan.blocks(), element_bytes),
           mail_(plan.size()), lanes_(plan.size(), lane{}), room_(kept / plan.size()) {
-        if constexpr (ported) ports_ = std::vector<ports>(plan.size(), ports{});
+        if constexpr (ported) ports_ = bough::detail::plain_list<ports>(plan.size(), ports{});
         if (room_ < least_room) room_ = 0;
     }
 
@@ -95,7 +96,7 @@ public:
         const rank_t size = plan_.size();
         const bool outwards = flows_outwards();
         for (rank_t i = 0; i != size; ++i) begin(from_virtual(outwards ? i : size - 1 - i, plan_.root(), size));
-        for (std::vector<rank_t> now; !woken_.empty();) {
+        for (bough::detail::plain_list<rank_t> now; !woken_.empty();) {
             ++passes_;
             now.clear();
             std::swap(now, woken_);
@@ -308,7 +309,7 @@ private:
     }
 
     constexpr bool keep(rank_t rank, verb what, rank_t peer, std::uint64_t bytes, std::uint32_t parts) {
-        std::vector<taped_step>& kept = tapes_[rank].steps;
+        bough::detail::plain_list<taped_step>& kept = tapes_[rank].steps;
         if (kept.size() == room_ || parts > 0xffff) return false;
         if (kept.capacity() == 0) kept.reserve(room_ < 64 ? room_ : 64);
         kept.push_back({bytes, peer, what, static_cast<std::uint16_t>(parts)});
@@ -369,11 +370,11 @@ private:
     Conditions conditions_;
     block_sizes sizes_;
     mailbox<letter> mail_;
-    std::vector<lane> lanes_;
-    std::vector<ports> ports_; // by rank, for a ported model
-    std::vector<tape> tapes_;  // made when the first rank keeps steps
-    std::size_t room_;         // of each tape, in steps
-    std::vector<rank_t> woken_;
+    bough::detail::plain_list<lane> lanes_;
+    bough::detail::plain_list<ports> ports_; // by rank, for a ported model
+    std::vector<tape> tapes_;                // made when the first rank keeps steps
+    std::size_t room_;                       // of each tape, in steps
+    bough::detail::plain_list<rank_t> woken_;
     rank_t waiting_ = 0;
     std::uint32_t passes_ = 0;
     std::uint64_t deeds_ = 0;

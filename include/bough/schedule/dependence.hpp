@@ -13,13 +13,13 @@
 #ifndef BOUGH_SCHEDULE_DEPENDENCE_HPP
 #define BOUGH_SCHEDULE_DEPENDENCE_HPP
 
+#include <bough/core/plain_list.hpp>
 #include <bough/core/step.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -27,9 +27,9 @@ inline constexpr std::uint32_t no_step = 0xffff'ffffu;
 
 // The dependences of one rank's steps, numbered in program order.
 struct dependences {
-    std::vector<std::uint32_t> first;   // steps + 1 offsets into `before`
-    std::vector<std::uint32_t> before;  // the steps that must be complete
-    std::vector<std::uint32_t> channel; // the step that must be posted before, on the same channel; or no_step
+    detail::plain_list<std::uint32_t> first;   // steps + 1 offsets into `before`
+    detail::plain_list<std::uint32_t> before;  // the steps that must be complete
+    detail::plain_list<std::uint32_t> channel; // the step that must be posted before, on the same channel; or no_step
 
     // The steps that step i waits for.
     constexpr std::span<const std::uint32_t> of(std::size_t i) const noexcept {
@@ -79,8 +79,8 @@ private:
         std::uint32_t readers = no_step; // head of a list in entries_
     };
     std::size_t blocks_;
-    std::vector<cell> cells_;
-    std::vector<reader> entries_;
+    detail::plain_list<cell> cells_;
+    detail::plain_list<reader> entries_;
 };
 
 // How many storages and blocks a sequence of steps names.
@@ -105,7 +105,7 @@ constexpr void for_each_dependence(std::span<const step> steps, F&& f) {
     step_extent extent;
     for (const step& s : steps) extent.add(s);
     block_history<> history(extent.storages, extent.blocks, extent.reads);
-    std::vector<std::uint32_t> listed_for(steps.size(), no_step); // step -> the last step it was listed for
+    detail::plain_list<std::uint32_t> listed_for(steps.size(), no_step); // step -> the last step it was listed for
     std::uint32_t* const listed = listed_for.data();
     std::uint32_t i = 0;
     const auto depends_on = [&](std::uint32_t earlier) {
@@ -129,7 +129,7 @@ constexpr dependences infer_dependences(std::span<const step> steps) {
     dependences found;
     found.first.assign(steps.size() + 1, 0);
     found.channel.resize(steps.size(), no_step);
-    std::vector<std::uint64_t> posts; // (direction, peer, step), to be sorted
+    detail::plain_list<std::uint64_t> posts; // (direction, peer, step), to be sorted
     detail::for_each_dependence(steps, [&](std::uint32_t i, std::uint32_t earlier) {
         found.before.push_back(earlier);
         ++found.first[i + 1];

@@ -11,13 +11,13 @@
 #ifndef BOUGH_SCHEDULE_IN_PLACE_HPP
 #define BOUGH_SCHEDULE_IN_PLACE_HPP
 
+#include <bough/core/plain_list.hpp>
 #include <bough/core/step.hpp>
 #include <bough/schedule/dependence.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -31,7 +31,7 @@ struct dependents_view {
 
 // Dependences, the other way round.
 struct dependents {
-    std::vector<std::uint32_t> first, after;
+    detail::plain_list<std::uint32_t> first, after;
     constexpr dependents_view view() const noexcept { return {first, after}; }
 };
 template <int = 0>
@@ -42,7 +42,7 @@ constexpr dependents dependents_of(const dependences& order) {
     for (const std::uint32_t before : order.before) ++made.first[before + 1];
     for (std::size_t i = 0; i != steps; ++i) made.first[i + 1] += made.first[i];
     made.after.assign(order.before.size(), 0);
-    std::vector<std::uint32_t> fill = made.first;
+    detail::plain_list<std::uint32_t> fill = made.first;
     for (std::uint32_t i = 0; i != steps; ++i)
         for (const std::uint32_t before : order.of(i)) made.after[fill[before]++] = i;
     return made;
@@ -73,7 +73,7 @@ constexpr std::uint32_t sole_combine(std::span<const step> steps, const dependen
 // combine of two messages reads the one whose receive stands first where it landed.
 template <class F>
 constexpr void for_each_in_place(std::span<const step> steps, const dependents_view& waiting, F&& f) {
-    std::vector<unsigned char> taken(steps.size(), 0);
+    detail::plain_list<unsigned char> taken(steps.size(), 0);
     for (std::uint32_t i = 0; i != steps.size(); ++i) {
         if (steps[i].verb != verb::receive || steps[i].more || (i != 0 && steps[i - 1].more)) continue;
         const std::uint32_t combine = sole_combine(steps, waiting, i);

@@ -25,6 +25,7 @@
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/stable_sort.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
@@ -35,7 +36,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -192,7 +192,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         cost_bound bound;
         bool priced; // is its bound its price?
     };
-    std::vector<open> left;
+    detail::plain_list<open> left;
     for (std::size_t i = 0; i != made.prospects.size(); ++i) {
         prospect& p = made.prospects[i];
         if (p.excluded != exclusion::none) continue;

@@ -23,6 +23,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/absence.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/status.hpp>
 #include <bough/session/mismatch.hpp>
 
@@ -48,11 +49,11 @@ public:
             for (unsigned left = bits_[i], bit = 0; left != 0; left >>= 1, ++bit)
                 if ((left & 1u) != 0) f(static_cast<rank_t>(8 * i + bit));
     }
-    std::vector<unsigned char>& bytes() noexcept { return bits_; }
-    const std::vector<unsigned char>& bytes() const noexcept { return bits_; }
+    detail::plain_list<unsigned char>& bytes() noexcept { return bits_; }
+    const detail::plain_list<unsigned char>& bytes() const noexcept { return bits_; }
 
 private:
-    std::vector<unsigned char> bits_;
+    detail::plain_list<unsigned char> bits_;
 };
 
 // A rank's answer to the question where it is in a call.
@@ -179,8 +180,8 @@ public:
             std::size_t next_of_rank;
         };
         constexpr std::size_t none = ~std::size_t{0};
-        std::vector<wanted> all;
-        std::vector<std::size_t> first(size_, none);
+        detail::plain_list<wanted> all;
+        detail::plain_list<std::size_t> first(size_, none);
         const auto reach = [&](const rank_set& who, const envelope& in) {
             who.for_each([&](rank_t r) {
                 if (r >= size_) return;
@@ -190,7 +191,7 @@ public:
                 first[r] = all.size() - 1;
             });
         };
-        std::vector<suspect> suspects;
+        detail::plain_list<suspect> suspects;
         reach(waits, call);
         for (std::size_t i = 0; i != all.size(); ++i) {
             const wanted x = all[i];
@@ -222,8 +223,8 @@ public:
     // holds until until_ns, or until `by` withdraws it with a finding of nothing, because what it
     // waited for in that call has come.
     void propose(rank_t by, const envelope& of, const finding& f, std::uint64_t until_ns, std::uint64_t now_ns) {
-        std::erase_if(proposals_,
-                      [&](const proposal& p) { return now_ns >= p.until_ns || (p.by == by && same_call(p.of, of)); });
+        proposals_.erase_if(
+            [&](const proposal& p) { return now_ns >= p.until_ns || (p.by == by && same_call(p.of, of)); });
         if (f.sure != finding::how_sure::nothing && by < size_) proposals_.push_back({by, of, f, until_ns});
     }
     // The finding that follows from all current proposals.
@@ -312,7 +313,7 @@ private:
     static last_call last(const envelope& e, absence a) noexcept { return {e.operation, e.context, e.kind, a}; }
     // One report of the surest suspects: those that are missing in the earliest call. If a rank
     // could not be asked, nobody is reported as out of step: they may all be waiting for that rank.
-    static finding judge(const std::vector<suspect>& suspects) {
+    static finding judge(const detail::plain_list<suspect>& suspects) {
         const bool is_complete = std::none_of(suspects.begin(), suspects.end(),
                                               [](const suspect& x) { return x.sure == finding::how_sure::unreached; });
         finding made;
@@ -344,7 +345,7 @@ private:
     std::uint64_t began_ns_ = 0;
     std::vector<asked_rank> asked_; // by rank; empty before the first search
     std::size_t staying_ = 0;       // open questions that have not been seen to leave this rank
-    std::vector<proposal> proposals_;
+    detail::plain_list<proposal> proposals_;
 };
 using absence_search = basic_absence_search<0>;
 

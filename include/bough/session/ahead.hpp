@@ -13,12 +13,12 @@
 #define BOUGH_SESSION_AHEAD_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/unexpected.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -62,7 +62,7 @@ private:
     std::uint64_t most_;  // bytes to one peer
     std::uint64_t least_; // bytes that a message counts for, at least
     std::uint64_t total_ = 0;
-    std::vector<std::uint64_t> sent_; // by peer
+    detail::plain_list<std::uint64_t> sent_; // by peer
 };
 
 } // namespace bough

@@ -9,11 +9,11 @@
 #define BOUGH_SESSION_CONTEXTS_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/plain_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -97,8 +97,8 @@ private:
         return all_[context];
     }
 
-    std::vector<per_context> all_; // by number
-    std::vector<std::uint16_t> line_;
+    detail::plain_list<per_context> all_; // by number
+    detail::plain_list<std::uint16_t> line_;
     std::uint32_t lowest_ = 1; // all below are reserved
     std::uint32_t agreements_of_all_ = 0;
 };

@@ -66,7 +66,7 @@ public:
         whereabouts said;
         said.call = m.tag;
         said.waits = rank_set(members_.size());
-        std::vector<unsigned char>& set = said.waits.bytes();
+        plain_list<unsigned char>& set = said.waits.bytes();
         answer_head head{};
         if (m.bytes.size() != sizeof head + set.size()) return;
         std::memcpy(&head, m.bytes.data(), sizeof head);

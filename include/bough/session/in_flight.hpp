@@ -11,6 +11,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/engine/straight_run.hpp>
 #include <bough/session/ahead.hpp>
@@ -24,7 +25,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -225,7 +225,7 @@ private:
     }
 
     T& transport_;
-    std::vector<session_operation*> all_; // the first ended_ have ended
+    detail::plain_list<session_operation*> all_; // the first ended_ have ended
     std::size_t ended_ = 0;
     operation_table<session_operation> calls_, posts_; // all, or none
     ahead ahead_;

@@ -8,11 +8,11 @@
 #define BOUGH_SESSION_MEMBERSHIP_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/status.hpp>
 #include <bough/session/contexts.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -50,7 +50,7 @@ private:
     rank_t rank_;
     std::uint32_t epoch_ = 1;
     bool any_lost_ = false;
-    std::vector<errc> why_lost_; // by rank
+    detail::plain_list<errc> why_lost_; // by rank
     bough::contexts communicators_;
 };
 using membership = basic_membership<0>;

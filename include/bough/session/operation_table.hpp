@@ -8,11 +8,11 @@
 #define BOUGH_SESSION_OPERATION_TABLE_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/plain_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -79,7 +79,7 @@ private:
         std::size_t size = 64;
         unsigned shift = 58;
         while (size < 2 * count) size *= 2, --shift;
-        std::vector<cell> old(size);
+        detail::plain_list<cell> old(size);
         std::swap(old, cells_);
         shift_ = shift;
         used_ = 0;
@@ -87,7 +87,7 @@ private:
             if (c.value != nullptr) put(c.key, *c.value);
     }
 
-    std::vector<cell> cells_; // a power of two
+    detail::plain_list<cell> cells_; // a power of two
     std::size_t used_ = 0;
     unsigned shift_ = 58; // 64 less the bits of the cells' number
 };

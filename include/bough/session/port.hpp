@@ -5,6 +5,7 @@
 #define BOUGH_SESSION_PORT_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/engine/engine.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/in_flight.hpp>
@@ -13,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -21,7 +21,7 @@ namespace bough::inline BOUGH_ABI::detail {
 // `peer` has taken back.
 inline status why_stopped(prepared& work, std::uint32_t operation) noexcept {
     const engine& stopped = work.engine();
-    const std::vector<bound_step>& steps = work.bound().steps;
+    const detail::plain_list<bound_step>& steps = work.bound().steps;
     const bound_step& s = steps[stopped.error_step()];
     const rank_t peer = s.partner != not_a_step && s.verb == verb::combine ? steps[s.partner].peer : s.peer;
     const mismatch what = stopped.error() == errc::call_mismatch ? mismatch::count : mismatch::none;

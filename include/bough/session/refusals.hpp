@@ -5,12 +5,12 @@
 #define BOUGH_SESSION_REFUSALS_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/status.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -20,7 +20,7 @@ public:
     // Remembers that this rank refuses a call with this error. What other ranks said about that
     // call no longer matters.
     void mine(const envelope& tag, errc why) {
-        std::erase_if(theirs_, [&](const refusal& r) { return r.is_of(tag); });
+        theirs_.erase_if([&](const refusal& r) { return r.is_of(tag); });
         remember(mine_, {tag.operation, tag.context, {.code = why}});
     }
     bool empty() const noexcept { return theirs_.empty(); } // no peer has refused a call that this rank may still make
@@ -46,16 +46,16 @@ private:
     };
     static constexpr std::size_t kept = 64; // refusals, the latest ones
 
-    static void remember(std::vector<refusal>& all, const refusal& r) {
+    static void remember(detail::plain_list<refusal>& all, const refusal& r) {
         if (all.size() == kept) all.erase(all.begin());
         all.push_back(r);
     }
-    static status by(const std::vector<refusal>& all, const envelope& tag) noexcept {
+    static status by(const detail::plain_list<refusal>& all, const envelope& tag) noexcept {
         const auto r = std::find_if(all.begin(), all.end(), [&](const refusal& x) { return x.is_of(tag); });
         return r == all.end() ? status{} : r->said;
     }
 
-    std::vector<refusal> mine_, theirs_;
+    detail::plain_list<refusal> mine_, theirs_;
 };
 using refusals = basic_refusals<0>;
 

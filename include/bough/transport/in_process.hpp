@@ -23,6 +23,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/relax.hpp>
 #include <bough/error.hpp>
 #include <bough/os/bell.hpp>
@@ -150,7 +151,7 @@ public:
             while (found != events.size() && ring->peek(events[found])) ++found;
         if (!open_.empty()) {
             for (detail::ring* ring : open_) found += ring->acknowledged(events.subspan(found));
-            std::erase_if(open_, [](const detail::ring* ring) { return !ring->has_open(); });
+            open_.erase_if([](const detail::ring* ring) { return !ring->has_open(); });
         }
         if (world_->departures.load(std::memory_order_acquire) != departures_) found += departed(events.subspan(found));
         return found;
@@ -213,7 +214,7 @@ private:
 
     endpoint(std::shared_ptr<world> shared, rank_t rank)
         : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 500), reported_(size(), 0) {
-        for (std::vector<detail::ring*>* rings : {&in_, &open_}) rings->reserve(size() < 64 ? size() : 64);
+        for (detail::plain_list<detail::ring*>* rings : {&in_, &open_}) rings->reserve(size() < 64 ? size() : 64);
     }
 
     template <int = 0>
@@ -287,12 +288,12 @@ private:
     rank_t rank_;
     std::uint32_t spins_;
     std::uint32_t forks_ = detail::forks();
-    std::vector<detail::ring*> in_;  // rings to this rank
-    detail::ring* newest_ = nullptr; // the newest ring in in_
+    detail::plain_list<detail::ring*> in_; // rings to this rank
+    detail::ring* newest_ = nullptr;       // the newest ring in in_
     std::vector<std::pair<rank_t, detail::ring*>> out_;
-    std::vector<detail::ring*> open_; // rings in which long messages from this rank are under way
-    std::uint32_t departures_ = 0;    // how many departures have been reported
-    std::vector<unsigned char> reported_;
+    detail::plain_list<detail::ring*> open_; // rings in which long messages from this rank are under way
+    std::uint32_t departures_ = 0;           // how many departures have been reported
+    detail::plain_list<unsigned char> reported_;
 };
 
 static_assert(PollsPeers<in_process::endpoint> && WaitableTransport<in_process::endpoint> &&
@@ -375,6 +376,7 @@ void in_process::run_ranks(void* f, void (*call)(void*, endpoint&&)) {
 
 #if defined(BOUGH_COMPILED_TEMPLATE)
 #include <bough/compiled/in_process.hpp> // as the last line, where the transport is complete
+#include <bough/core/plain_list.hpp>
 #endif
 
 #endif

@@ -5,6 +5,7 @@
 #define BOUGH_ENGINE_PREPARED_LAYOUT_KEY_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/engine/call.hpp>
 
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -52,7 +52,7 @@ private:
         has_offsets_ = has_offsets(c);
     }
     BOUGH_COLD bool has_same_offsets(const call& c) const noexcept {
-        const auto same = [](const std::vector<std::uint64_t>& a, std::span<const std::uint64_t> b) {
+        const auto same = [](const detail::plain_list<std::uint64_t>& a, std::span<const std::uint64_t> b) {
             return a.size() == b.size() && (a.empty() || std::equal(a.begin(), a.end(), b.begin()));
         };
         return same(offsets_, c.offsets) && same(row_offsets_, c.row_offsets) &&
@@ -64,7 +64,7 @@ private:
     block_t input_block_ = 0, output_block_ = 0;
     block_t row_ = 0;
     bool has_offsets_ = false;
-    std::vector<std::uint64_t> offsets_, row_offsets_, column_offsets_;
+    detail::plain_list<std::uint64_t> offsets_, row_offsets_, column_offsets_;
 };
 using layout_key = basic_layout_key<0>;
 

@@ -7,6 +7,7 @@
 #ifndef BOUGH_ENGINE_PREPARED_SCRATCH_PLANES_HPP
 #define BOUGH_ENGINE_PREPARED_SCRATCH_PLANES_HPP
 
+#include <bough/core/plain_list.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/bound_view.hpp>
@@ -16,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -105,9 +105,9 @@ private:
                 f(i, piece{p.buffer - 2, p.first, p.first + p.count, 0});
     }
 
-    std::vector<piece> pieces_;           // sorted
-    std::vector<std::uint32_t> piece_of_; // by place
-    std::vector<std::size_t> begin_;      // by plane, in the memory
+    detail::plain_list<piece> pieces_;           // sorted
+    detail::plain_list<std::uint32_t> piece_of_; // by place
+    detail::plain_list<std::size_t> begin_;      // by plane, in the memory
     std::unique_ptr<std::byte[]> memory_;
     std::size_t bytes_ = 0;
 };

@@ -10,6 +10,7 @@
 #define BOUGH_MODEL_DETAIL_MAILBOX_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/model/channel_table.hpp>
 
@@ -65,7 +66,7 @@ private:
     };
 
     constexpr void post(rank_t from, rank_t to, const Letter& content) {
-        if (boxes_.empty()) boxes_ = std::vector<box>(first_to_.size(), box{});
+        if (boxes_.empty()) boxes_ = bough::detail::plain_list<box>(first_to_.size(), box{});
         const std::uint32_t made = make(from, content);
         append(boxes_[to].sorted ? channel(from, to) : boxes_[to].all, made);
     }
@@ -123,10 +124,10 @@ private:
         boxes_[to] = {{}, true};
     }
 
-    std::vector<rank_t> first_to_;
+    bough::detail::plain_list<rank_t> first_to_;
     std::vector<Letter> first_;
-    std::vector<box> boxes_; // by receiver; made when the first letter needs one
-    std::vector<envelope> pool_;
+    bough::detail::plain_list<box> boxes_; // by receiver; made when the first letter needs one
+    bough::detail::plain_list<envelope> pool_;
     std::uint32_t free_ = none;
     channel_table channels_; // numbers the channels to popular receivers
     std::vector<list> lists_;

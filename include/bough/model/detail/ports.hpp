@@ -3,12 +3,12 @@
 #ifndef BOUGH_MODEL_DETAIL_PORTS_HPP
 #define BOUGH_MODEL_DETAIL_PORTS_HPP
 
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/step.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::model::detail {
 
@@ -42,7 +42,7 @@ struct taped_step {
     std::uint16_t parts = 0; // of a message, before its last
 };
 struct tape {
-    std::vector<taped_step> steps;
+    bough::detail::plain_list<taped_step> steps;
     std::size_t next = 0;
     bool complete = false; // the plan has no more steps for this rank
 

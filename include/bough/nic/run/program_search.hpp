@@ -112,7 +112,7 @@ public:
         if (said.what != kind_of_word::answer || said.at > whereabouts::place::nowhere) return;
         whereabouts its{said.at, about, rank_set(session_.size())};
         its.call.operation = said.in;
-        std::vector<unsigned char>& set = its.waits.bytes();
+        bough::detail::plain_list<unsigned char>& set = its.waits.bytes();
         if (m.bytes.size() != sizeof said + set.size()) return;
         std::memcpy(set.data(), m.bytes.data() + sizeof said, set.size());
         if (!search_.answered(m.peer, about, std::move(its), asker())) return;
