@@ -156,6 +156,14 @@ private:
     // Starts a blocking call by `start`, and waits for its end.
     template <class F>
     status run_guarded(detail::bound_plan& bound, F&& start) {
+        bound.is_waiting = true;
+        const status result = run_caught(bound, start);
+        bound.is_waiting = false;
+        core_->repeated.ran(bound);
+        return result;
+    }
+    template <class F>
+    status run_caught(detail::bound_plan& bound, F& start) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
             return start_and_wait(bound, start);

@@ -20,10 +20,15 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
-#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -173,4 +178,77 @@ TEST_CASE("a call that is made again is refused like any other, and counts as a 
               bough::allreduce(other, std::span(&x, 1), bough::plus{});
               check(x == 64);
           }) == 0);
+}
+
+TEST_CASE("calls that differ in count or root alone are remembered side by side") {
+    CHECK(wrong_results(4, [&](auto& comm, auto&& check) {
+              std::vector<double> x(64);
+              const auto kept = [&](std::size_t n) {
+                  return is_kept<bough::goal::allreduce, double, bough::plus>(comm, n);
+              };
+              for (int turn = 0; turn != 2; ++turn)
+                  for (std::size_t n : {8u, 16u}) bough::allreduce(comm, std::span(x).first(n), bough::plus{});
+              check(kept(8) && kept(16));
+              for (int turn = 0; turn != 2; ++turn)
+                  for (rank_t root = 0; root != 4; ++root)
+                      bough::broadcast(comm, std::span(x).first(1), bough::root{root});
+              int roots = 0;
+              for (rank_t root = 0; root != 4; ++root)
+                  roots += is_kept<bough::goal::broadcast, double, void>(comm, 1, root) ? 1 : 0;
+              check(roots >= 3);
+          }) == 0);
+}
+
+namespace {
+
+struct once_while_waiting {
+    std::function<void()> todo;
+    static bool run(void* self, std::uint32_t) {
+        auto& mine = *static_cast<once_while_waiting*>(self);
+        if (mine.todo) std::exchange(mine.todo, nullptr)();
+        return true;
+    }
+};
+
+} // namespace
+
+TEST_CASE("what a hook starts while a call waits does not use or destroy the plan of that call") {
+    for (const std::size_t plans : {1u, 2u, 64u})
+        for (const bool equal : {true, false}) {
+            CAPTURE(plans, equal);
+            std::atomic<int> wrong{0};
+            bough::in_process world{2};
+            world.run([&](auto transport) {
+                bough::communicator comm{std::move(transport), {.timeout_ns = 20'000'000'000, .cached_plans = plans}};
+                once_while_waiting hook;
+                comm.set_while_waiting({&once_while_waiting::run, &hook});
+                const long me = comm.rank();
+                for (int turn = 0; turn != 3; ++turn) {
+                    long x = me + 1, y = 10 * (me + 1);
+                    std::optional<bough::operation> started;
+                    const auto start = [&] {
+                        started.emplace(equal ? bough::start_allreduce(comm, std::span(&y, 1), bough::plus{})
+                                              : bough::start_broadcast(comm, std::span(&y, 1), bough::root{0}));
+                    };
+                    if (me == 0)
+                        hook.todo = [&] {
+                            start();
+                            for (int i = 0; i != 100 && !started->done(); ++i) started->poll();
+                        };
+                    else
+                        std::this_thread::sleep_for(std::chrono::milliseconds(30)); // so that rank 0 waits
+                    bough::allreduce(comm, std::span(&x, 1), bough::plus{});
+                    if (!started) start(); // rank 1; or rank 0, if it did not have to wait
+                    hook.todo = nullptr;
+                    started->wait();
+                    wrong += x != 3 || y != (equal ? 30 : 10);
+                    for (int again = 0; again != 3; ++again) {
+                        x = me + 1;
+                        bough::allreduce(comm, std::span(&x, 1), bough::plus{});
+                        wrong += x != 3;
+                    }
+                }
+            });
+            CHECK(wrong == 0);
+        }
 }

@@ -124,9 +124,10 @@ public:
     }
     // The same for a call that has run, with other data. False: it has not started.
     bool repeat(bound_plan& bound, const repeatable& what) {
+        if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false; // nothing runs straight
         if (is_stale() || !session_->repeat(bound.blocking, what, operations_ + 1, options.timeout_ns)) return false;
         ++operations_;
-        if (!bound.blocking.done()) ring();
+        ring();
         return true;
     }
     // After an exception: ends the operation if it is in flight; otherwise refuses its number.

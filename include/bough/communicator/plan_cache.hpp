@@ -4,7 +4,7 @@
 //
 // A blocking call uses a plan in the cache. A started operation takes its plan out, and gives it
 // back at its end. So if the same plan is in flight twice, it is bound twice. The cache never keeps
-// more than its limit.
+// more than its limit, but for plans whose blocking call is under way.
 #ifndef BOUGH_COMMUNICATOR_PLAN_CACHE_HPP
 #define BOUGH_COMMUNICATOR_PLAN_CACHE_HPP
 
@@ -29,6 +29,7 @@ struct bound_plan {
     const void* tag; // names its type
     prepared work;
     session_operation blocking; // of the blocking call that uses the plan, kept for the next one
+    bool is_waiting = false;    // that call is under way: nobody else may use the plan, or destroy it
 };
 
 template <class P>
@@ -44,6 +45,12 @@ inline constexpr char plan_type_tag = 0;
 template <class P>
 bool is_bound_from(const bound_plan& bound, const P& plan) {
     return bound.tag == &plan_type_tag<P> && static_cast<const bound_plan_of<P>&>(bound).plan == plan;
+}
+// The same for who would use it: a plan that waits in a blocking call is nobody's, as that call may run
+// other operations meanwhile (communicator_options::while_waiting).
+template <class P>
+bool is_free_from(const bound_plan& bound, const P& plan) {
+    return detail::is_bound_from(bound, plan) && !bound.is_waiting;
 }
 
 // Binds a plan to this rank. Not inline, so that the compiled form can hold it.
@@ -73,7 +80,7 @@ public:
     template <class P>
     std::unique_ptr<bound_plan> take(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
         for (auto known = free_.begin(); known != free_.end(); ++known)
-            if (detail::is_bound_from(**known, plan)) {
+            if (detail::is_free_from(**known, plan)) {
                 std::unique_ptr<bound_plan> taken = std::move(*known);
                 free_.erase(known);
                 ++changes_;
@@ -84,8 +91,6 @@ public:
     template <int = 0>
     void put(std::unique_ptr<bound_plan> bound);
 
-    // The one that was found last; null: none yet.
-    bound_plan* latest() const noexcept { return free_.empty() ? nullptr : free_[0].get(); }
     // How often a plan was put in or taken out. As long as it stays the same, all plans are where they were.
     std::uint64_t changes() const noexcept { return changes_; }
 
@@ -93,7 +98,7 @@ private:
     template <class P>
     bool to_front(const P& plan) {
         for (std::size_t i = 0; i != free_.size(); ++i)
-            if (detail::is_bound_from(*free_[i], plan)) {
+            if (detail::is_free_from(*free_[i], plan)) {
                 for (; i != 0; --i) std::swap(free_[i], free_[i - 1]);
                 return true;
             }
@@ -109,7 +114,8 @@ private:
 template <int>
 void plan_cache::put(std::unique_ptr<bound_plan> bound) {
     ++changes_;
-    if (free_.size() == limit_) free_.pop_back();
+    for (std::size_t i = free_.size(); i-- != 0 && free_.size() >= limit_;) // those that wait do not count
+        if (!free_[i]->is_waiting) free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
     free_.insert(free_.begin(), std::move(bound));
 }
 BOUGH_COMPILED_COMMON(void plan_cache::put<0>(std::unique_ptr<bound_plan>))

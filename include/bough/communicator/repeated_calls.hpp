@@ -35,23 +35,32 @@ class repeated_calls {
 public:
     // Null: there is none whose plan is still where it was in the cache.
     repeated_call* find(const repeat_key& key, const plan_cache& plans) noexcept {
-        repeated_call& known = known_[place(key)];
+        pair& two = pairs_[place(key)];
+        repeated_call& known = two.newer.key == key ? two.newer : two.older;
         return known.key == key && known.changes == plans.changes() ? &known : nullptr;
     }
-    // Pre: the call has just run, and well, with a plan of the cache.
-    void keep(const repeat_key& key, const call& made, plan_cache& plans) noexcept {
-        bound_plan& plan = *plans.latest();
-        known_[place(key)] = {key, &plan, plans.changes(), {made, plan.blocking, plan.work}};
+    // The blocking call that ended last has run with this plan of the cache.
+    void ran(bound_plan& plan) noexcept { latest_ = &plan; }
+    // Pre: that call is `made`, and has run well.
+    void keep(const repeat_key& key, const call& made, const plan_cache& plans) noexcept {
+        pair& two = pairs_[place(key)];
+        if (!(two.newer.key == key)) two.older = two.newer;
+        two.newer = {key, latest_, plans.changes(), {made, latest_->blocking, latest_->work}};
     }
-    void forget() noexcept { known_ = {}; }
+    void forget() noexcept { pairs_ = {}; }
 
 private:
+    struct pair {
+        repeated_call newer{}, older{};
+    };
     static std::size_t place(const repeat_key& key) noexcept {
-        return (reinterpret_cast<std::uintptr_t>(key.door) + key.count) % most;
+        const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(key.door) +
+                                    (key.count ^ std::uint64_t{key.root} << 32) * 0x9e37'79b9'7f4a'7c15u;
+        return static_cast<std::size_t>((mixed ^ mixed >> 32) * 0xbf58'476d'1ce4'e5b9u >> 61);
     }
 
-    static constexpr std::size_t most = 8;
-    std::array<repeated_call, most> known_{};
+    std::array<pair, 8> pairs_{};
+    bound_plan* latest_ = nullptr;
 };
 
 } // namespace bough::detail

@@ -148,6 +148,8 @@ private:
     void lay_out(const call& c) {
         const block_t count = std::max<block_t>(bound_.blocks, 1);
         const detail::block_offsets blocks(c, count);
+        ++layouts_; // now, as memory may run out below
+        laid_out_.forget();
         BOUGH_EXPECTS(c.row_offsets.empty() || direct(), "row_offsets: only for plans that need no scratch");
         BOUGH_EXPECTS(c.row == 0 || c.count % count == 0, "count: the blocks of a matrix have one length");
         scratch_.lay_out(bound_, blocks);
@@ -158,7 +160,6 @@ private:
             else
                 lay_out_parts(i, blocks);
         laid_out_.assign(c);
-        ++layouts_;
         is_short_ = bound_.steps.size() <= most_short_steps && c.row_offsets.empty() && has_short_messages();
     }
 

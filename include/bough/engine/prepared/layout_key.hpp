@@ -26,14 +26,17 @@ public:
         return (!has_offsets_ && !has_offsets(c)) || has_same_offsets(c);
     }
 
+    // Takes on the key of a call. If memory runs out, it is that of no call.
     void assign(const call& c) {
-        count_ = c.count;
+        forget();
         element_bytes_ = c.element_bytes;
         input_block_ = c.input_block;
         output_block_ = c.output_block;
         row_ = c.row;
         if (has_offsets_ || has_offsets(c)) assign_offsets(c);
+        count_ = c.count;
     }
+    void forget() noexcept { count_ = none; }
 
     // How much memory this object has besides itself.
     std::size_t list_bytes() const noexcept {
@@ -59,7 +62,8 @@ private:
                same(column_offsets_, c.column_offsets);
     }
 
-    std::uint64_t count_ = ~std::uint64_t{0}; // of no call
+    static constexpr std::uint64_t none = ~std::uint64_t{0}; // the count of no call
+    std::uint64_t count_ = none;
     std::uint32_t element_bytes_ = 0;
     block_t input_block_ = 0, output_block_ = 0;
     block_t row_ = 0;
