@@ -9,6 +9,10 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
 
+#if defined(__linux__)
+#include "support/pieces_through.hpp"
+#endif
+
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -137,3 +141,10 @@ TEST_CASE("on_executor: an operation whose handler cannot be kept is given up") 
     CHECK(at.run(*h));
     CHECK(h->error == errc::group_poisoned);
 }
+
+#if defined(__linux__)
+TEST_CASE("on_executor: long messages are combined piece by piece") {
+    boost::asio::io_context io;
+    CHECK(bough_test::pieces_through([&](auto end, rank_t) { return on_executor{std::move(end), io}; }));
+}
+#endif

@@ -81,6 +81,10 @@ public:
         driver_->interrupted();
         return inner_.take(handle, into, id);
     }
+    posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) requires PiecewiseTransport<T> {
+        driver_->interrupted();
+        return inner_.take_pieces(handle, grain, id);
+    }
     void release(std::uint64_t handle) {
         driver_->interrupted();
         inner_.release(handle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // forwarding_transport: a transport over another one, which only forwards. It is a base for
-// transports that change something: each defines what it does differently, and can do everything
-// else that the inner transport can.
+// transports that change something: each defines what it does differently, and what is listed below
+// goes to the inner transport.
 //
 //   template <Transport T>
 //   class counting : public forwarding_transport<T> {
@@ -12,9 +12,13 @@
 //       }
 //       std::uint64_t sends = 0;
 //   };
-// Beside what every transport has, it forwards claim, wait, flush and its counters, cores, forked,
-// and the costs by which plans are chosen, if the inner transport has them. It does not forward the
-// descriptor: a derived transport may have news that the descriptor does not know of.
+// Beside what every transport has, it forwards claim, take_pieces, wait, flush and its counters, cores,
+// forked, and the costs by which plans are chosen, if the inner transport has them. A derived transport
+// that changes take changes take_pieces, too. One that keeps events back says `take_pieces(...) = delete`:
+// a piece can be read until the next poll of the inner transport only.
+// It does not forward the descriptor: a derived transport may have news that the descriptor does not
+// know of. Nor poll_from: that would go past the poll of the derived transport. So no operation runs
+// straight over a forwarding transport; all run in the engine (bough/engine/straight_run.hpp).
 #ifndef BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 
@@ -48,6 +52,9 @@ public:
     std::size_t poll(std::span<event> events) { return inner_.poll(events); }
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         return inner_.take(handle, into, id);
+    }
+    posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) requires PiecewiseTransport<T> {
+        return inner_.take_pieces(handle, grain, id);
     }
     bool claim(std::uint64_t handle) requires InPlaceTransport<T> { return inner_.claim(handle); }
     void release(std::uint64_t handle) { inner_.release(handle); }

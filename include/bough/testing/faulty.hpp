@@ -27,7 +27,8 @@ namespace bough::inline BOUGH_ABI::testing {
 enum class fault : std::uint8_t {
     refuse, // would_block, once
     fail,   // failed, once
-    lose,   // the peer is reported as lost to this rank, and no message goes to or comes from it; it is not told
+    lose,   // the peer is reported as lost to this rank, and no message goes to or comes from it; it is not told.
+            // What had arrived can still be taken
 };
 
 struct fault_point {
@@ -64,7 +65,8 @@ public:
         const std::size_t found = inner_.poll(events);
         std::size_t kept = 0;
         for (std::size_t i = 0; i != found; ++i) {
-            if (lost_ != no_rank && events[i].peer == lost_ && events[i].what != event::kind::complete) {
+            const bool is_news = events[i].what == event::kind::arrived || events[i].what == event::kind::lost;
+            if (is_news && lost_ != no_rank && events[i].peer == lost_) {
                 if (events[i].what == event::kind::arrived) inner_.release(events[i].id);
                 continue;
             }

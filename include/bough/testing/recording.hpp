@@ -23,9 +23,9 @@
 namespace bough::inline BOUGH_ABI::testing {
 
 struct recorded {
-    enum class kind : std::uint8_t { send, take, release, claim, cancel, arrived, complete, lost };
+    enum class kind : std::uint8_t { send, take, release, claim, cancel, arrived, complete, lost, take_pieces, piece };
     kind what = kind::send;
-    posted result = posted::complete; // for send and take; for claim `failed` means false
+    posted result = posted::complete; // for send, take and take_pieces; for claim `failed` means false
     errc code = errc::ok;             // for cancel and complete
     rank_t rank = no_rank, peer = no_rank;
     std::uint64_t time_ns = 0;
@@ -39,8 +39,8 @@ using record = std::vector<recorded>;
 
 // One line of text, without a newline.
 inline std::string to_string(const recorded& r) {
-    static constexpr const char* verbs[] = {"send",   "take",    "release",  "claim",
-                                            "cancel", "arrived", "complete", "lost"};
+    static constexpr const char* verbs[] = {"send",    "take",     "release", "claim",          "cancel",
+                                            "arrived", "complete", "lost",    "take in pieces", "piece"};
     static constexpr const char* results[] = {"complete", "pending", "would block", "failed"};
     using kind = recorded::kind;
     std::string text = std::to_string(r.rank) + ": " + std::to_string(r.time_ns) + " ns ";
@@ -53,7 +53,8 @@ inline std::string to_string(const recorded& r) {
                 std::to_string(r.envelope.segment) + ", " + std::to_string(r.bytes) + " bytes";
     else
         text += " of " + std::to_string(r.id);
-    if (r.what == kind::send || r.what == kind::take || r.what == kind::claim)
+    if (r.what == kind::piece) text += ", " + std::to_string(r.bytes) + " bytes";
+    if (r.what == kind::send || r.what == kind::take || r.what == kind::take_pieces || r.what == kind::claim)
         text += std::string(": ") + results[static_cast<std::size_t>(r.result)];
     if (r.code != errc::ok) text += std::string(": ") + describe(r.code);
     return text;
@@ -86,10 +87,7 @@ public:
     std::size_t poll(std::span<event> events) {
         const std::size_t found = inner_.poll(events);
         for (const event& e : events.first(found)) {
-            recorded r = blank(e.what == event::kind::arrived    ? recorded::kind::arrived
-                               : e.what == event::kind::complete ? recorded::kind::complete
-                                                                 : recorded::kind::lost,
-                               e.id);
+            recorded r = blank(kind_of(e), e.id);
             r.peer = e.peer;
             r.code = e.code;
             r.bytes = e.bytes;
@@ -102,6 +100,12 @@ public:
         recorded r = blank(recorded::kind::take, handle);
         r.bytes = into.size();
         r.result = inner_.take(handle, into, id);
+        log_->push_back(r);
+        return r.result;
+    }
+    posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) requires PiecewiseTransport<T> {
+        recorded r = blank(recorded::kind::take_pieces, handle);
+        r.result = inner_.take_pieces(handle, grain, id);
         log_->push_back(r);
         return r.result;
     }
@@ -124,6 +128,15 @@ public:
     }
 
 private:
+    static recorded::kind kind_of(const event& e) noexcept {
+        switch (e.what) {
+        case event::kind::arrived: return recorded::kind::arrived;
+        case event::kind::piece: return recorded::kind::piece;
+        case event::kind::complete: return recorded::kind::complete;
+        case event::kind::lost: break;
+        }
+        return recorded::kind::lost;
+    }
     recorded blank(recorded::kind what, std::uint64_t id) const {
         recorded r;
         r.what = what;

@@ -28,7 +28,8 @@
 // `slow` a link moves at a fraction of its bandwidth.
 //
 // Everything else is as in the inner transport: T1 to T11, InPlaceTransport if it is one, and the
-// bounds of what is under way.
+// bounds of what is under way. But no message is taken in pieces: a piece could not be read any more
+// when it is handed over.
 // Time    a send, a receive: O(log h) beside the inner transport's, with h arrivals held back
 // Memory  56 bytes a peer, and an event for each arrival held back; there are no more of these than
 //         the inner transport has room for
@@ -137,6 +138,7 @@ public:
         }
         return found;
     }
+    posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) = delete; // see above
     // The time at which something happens here even if nothing comes: a message is due, or a cost
     // is paid. The largest number: never.
     std::uint64_t next_ns() const noexcept {
