@@ -76,20 +76,12 @@ public:
         op.done_ = false;
     }
     // The operation has ended, well or not.
-    void remove(session_operation& op) noexcept {
+    BOUGH_ALWAYS_INLINE void remove(session_operation& op) noexcept {
         op.done_ = true;
         departures_.end(op);
-        ahead_.forget(*op.work_);
-        if (calls_.size() != 0) [[unlikely]]
-            forget(op);
-        if (all_.back() == &op) {
-            all_.pop_back();
-            if (empty()) all_.clear(), ended_ = 0;
-            return;
-        }
-        take_out(op);
-        if (due_ != 0) ++due_, next_turn_ -= next_turn_ != 0 ? 1u : 0u; // none is passed over
-        ahead_.forget(*all_[ended_]->work_);
+        if (all_.size() != 1) [[unlikely]]
+            return remove_of_many(op);
+        all_.clear(); // the only one is in no table, and as the oldest it has nothing ahead
     }
 
     // Null: none has made this call.
@@ -202,6 +194,19 @@ private:
     void leave(session_operation& op) noexcept {
         calls_.erase(key_of(op.tag_), op);
         posts_.erase(op.ticket_, op);
+    }
+    BOUGH_COLD void remove_of_many(session_operation& op) noexcept {
+        ahead_.forget(*op.work_);
+        if (calls_.size() != 0) [[unlikely]]
+            forget(op);
+        if (all_.back() == &op) {
+            all_.pop_back();
+            if (empty()) all_.clear(), ended_ = 0;
+            return;
+        }
+        take_out(op);
+        if (due_ != 0) ++due_, next_turn_ -= next_turn_ != 0 ? 1u : 0u; // none is passed over
+        ahead_.forget(*all_[ended_]->work_);
     }
     BOUGH_COLD void forget(session_operation& op) noexcept {
         leave(op);
