@@ -20,7 +20,7 @@ TEST_CASE("shared_memory_options: each rule that they break is named") {
     CHECK(check({.heap_bytes = ~std::uint64_t{0}}).code == errc::no_resources);
 }
 
-TEST_CASE("shared_memory_options: with many ranks, all rings of a segment take 3 MiB") {
+TEST_CASE("shared_memory_options: with many ranks, the payloads of all rings of a segment take 3 MiB") {
     CHECK(layout_of(2, {}).area_bytes == 1u << 19); // room for two messages of 256 KiB
     CHECK(layout_of(5, {}).area_bytes == 1u << 19);
     CHECK(layout_of(6, {}).area_bytes == 1u << 18);
@@ -33,6 +33,23 @@ TEST_CASE("shared_memory_options: with many ranks, all rings of a segment take 3
         CHECK(layout_of(ranks, {}).bytes() < (7u << 19)); // with slots
     CHECK(layout_of(2, {}).piece_bytes == 1u << 16);      // four pieces are half of the area
     CHECK(layout_of(512, {}).piece_bytes == 1u << 9);
+}
+
+// As in doc/transports/shared_memory.md.
+TEST_CASE("shared_memory_options: how many bytes a segment takes") {
+    const auto in_pages = [](std::uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; };
+    for (const std::uint32_t slots : {1u, 16u, 64u})
+        for (const std::uint32_t eager : {512u, 2048u, 65536u, 1u << 18})
+            for (const rank_t p : {1u, 2u, 9u, 64u})
+                CHECK(layout_of(p, {.slots = slots, .eager_bytes = eager, .heap_bytes = 5000}).bytes() ==
+                      in_pages(128 + (p - 1) * (896 + 128 * slots + std::uint64_t{3} * eager)) + in_pages(5000));
+    CHECK(layout_of(2, {.eager_bytes = 24}).bytes() == layout_of(2, {.eager_bytes = 512}).bytes());
+    CHECK(layout_of(2, {}).bytes() == 772u << 10);
+    CHECK(layout_of(5, {}).bytes() == 3084u << 10);
+    CHECK(layout_of(16, {}).bytes() == 2924u << 10);
+    CHECK(layout_of(64, {}).bytes() == 3208u << 10);
+    CHECK(layout_of(512, {}).bytes() == 4536u << 10);
+    CHECK(layout_of(1024, {}).bytes() == 9080u << 10);
 }
 
 TEST_CASE("shared_memory_options: a ring has room for twice the longest message that it copies") {

@@ -19,7 +19,7 @@ struct shared_memory_options {
     std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
     // Longer payloads stay with their sender until they are read. At most 16 MiB; a ring takes three
     // times as much: room for two of the longest, and for pieces of longer ones. 0: 256 KiB; with
-    // more than 5 ranks less, so that all rings take 3 MiB.
+    // more than 5 ranks less, so that this room takes 3 MiB in all, but never less than 2 KiB.
     std::uint32_t eager_bytes = 0;
     std::uint64_t heap_bytes = 0; // for allocate(); may differ between ranks
     std::uint32_t cores = 0;      // cores that the ranks share; 0: all on which any of them may run
