@@ -26,7 +26,8 @@
 // Errors      those of the collective, and invalid_argument: a size of 0, an extent of written elements
 //             that is smaller than the size, pieces that are not as long as the size, a function that is
 //             null, a null pointer with a count (unless pieces or a pack function may add an address),
-//             input and output of different types. op_threw if a pack or unpack function throws
+//             input and output of different types, and more (doc/run_time_types.md lists all). op_threw
+//             if a pack or unpack function throws
 // Lifetime    contexts, pieces and displacements must live until the operation has ended
 #ifndef BOUGH_RUN_TIME_HPP
 #define BOUGH_RUN_TIME_HPP

@@ -117,6 +117,11 @@ TEST_CASE("run time: arguments that break a rule") {
             allgatherv(comm, d, elements{y, 4, f64, many}, counts, ec...);
         },
         bad, "displacements: one per rank");
+    check_forms(
+        [&](auto&... ec) {
+            allgatherv(comm, elements{x, 4, f64, places}, e, counts, ec...);
+        },
+        bad, "displacements: only of a vector");
     check_forms([&](auto&... ec) { allgather(comm, elements{x, 4, {}}, ec...); }, bad, "type: its size is 0");
     check_forms([&](auto&... ec) { allgatherv(comm, elements{x, 4, {}}, counts, ec...); }, bad, "type: its size is 0");
     check_forms([&](auto&... ec) { reduce_scatter(comm, elements{x, 4, {}}, sum, ec...); }, bad, "type: its size is 0");
