@@ -39,7 +39,7 @@ public:
     in_flight(const in_flight&) = delete;
     in_flight& operator=(const in_flight&) = delete;
 
-    bool empty() const noexcept { return all_.size() == ended_; }
+    bool empty() const noexcept { return all_.empty(); } // all_ never holds ended ones alone
     std::size_t size() const noexcept { return all_.size() - ended_; }
     session_operation& operator[](std::size_t i) const noexcept { return *all_[ended_ + i]; }
     bool is_oldest(const session_operation& op) const noexcept { return all_[ended_] == &op; }
@@ -69,9 +69,8 @@ public:
     // The operation starts. Pre: prepare().
     BOUGH_ALWAYS_INLINE void add(session_operation& op) {
         op.ticket_ = ++tickets_ & 0x7fff'ffffu;
-        ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
-        if (size() >= most_searched) [[unlikely]]
-            index(op);
+        if (!all_.empty()) [[unlikely]]
+            join_others(op);
         all_.push_back(&op);
         op.done_ = false;
     }
@@ -179,6 +178,11 @@ private:
     static std::uint64_t key_of(const envelope& call) noexcept {
         return std::uint64_t{call.context} << 32 | call.operation;
     }
+    // It may send ahead. An operation that is the oldest from its start never does.
+    void join_others(session_operation& op) {
+        ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
+        if (size() >= most_searched) index(op);
+    }
     BOUGH_COLD void index(session_operation& op) {
         calls_.reserve(size() + 1);
         posts_.reserve(size() + 1);
@@ -195,13 +199,13 @@ private:
         calls_.erase(key_of(op.tag_), op);
         posts_.erase(op.ticket_, op);
     }
-    BOUGH_COLD void remove_of_many(session_operation& op) noexcept {
+    void remove_of_many(session_operation& op) noexcept {
         ahead_.forget(*op.work_);
         if (calls_.size() != 0) [[unlikely]]
             forget(op);
         if (all_.back() == &op) {
             all_.pop_back();
-            if (empty()) all_.clear(), ended_ = 0;
+            if (size() == 0) all_.clear(), ended_ = 0;
             return;
         }
         take_out(op);
