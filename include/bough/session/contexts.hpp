@@ -92,10 +92,12 @@ private:
         bool has_started = false;
         bool reserved = false;
     };
-    per_context& at(std::uint16_t context) {
-        if (context >= all_.size()) all_.resize(std::size_t{context} + 1);
+    BOUGH_ALWAYS_INLINE per_context& at(std::uint16_t context) {
+        if (context >= all_.size()) [[unlikely]]
+            make_longer(context);
         return all_[context];
     }
+    BOUGH_COLD void make_longer(std::uint16_t context) { all_.resize(std::size_t{context} + 1); }
 
     detail::plain_list<per_context> all_; // by number
     detail::plain_list<std::uint16_t> line_;
