@@ -137,7 +137,7 @@ private:
     struct release_after {
         Port& port;
         const held_message& message;
-        ~release_after() { port.release(message); }
+        BOUGH_ALWAYS_INLINE ~release_after() { port.release(message); }
     };
 
     std::byte* at(std::uint32_t place) const noexcept {

@@ -136,15 +136,22 @@ private:
         return 1;
     }
     static constexpr std::uint32_t most_looks = 32; // then the engine goes on
+
+    struct straight_turn { // a lambda would not be inlined
+        straight_run& run;
+        straight_port<T>& through;
+        straight_run::state& now;
+        BOUGH_ALWAYS_INLINE void operator()() const { now = run.run(through); }
+    };
     // True: something happened.
-    BOUGH_ALWAYS_INLINE bool go_straight(std::uint32_t looks = 1) {
+    bool go_straight(std::uint32_t looks = 1) {
         if constexpr (PollsPeers<T> && !GatheringTransport<T>) {
             session_operation& op = *straight_;
             straight_run& run = op.work_->straight();
             straight_port<T> p{transport_, op, looks};
             const std::uint32_t before = run.steps_done();
             straight_run::state now = straight_run::state::waits;
-            failure_.guarded(op, [&] { now = run.run(p); });
+            failure_.guarded(op, straight_turn{run, p, now});
             if (op.result_) { // the user's op has thrown
                 straight_ = nullptr;
                 return true;

@@ -36,7 +36,7 @@ struct straight_port {
         return result;
     }
     // A message that differs in anything from the one that the step waits for is `other`.
-    next_message next(rank_t from, std::uint32_t segment, held_message& message) {
+    BOUGH_ALWAYS_INLINE next_message next(rank_t from, std::uint32_t segment, held_message& message) {
         if (!transport.poll_from(from, latest) && (looks == 1 || !look_again(from))) return next_message::none;
         is_unused = true;
         op.tag_.segment = segment;
@@ -45,7 +45,7 @@ struct straight_port {
         return next_message::expected;
     }
     bool claim(const held_message& held) { return transport.claim(held.handle); }
-    void release(const held_message& held) {
+    BOUGH_ALWAYS_INLINE void release(const held_message& held) {
         is_unused = false;
         transport.release(held.handle);
     }
