@@ -4,6 +4,7 @@
 #ifndef BOUGH_ENGINE_CALL_HPP
 #define BOUGH_ENGINE_CALL_HPP
 
+#include <bough/core/config.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/op/any_op.hpp>
 
@@ -44,7 +45,8 @@ struct combine_call {
     std::uint32_t element_bytes = 0;
 
     // Combines `bytes` bytes of elements. Nothing, if there are none.
-    void operator()(const std::byte* lower, const std::byte* upper, std::byte* out, std::uint64_t bytes) const {
+    BOUGH_ALWAYS_INLINE void operator()(const std::byte* lower, const std::byte* upper, std::byte* out,
+                                        std::uint64_t bytes) const {
         if (bytes != 0) function(state, lower, upper, out, static_cast<std::size_t>(bytes / element_bytes));
     }
 };
