@@ -8,6 +8,7 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
+#include <bough/select/choose.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/binomial.hpp>
 

@@ -56,7 +56,7 @@ std::string named(const char* what, layout in, layout out, int op) {
 }
 
 any_op three_operands() {
-    any_op made = make_any_op<affine>(compose{});
+    any_op made = make_any_op<affine_map>(compose{});
     made.id = 99;
     return made;
 }
@@ -105,7 +105,7 @@ void vectors(faults& found, communicator<endpoint>& comm, std::size_t n, layout 
                 if (written)
                     right &= x.get(i) == fold(0, last, i, round, sums);
                 else
-                    right &= x.get(i) == (&x == &out ? affine{1, 2} : value_of(r, i, round));
+                    right &= x.get(i) == (&x == &out ? affine_map{1, 2} : value_of(r, i, round));
             }
             return right;
         };

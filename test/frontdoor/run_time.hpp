@@ -14,22 +14,22 @@
 namespace test {
 
 // Maps x -> a x + b modulo 2^64, of which composition reveals the order. Exact.
-struct affine {
+struct affine_map {
     std::uint64_t a = 0, b = 0;
-    friend bool operator==(const affine&, const affine&) = default;
+    friend bool operator==(const affine_map&, const affine_map&) = default;
 };
 struct compose {
-    affine operator()(const affine& f, const affine& g) const { return {g.a * f.a, g.a * f.b + g.b}; }
+    affine_map operator()(const affine_map& f, const affine_map& g) const { return {g.a * f.a, g.a * f.b + g.b}; }
 };
-inline affine value_of(bough::rank_t r, std::size_t i, std::uint64_t round = 0) {
+inline affine_map value_of(bough::rank_t r, std::size_t i, std::uint64_t round = 0) {
     return {2 * r + 3 + 2 * round, i * 31 + r * 7 + 1 + round};
 }
 // op over the ranks [first, last).
-inline affine fold(bough::rank_t first, bough::rank_t last, std::size_t i, std::uint64_t round, bool sums) {
-    affine all = value_of(first, i, round);
+inline affine_map fold(bough::rank_t first, bough::rank_t last, std::size_t i, std::uint64_t round, bool sums) {
+    affine_map all = value_of(first, i, round);
     for (bough::rank_t r = first + 1; r < last; ++r) {
-        const affine next = value_of(r, i, round);
-        all = sums ? affine{all.a + next.a, all.b + next.b} : compose{}(all, next);
+        const affine_map next = value_of(r, i, round);
+        all = sums ? affine_map{all.a + next.a, all.b + next.b} : compose{}(all, next);
     }
     return all;
 }
@@ -47,14 +47,14 @@ inline void pack_affine(void* context, const void* data, std::size_t count, void
     for (std::size_t i = 0; i != count; ++i) {
         std::uint64_t words[3];
         std::memcpy(words, static_cast<const std::byte*>(data) + 24 * i, 24);
-        const affine x{words[0] ^ key, words[2] ^ key};
+        const affine_map x{words[0] ^ key, words[2] ^ key};
         std::memcpy(static_cast<std::byte*>(message) + 16 * i, &x, 16);
     }
 }
 inline void unpack_affine(void* context, const void* message, std::size_t count, void* data) {
     const std::uint64_t key = *static_cast<const std::uint64_t*>(context);
     for (std::size_t i = 0; i != count; ++i) {
-        affine x;
+        affine_map x;
         std::memcpy(&x, static_cast<const std::byte*>(message) + 16 * i, 16);
         const std::uint64_t a = x.a ^ key, b = x.b ^ key;
         std::memcpy(static_cast<std::byte*>(data) + 24 * i, &a, 8);
@@ -105,14 +105,14 @@ public:
     bough::elements all() { return all(slots_); }
     bough::const_elements input(std::size_t count) { return all(count); }
     const bough::run_time_type& type() const { return type_; }
-    void set(std::size_t i, const affine& x) {
+    void set(std::size_t i, const affine_map& x) {
         std::memcpy(a_of(i), &x.a, 8);
         std::memcpy(b_of(i), &x.b, 8);
         if (how_ == layout::packed) flip(i);
     }
-    affine get(std::size_t i) {
+    affine_map get(std::size_t i) {
         if (how_ == layout::packed) flip(i);
-        affine x;
+        affine_map x;
         std::memcpy(&x.a, a_of(i), 8);
         std::memcpy(&x.b, b_of(i), 8);
         if (how_ == layout::packed) flip(i);
@@ -167,12 +167,12 @@ inline void combine_affine(void* context, const void* in, void* inout, std::size
     for (std::size_t i = 0; i != count; ++i) {
         const auto* f = static_cast<const std::byte*>(in) + static_cast<std::ptrdiff_t>(i) * how.extent;
         auto* g = static_cast<std::byte*>(inout) + static_cast<std::ptrdiff_t>(i) * how.extent;
-        affine x, y;
+        affine_map x, y;
         std::memcpy(&x.a, f + how.a, 8);
         std::memcpy(&x.b, f + how.b, 8);
         std::memcpy(&y.a, g + how.a, 8);
         std::memcpy(&y.b, g + how.b, 8);
-        y = how.sums ? affine{x.a + y.a, x.b + y.b} : compose{}(x, y);
+        y = how.sums ? affine_map{x.a + y.a, x.b + y.b} : compose{}(x, y);
         std::memcpy(g + how.a, &y.a, 8);
         std::memcpy(g + how.b, &y.b, 8);
     }

@@ -79,16 +79,16 @@ TEMPLATE_TEST_CASE("choose: the cheapest by the walk, the first of equals", "[se
                             CHECK(one.excluded == exclusion::dimensions);
                             continue;
                         }
-                        const double exact = walked(one.what, at, what, model);
+                        const double expected = walked(one.what, at, what, model);
                         // One rank stands for all where they do alike, up to a combine that is cut in two, and to blocks
                         // that differ by a byte.
                         if (one.what.algorithm.claims(test::with_blocks(one.what, at)).symmetric)
-                            CHECK(one.predicted_ns == Approx(exact).epsilon(0.1));
+                            CHECK(one.predicted_ns == Approx(expected).epsilon(0.1));
                         else
-                            CHECK(one.predicted_ns == exact);
+                            CHECK(one.predicted_ns == expected);
                         CHECK(any_cost_model(model)
                                   .bound_ns(plan_ref(one.what.algorithm, test::with_blocks(one.what, at)), what)
-                                  .ns <= exact * (1 + 1e-12));
+                                  .ns <= expected * (1 + 1e-12));
                         best = std::min(best, one.predicted_ns);
                     }
                     CHECK(full.winner().predicted_ns <= best * (1 + equal_price_share));
