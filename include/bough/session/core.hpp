@@ -141,7 +141,9 @@ private:
         straight_run& run;
         straight_port<T>& through;
         straight_run::state& now;
-        BOUGH_ALWAYS_INLINE void operator()() const { now = run.run(through); }
+        BOUGH_ALWAYS_INLINE void operator()() const {
+            if constexpr (PollsPeers<T> && !GatheringTransport<T>) now = run.run(through); // else nothing calls it
+        }
     };
     // True: something happened.
     bool go_straight(std::uint32_t looks = 1) {
