@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Counts what is allocated, and fails on demand: replaces operator new of the whole program. For one source of each program.
+// Counts what is allocated, and fails on demand: replaces operator new of the whole program. Weakly, so that
+// several sources of a program may include this.
 //
 //   bough_test::until_failure = 2;      // two more succeed in this thread, the third throws bad_alloc
 #ifndef BOUGH_TEST_SUPPORT_COUNTED_NEW_HPP
@@ -62,29 +63,29 @@ inline void* allocate(std::size_t bytes, std::align_val_t alignment) {
 
 } // namespace bough_test
 
-void* operator new(std::size_t bytes) { return bough_test::allocate(bytes); }
-void* operator new[](std::size_t bytes) { return bough_test::allocate(bytes); }
-void* operator new(std::size_t bytes, std::align_val_t a) { return bough_test::allocate(bytes, a); }
-void* operator new[](std::size_t bytes, std::align_val_t a) { return bough_test::allocate(bytes, a); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+[[gnu::weak]] void* operator new(std::size_t bytes) { return bough_test::allocate(bytes); }
+[[gnu::weak]] void* operator new[](std::size_t bytes) { return bough_test::allocate(bytes); }
+[[gnu::weak]] void* operator new(std::size_t bytes, std::align_val_t a) { return bough_test::allocate(bytes, a); }
+[[gnu::weak]] void* operator new[](std::size_t bytes, std::align_val_t a) { return bough_test::allocate(bytes, a); }
+[[gnu::weak]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
     return ++bough_test::allocations, bough_test::held(std::malloc(bytes + 1));
 }
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+[[gnu::weak]] void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
     return ++bough_test::allocations, bough_test::held(std::malloc(bytes + 1));
 }
-void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+[[gnu::weak]] void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
     return ++bough_test::allocations,
            bough_test::fails_now() ? nullptr : bough_test::held(bough_test::aligned(bytes, alignment));
 }
-void operator delete(void* p, const std::nothrow_t&) noexcept { bough_test::release(p); }
-void operator delete[](void* p, const std::nothrow_t&) noexcept { bough_test::release(p); }
-void operator delete(void* p) noexcept { bough_test::release(p); }
-void operator delete[](void* p) noexcept { bough_test::release(p); }
-void operator delete(void* p, std::size_t) noexcept { bough_test::release(p); }
-void operator delete[](void* p, std::size_t) noexcept { bough_test::release(p); }
-void operator delete(void* p, std::align_val_t) noexcept { bough_test::release(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { bough_test::release(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { bough_test::release(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete(void* p, const std::nothrow_t&) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete[](void* p, const std::nothrow_t&) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete(void* p) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete[](void* p) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete(void* p, std::size_t) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete[](void* p, std::size_t) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete(void* p, std::align_val_t) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete[](void* p, std::align_val_t) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { bough_test::release(p); }
+[[gnu::weak]] void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { bough_test::release(p); }
 
 #endif
