@@ -73,9 +73,9 @@ public:
 
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns);
-    // Runs a call once more. Pre: `op` ran it, or another call with the same plan, as the last of its
-    // communicator's; it has ended, and `made` has the data of the new call. False: something is
-    // unusual, nothing has happened, and start() is the way.
+    // Runs a call once more. Pre: `op` has run it, or another call with the same plan, and has ended;
+    // `what.made` has the data of the new call. False: something is unusual, and nothing has happened.
+    // Then start() is the way.
     bool repeat(session_operation& op, const repeatable& what, std::uint32_t number, std::uint64_t timeout_ns);
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members);
     // Makes room for operations of this plan in this context, so that their starts allocate nothing.
