@@ -11,14 +11,20 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sched.h>
 #include <span>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 // `count` objects that the processes forked from now on share, for good.
@@ -62,6 +68,26 @@ private:
     bough::rank_t rank_, ranks_;
     std::uint32_t turn_ = 0;
 };
+
+// Runs body(rank), which returns 0 if all is well, in a process for each rank, and waits for their ends. If
+// a rank fails, the program ends. `pinned`: rank r runs on core r.
+template <class F>
+void fork_ranks(bough::rank_t ranks, bool pinned, F&& body) {
+    std::fflush(stdout);
+    for (bough::rank_t r = 0; r != ranks; ++r)
+        if (::fork() == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            cpu_set_t set;
+            CPU_ZERO(&set);
+            CPU_SET(r, &set);
+            if (pinned) ::sched_setaffinity(0, sizeof set, &set);
+            const int failed = body(r);
+            std::fflush(stdout);
+            ::_exit(failed);
+        }
+    for (int bad = 0; ::wait(&bad) > 0;)
+        if (bad != 0) std::fprintf(stderr, "a rank failed\n"), std::exit(1);
+}
 
 inline double median(std::vector<double> x) {
     std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());

@@ -28,12 +28,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <sched.h>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -144,30 +141,22 @@ int main(int argc, char** argv) {
     board* boards[ways];
     for (board*& b : boards) b = shared<board>(1);
     const unsigned cores = std::thread::hardware_concurrency();
-    for (rank_t r = 0; r != ranks; ++r)
-        if (::fork() == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            cpu_set_t set;
-            CPU_ZERO(&set);
-            CPU_SET(r, &set);
-            if (ranks <= cores) ::sched_setaffinity(0, sizeof set, &set);
-            const auto make = [&](std::size_t w, auto&& options) {
-                board_wire_up wire(*boards[w], r, ranks);
-                return bough::shared_memory{wire, options};
-            };
-            group groups[ways]{group{make(0, bough::shared_memory_options{})},
-                               group{make(1, bough::shared_memory_options{.direct_reads = true})},
-                               group{make(2, bough::shared_memory_options{.direct_reads = false})}};
-            if (const bough::shared_memory& t = groups[0].transport(); r == 0)
-                std::printf("measured at the join: direct reads from %llu B on, of what is combined from %llu B on\n",
-                            static_cast<unsigned long long>(t.copied_directly_from()),
-                            static_cast<unsigned long long>(t.combined_directly_from()));
-            for (const collective& c : all)
-                for (std::size_t bytes = 16384; bytes <= most; bytes *= 4)
-                    if (only.empty() || only == c.name) measure(groups, *boards[0], c, bytes, rounds);
-            bough::barrier(groups[0]);
-            ::_exit(0);
-        }
-    for (int bad = 0; ::wait(&bad) > 0;)
-        if (bad != 0) std::fprintf(stderr, "a rank failed\n"), std::exit(1);
+    fork_ranks(ranks, ranks <= cores, [&](rank_t r) {
+        const auto make = [&](std::size_t w, auto&& options) {
+            board_wire_up wire(*boards[w], r, ranks);
+            return bough::shared_memory{wire, options};
+        };
+        group groups[ways]{group{make(0, bough::shared_memory_options{})},
+                           group{make(1, bough::shared_memory_options{.direct_reads = true})},
+                           group{make(2, bough::shared_memory_options{.direct_reads = false})}};
+        if (const bough::shared_memory& t = groups[0].transport(); r == 0)
+            std::printf("measured at the join: direct reads from %llu B on, of what is combined from %llu B on\n",
+                        static_cast<unsigned long long>(t.copied_directly_from()),
+                        static_cast<unsigned long long>(t.combined_directly_from()));
+        for (const collective& c : all)
+            for (std::size_t bytes = 16384; bytes <= most; bytes *= 4)
+                if (only.empty() || only == c.name) measure(groups, *boards[0], c, bytes, rounds);
+        bough::barrier(groups[0]);
+        return 0;
+    });
 }

@@ -29,12 +29,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <sched.h>
 #include <span>
 #include <string>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <thread>
 #include <type_traits>
 #include <unistd.h>
@@ -163,18 +160,10 @@ int over_fabric([[maybe_unused]] board& b, [[maybe_unused]] board_wire_up& wire,
 
 void over_processes(rank_t ranks, bool pinned, int rounds, const std::string& provider) {
     board* b = shared<board>(1);
-    for (rank_t r = 0; r != ranks; ++r)
-        if (::fork() == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            cpu_set_t set;
-            CPU_ZERO(&set);
-            CPU_SET(r, &set);
-            if (pinned) ::sched_setaffinity(0, sizeof set, &set);
-            board_wire_up wire(*b, r, ranks);
-            ::_exit(provider.empty() ? over_shared_memory(*b, wire, rounds) : over_fabric(*b, wire, rounds, provider));
-        }
-    for (int bad = 0; ::wait(&bad) > 0;)
-        if (bad != 0) std::fprintf(stderr, "a rank failed\n"), std::exit(1);
+    fork_ranks(ranks, pinned, [&](rank_t r) {
+        board_wire_up wire(*b, r, ranks);
+        return provider.empty() ? over_shared_memory(*b, wire, rounds) : over_fabric(*b, wire, rounds, provider);
+    });
     for (const char* what : {"allreduce", "broadcast"})
         for (std::size_t s = 0; s != std::size(sizes); ++s) {
             const result& r = *what == 'a' ? b->allreduce[s] : b->broadcast[s];

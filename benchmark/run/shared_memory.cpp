@@ -25,12 +25,9 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <sched.h>
 #include <span>
 #include <string>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -134,22 +131,14 @@ using body_type = std::function<void(rank_run&)>;
 std::vector<board::result> over_processes(rank_t ranks, bool pinned, std::uint64_t heap_bytes, const body_type& body) {
     board* b = shared<board>(1);
     double* vectors = shared<double>(2 * most_bytes / sizeof(double));
-    for (rank_t r = 0; r != ranks; ++r)
-        if (::fork() == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            cpu_set_t set;
-            CPU_ZERO(&set);
-            CPU_SET(r, &set);
-            if (pinned) ::sched_setaffinity(0, sizeof set, &set);
-            board_wire_up wire(*b, r, ranks);
-            rank_run run{*b, vectors, bough::communicator{bough::shared_memory{wire, {.heap_bytes = heap_bytes}}}};
-            run.yields = run.comm.transport().oversubscribed();
-            body(run);
-            bough::barrier(run.comm);
-            ::_exit(0);
-        }
-    for (int bad = 0; ::wait(&bad) > 0;)
-        if (bad != 0) std::fprintf(stderr, "a rank failed\n"), std::exit(1);
+    fork_ranks(ranks, pinned, [&](rank_t r) {
+        board_wire_up wire(*b, r, ranks);
+        rank_run run{*b, vectors, bough::communicator{bough::shared_memory{wire, {.heap_bytes = heap_bytes}}}};
+        run.yields = run.comm.transport().oversubscribed();
+        body(run);
+        bough::barrier(run.comm);
+        return 0;
+    });
     std::vector<board::result> results(b->results, b->results + b->count);
     ::munmap(b, sizeof *b);
     ::munmap(vectors, 2 * most_bytes);

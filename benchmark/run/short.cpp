@@ -26,12 +26,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <sched.h>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -155,19 +152,11 @@ struct rank_run {
 
 void over_processes(rank_t ranks, bool pinned, int rounds, std::string_view what) {
     board* b = shared<board>(1);
-    for (rank_t r = 0; r != ranks; ++r)
-        if (::fork() == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-            cpu_set_t set;
-            CPU_ZERO(&set);
-            CPU_SET(r, &set);
-            if (pinned) ::sched_setaffinity(0, sizeof set, &set);
-            board_wire_up wire(*b, r, ranks);
-            rank_run{*b, rounds, !pinned, what, bough::communicator{bough::shared_memory{wire}}}.run();
-            ::_exit(0);
-        }
-    for (int bad = 0; ::wait(&bad) > 0;)
-        if (bad != 0) std::fprintf(stderr, "a rank failed\n"), std::exit(1);
+    fork_ranks(ranks, pinned, [&](rank_t r) {
+        board_wire_up wire(*b, r, ranks);
+        rank_run{*b, rounds, !pinned, what, bough::communicator{bough::shared_memory{wire}}}.run();
+        return 0;
+    });
     for (std::size_t i = 0; i != std::size(names); ++i) {
         if (b->results[i].floor_ns == 0) continue;
         std::printf("p = %2u  %-14s  floor %7.0f ns   bough %7.0f ns   %5.2f x\n", ranks, names[i],
