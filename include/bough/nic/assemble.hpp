@@ -166,7 +166,7 @@ private:
         head.stream = options_.stream;
         emitter emit(r, in_place, options_.multicast, offsets_);
         program made = emit.run(head, remote);
-        why_ = refuse(rank, emit);
+        why_ = refuse(rank, emit.needs());
         made.head.checksum =
             why_ ? 0 : checksum_of(made); // a refused program may have other sizes than its header says
         return made;
@@ -240,7 +240,7 @@ private:
         return last;
     }
 
-    constexpr refusal refuse(rank_t rank, const emitter& e) const {
+    constexpr refusal refuse(rank_t rank, const emitted_needs& e) const {
         const auto over = [&](reason why, std::uint64_t needed, std::uint64_t limit) {
             return refusal{needed > limit ? why : reason::none, rank, needed, limit};
         };

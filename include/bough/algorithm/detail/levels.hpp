@@ -90,9 +90,7 @@ public:
             const level& l = map_.levels()[reached_];
             tuple_ = map_.tuple_of(reached_, group_);
             const rank_t role = map_.role_of(reached_, group_);
-            roles_[reached_] = role;
-            tuples_[reached_] = tuple_;
-            members_[reached_] = member_;
+            places_[reached_] = {role, tuple_, member_};
             if (tuple_ >= l.eliminated)
                 meet(l, role);
             else if (l.radix == 1)
@@ -123,7 +121,7 @@ public:
         }
         while (reached_-- != 0) {
             const level& l = map_.levels()[reached_];
-            const rank_t role = roles_[reached_];
+            const rank_t role = places_[reached_].role;
             if (role != root_roles[reached_]) {
                 send(peer(root_roles[reached_]), kept(l, role, piece()).in(acc_));
                 return;
@@ -141,7 +139,7 @@ private:
         return l.form == level_form::exchange ? of : part_of(of, role, l.radix);
     }
     constexpr rank_t peer(rank_t role) const noexcept {
-        return map_.rank_of(reached_, tuples_[reached_], role, members_[reached_]);
+        return map_.rank_of(reached_, places_[reached_].tuple, role, places_[reached_].member);
     }
 
     // The direct exchange: each rank sends the others their parts, gets its own part from each, and
@@ -235,10 +233,10 @@ private:
     constexpr void give_back(std::uint32_t at_level) {
         reached_ = at_level;
         const level& l = map_.levels()[reached_];
-        const rank_t role = roles_[reached_];
+        const rank_t role = places_[reached_].role;
         const slice all = piece().in(output);
         const slice mine = role == l.radix ? all : kept(l, role, all);
-        if (tuples_[reached_] < l.eliminated) {
+        if (places_[reached_].tuple < l.eliminated) {
             const rank_t leaver = l.radix;
             const bool in_parts = l.form == level_form::halving && l.radix == 2;
             if (!in_parts) {
@@ -293,6 +291,9 @@ private:
         if (to.count != 0) out_.copy(from, to);
     }
 
+    struct place { // of this rank in a level
+        rank_t role = 0, tuple = 0, member = 0;
+    };
     const level_map& map_;
     rank_t rank_;
     buffer acc_;
@@ -303,7 +304,7 @@ private:
     rank_t member_ = 0;
     std::uint32_t reached_ = 0;
     std::array<slice, level_list::capacity + 1> pieces_{}; // before each level, and in the end
-    std::array<rank_t, level_list::capacity> roles_{}, tuples_{}, members_{};
+    std::array<place, level_list::capacity> places_{};
 };
 
 } // namespace bough::detail

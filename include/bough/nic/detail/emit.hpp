@@ -50,18 +50,21 @@ constexpr std::vector<std::uint32_t> inlets_of(const rank_nodes& r, bool multica
     return number;
 }
 
+// What a program needs of a NIC.
+struct emitted_needs {
+    std::uint64_t most_sends = 0; // how many sends one arrival can set free, at most
+    std::uint64_t longest = 0;    // the longest message, in elements
+    std::uint64_t counters = 0, slots = 0, steps = 0, elements = 0, inlets = 0;
+    bool combines = false;
+};
+
 class emitter {
 public:
     constexpr emitter(const rank_nodes& r, bool in_place, bool multicast, const element_offsets& offsets)
         : r_(r), in_place_(in_place), multicast_(multicast), offsets_(offsets) {}
 
-    std::uint64_t most_sends = 0; // how many sends one arrival can set free, at most
-    std::uint64_t longest = 0;    // the longest message, in elements
-    std::uint64_t counters = 0, slots = 0, steps = 0, elements = 0, inlets = 0;
-    bool combines = false;
-
-    // Makes the program. `remote[i]` is the inlet at the peer, if node i is a send. Afterwards the
-    // counts above say what was needed; if one exceeds 16 bits, the program must not be used.
+    // Makes the program. `remote[i]` is the inlet at the peer, if node i is a send. Afterwards needs()
+    // says what was needed; if a count exceeds 16 bits, the program must not be used.
     constexpr program run(const header& head, const std::vector<std::uint32_t>& remote) {
         out_ = program{};
         out_.head = head;
@@ -69,10 +72,10 @@ public:
         reduce();
         find_conditions();
         const std::vector<std::uint32_t> inlet_numbers = inlets_of(r_, multicast_);
-        inlets = 1;
+        needs_.inlets = 1;
         for (const std::uint32_t i : inlet_numbers)
-            if (i != no_step) inlets = std::max<std::uint64_t>(inlets, std::uint64_t{i} + 1);
-        out_.inlets.resize(inlets, inlet{});
+            if (i != no_step) needs_.inlets = std::max<std::uint64_t>(needs_.inlets, std::uint64_t{i} + 1);
+        out_.inlets.resize(needs_.inlets, inlet{});
         for (std::uint32_t i = 0; i != r_.nodes.size(); ++i)
             if (r_.nodes[i].arrival) put_inlet(i, inlet_numbers[i]);
         for (std::uint32_t i = 0; i != r_.nodes.size(); ++i)
@@ -82,6 +85,7 @@ public:
         finish();
         return out_;
     }
+    constexpr const emitted_needs& needs() const noexcept { return needs_; }
 
 private:
     static constexpr u16 narrow(std::uint64_t n) noexcept { return static_cast<u16>(n); }
@@ -109,10 +113,10 @@ private:
             if (n.s.writes()) touch(n.s.out);
         }
         for (region& x : regions_) {
-            x.base = elements;
-            elements += offsets_.in(x.blocks.first, x.blocks.last);
+            x.base = needs_.elements;
+            needs_.elements += offsets_.in(x.blocks.first, x.blocks.last);
         }
-        out_.head.elements = static_cast<std::uint32_t>(elements);
+        out_.head.elements = static_cast<std::uint32_t>(needs_.elements);
     }
     constexpr u16 slot_of(const slice& s) {
         slot made;
@@ -125,7 +129,7 @@ private:
         std::size_t i = 0;
         while (i != out_.slots.size() && out_.slots[i] != made) ++i;
         if (i == out_.slots.size()) out_.slots.push_back(made);
-        slots = out_.slots.size();
+        needs_.slots = out_.slots.size();
         return narrow(i);
     }
 
@@ -159,7 +163,7 @@ private:
             std::uint64_t freed = unrung;
             for (std::uint32_t i = 0; i != n; ++i)
                 if (!r_.nodes[i].arrival && sends(i) && behind.test(i, e)) freed += 1;
-            most_sends = std::max(most_sends, freed);
+            needs_.most_sends = std::max(needs_.most_sends, freed);
         }
     }
 
@@ -186,7 +190,7 @@ private:
             if (fed_by_[e].size() == 1) bumped_by_[e] = fed_by_[e].front();
             if (fed_by_[e].size() > 1) bumped_by_[e] = find(std::vector<std::uint32_t>{e});
         }
-        counters = conditions_.size();
+        needs_.counters = conditions_.size();
         for (const auto& events : conditions_) out_.counters.push_back({narrow(events.size()), 0, 0, 0});
     }
 
@@ -202,10 +206,11 @@ private:
         }
         const slice lands = landing_of(i);
         if (lands.count != 0)
-            in.slot = slot_of(lands), longest = std::max<std::uint64_t>(longest, out_.slots[in.slot].count);
+            in.slot = slot_of(lands),
+            needs_.longest = std::max<std::uint64_t>(needs_.longest, out_.slots[in.slot].count);
         for (std::uint32_t j = 0; j != r_.nodes.size() && i != 0; ++j)
             if (j != i && r_.nodes[j].arrival && j != 0 && r_.nodes[j].lands_with == n.lands_with)
-                in.flags = inlet_accumulates, combines = true;
+                in.flags = inlet_accumulates, needs_.combines = true;
     }
     constexpr void put_counts(std::uint32_t e) {
         if (fed_by_[e].size() < 2) return;
@@ -233,11 +238,11 @@ private:
             s.peer = n.s.peer == no_rank ? everyone : narrow(n.s.peer);
             s.out = narrow(remote);
             if (!n.credit) // a send without a slot would be a credit
-                s.a = slot_of(n.s.a), longest = std::max<std::uint64_t>(longest, out_.slots[s.a].count);
+                s.a = slot_of(n.s.a), needs_.longest = std::max<std::uint64_t>(needs_.longest, out_.slots[s.a].count);
         } else {
             s.what = n.s.verb == verb::combine ? kind::combine : kind::copy;
             s.a = slot_of(n.s.a);
-            if (n.s.verb == verb::combine) s.b = slot_of(n.s.b), combines = true;
+            if (n.s.verb == verb::combine) s.b = slot_of(n.s.b), needs_.combines = true;
             s.out = slot_of(n.s.out);
         }
         out_.steps.push_back(s);
@@ -246,7 +251,7 @@ private:
     // first steps. A bump goes to a counter whose first step is further down than the step that
     // bumps, so bumps still go forward.
     constexpr void finish() {
-        steps = out_.steps.size();
+        needs_.steps = out_.steps.size();
         std::vector<std::vector<step>> waiting;
         waiting.resize(out_.counters.size());
         std::vector<u16> order;
@@ -255,16 +260,16 @@ private:
             waiting[s.wait].push_back(s);
         }
         out_.steps.clear();
-        for (counter& c : out_.counters) c.first_step = narrow(steps);
+        for (counter& c : out_.counters) c.first_step = narrow(needs_.steps);
         for (const u16 c : order) {
             out_.counters[c].first_step = narrow(out_.steps.size());
             out_.counters[c].steps = narrow(waiting[c].size());
             for (const step& s : waiting[c]) out_.steps.push_back(s);
         }
-        out_.head.steps = narrow(steps);
-        out_.head.slots = narrow(slots);
-        out_.head.counters = narrow(counters);
-        out_.head.inlets = narrow(inlets);
+        out_.head.steps = narrow(needs_.steps);
+        out_.head.slots = narrow(needs_.slots);
+        out_.head.counters = narrow(needs_.counters);
+        out_.head.inlets = narrow(needs_.inlets);
     }
 
     struct region {
@@ -275,6 +280,7 @@ private:
     bool in_place_, multicast_;
     element_offsets offsets_;
     program out_{};
+    emitted_needs needs_{};
     std::vector<region> regions_{};
     std::vector<std::vector<std::uint32_t>> before_{}, conditions_{}, fed_by_{};
     std::vector<std::uint32_t> condition_of_{}, bumped_by_{};

@@ -102,43 +102,43 @@ private:
     // Could the ranks left, each as fast as it is, be served at the earliest times of the
     // deliveries left?
     constexpr bool assignable(const std::vector<Time>& slots) {
+        auto& [at, opened, merged, ranks, weight] = memory_;
         std::size_t fastest = 0;
         while (left_[fastest] == 0) ++fastest;
         const Time send = classes_[fastest].send;
-        at_ = slots;
+        at = slots;
         std::size_t places = 0; // deliveries whose rank could still end a send
-        for (; places != at_.size() && places != ranks_left_; ++places) {
+        for (; places != at.size() && places != ranks_left_; ++places) {
             const std::size_t number = chosen_.size() + places;
-            if (number < earliest_.size() && at_[places] < earliest_[number]) at_[places] = earliest_[number];
-            const Time ready = at_[places];
+            if (number < earliest_.size() && at[places] < earliest_[number]) at[places] = earliest_[number];
+            const Time ready = at[places];
             if (!(ready + send < end_)) break;
-            opened_.clear();
-            for (Time done = ready + send; done < end_ && opened_.size() < ranks_left_; done += send)
-                opened_.push_back(done);
-            merged_.clear();
+            opened.clear();
+            for (Time done = ready + send; done < end_ && opened.size() < ranks_left_; done += send)
+                opened.push_back(done);
+            merged.clear();
             for (std::size_t a = places + 1, b = 0;
-                 merged_.size() < ranks_left_ && (a < at_.size() || b < opened_.size());)
-                merged_.push_back(b == opened_.size() || (a < at_.size() && !(opened_[b] < at_[a])) ? at_[a++]
-                                                                                                    : opened_[b++]);
-            at_.resize(places + 1, Time{});
-            at_.insert(at_.end(), merged_.begin(), merged_.end());
+                 merged.size() < ranks_left_ && (a < at.size() || b < opened.size());)
+                merged.push_back(b == opened.size() || (a < at.size() && !(opened[b] < at[a])) ? at[a++] : opened[b++]);
+            at.resize(places + 1, Time{});
+            at.insert(at.end(), merged.begin(), merged.end());
         }
         const auto needed = static_cast<std::uint32_t>(ranks_left_ - slots.size());
         // The fastest of them in turn: one for each place suffices, as a faster one never ends less.
-        ranks_.clear();
-        for (std::size_t c = fastest; c != classes_.size() && ranks_.size() != places; ++c)
-            ranks_.insert(ranks_.end(), std::min(left_[c], places - ranks_.size()), classes_[c].send);
+        ranks.clear();
+        for (std::size_t c = fastest; c != classes_.size() && ranks.size() != places; ++c)
+            ranks.insert(ranks.end(), std::min(left_[c], places - ranks.size()), classes_[c].send);
         std::uint64_t in_order = 0;
-        for (std::size_t i = 0; i != places; ++i) in_order += sends_before(end_, at_[i], ranks_[i], needed);
+        for (std::size_t i = 0; i != places; ++i) in_order += sends_before(end_, at[i], ranks[i], needed);
         if (in_order >= needed) return true;
         const std::uint64_t work = std::uint64_t{places} * places * places / 4;
         if (work > budget_) return true;
         budget_ -= work;
-        weight_.assign(places * places, 0);
+        weight.assign(places * places, 0);
         for (std::size_t i = 0; i != places; ++i)
             for (std::size_t j = 0; j != places; ++j)
-                weight_[i * places + j] = sends_before(end_, at_[i], ranks_[j], needed);
-        return most_assigned(weight_, places, places) >= needed;
+                weight[i * places + j] = sends_before(end_, at[i], ranks[j], needed);
+        return most_assigned(weight, places, places) >= needed;
     }
 
     constexpr outcome descend(const std::vector<Time>& slots) {
@@ -176,8 +176,10 @@ private:
     std::vector<std::size_t> left_; // by class: how many ranks are left
     std::size_t ranks_left_ = 0;
     std::vector<std::size_t> chosen_;
-    std::vector<Time> at_, opened_, merged_, ranks_; // memory of assignable()
-    std::vector<std::int64_t> weight_;
+    struct { // of assignable(), kept from call to call
+        std::vector<Time> at, opened, merged, ranks;
+        std::vector<std::int64_t> weight;
+    } memory_;
 };
 
 } // namespace bough::detail
