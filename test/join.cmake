@@ -4,7 +4,7 @@
 # What the sources include comes first; then each source in a namespace of its own, where its names meet no namesakes.
 # A source with a line that matches OUTSIDE cannot be in a namespace.
 # That a source includes its header first shows nothing then: that headers stand alone is tested in joined rooms by
-# headers.self_contained (the verification of header sets), and by that alone.
+# headers.self_contained, and by that alone.
 set(includes)
 set(bodies)
 foreach(source IN LISTS SOURCES)
