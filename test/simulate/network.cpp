@@ -14,6 +14,7 @@
 #include <array>
 #include <csignal>
 #include <map>
+#include <string>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -81,6 +82,69 @@ TEST_CASE("network: the generators build what they say") {
         CHECK(network::irregular(64, 16, 8, 50, seed, 1) == now);
         CHECK_FALSE(network::irregular(64, 16, 8, 50, seed + 100, 1) == now);
     }
+}
+
+TEST_CASE("network: cables of hosts, meshes, fat trees with fewer cables up, rails, sockets") {
+    const auto speeds = [](const network& n, bool of_hosts) {
+        std::map<double, int> count;
+        for (const network::link& l : n.links())
+            if ((l.from < n.hosts() || l.to < n.hosts()) == of_hosts) ++count[l.bytes_per_ns];
+        return count;
+    };
+    const network torus = network::torus({4, 3}, 50, 200);
+    CHECK(speeds(torus, true) == std::map<double, int>{{200, 24}});
+    CHECK(speeds(torus, false) == std::map<double, int>{{50, 48}});
+    CHECK(network::torus({4, 3}, 50) == network::torus({4, 3}, 50, 50));
+
+    const network mesh = network::mesh({4, 5}, 2, 8);
+    CHECK(mesh.links().size() == 2 * (20 + 3 * 5 + 4 * 4));
+    for (std::uint32_t b = 1; b != 20; ++b) CHECK(hops(mesh, 0, b) == 2 + b % 4 + b / 4);
+
+    // As many up as down is the tree of one number; the switches of each level are numbered alike.
+    const network fat = network::fat_tree({4, 4, 4}, {1, 4, 4}, 1);
+    CHECK(fat.hosts() == 64);
+    CHECK(fat.switches() == 48);
+    CHECK(fat.links().size() == 2 * (64 + 2 * 64));
+    for (std::uint32_t b = 1; b != 64; ++b) CHECK(hops(fat, 0, b) == (b < 4 ? 2 : b < 16 ? 4 : 6));
+    const network thin = network::fat_tree({8, 4}, {1, 2}, 1); // 8 hosts on a switch, 2 cables up
+    CHECK(thin.hosts() == 32);
+    CHECK(thin.switches() == 4 + 2);
+    CHECK(thin.links().size() == 2 * (32 + 4 * 2));
+    for (std::uint32_t b = 1; b != 32; ++b) CHECK(hops(thin, 0, b) == (b < 8 ? 2 : 4));
+
+    const network rails = network::rails(3, 4, 25, 300);
+    CHECK(rails.hosts() == 12);
+    CHECK(speeds(rails, true) == std::map<double, int>{{300, 48}});
+    CHECK(speeds(rails, false) == std::map<double, int>{{25, 24}, {300, 24}});
+    for (std::uint32_t b = 1; b != 12; ++b) CHECK(hops(rails, 0, b) == (b < 4 ? 2 : b % 4 == 0 ? 4 : 5));
+
+    const network sockets = network::sockets(3, 2, 4, 25, 40, 10);
+    CHECK(sockets.hosts() == 24);
+    CHECK(sockets.switches() == 7);
+    for (std::uint32_t b = 1; b != 24; ++b) CHECK(hops(sockets, 0, b) == (b < 4 ? 2 : b < 8 ? 3 : b % 8 < 4 ? 4 : 5));
+    CHECK(network::sockets(1, 2, 4, 25, 40, 10).switches() == 2);
+
+    std::map<double, int> global = speeds(network::dragonfly(4, 2, 2, 1, 0.25), false);
+    CHECK(global == std::map<double, int>{{1, 108}, {0.25, 72}});
+}
+
+TEST_CASE("network: what is wrong with one for so many ranks") {
+    const auto sentence = [](const bough::status& s) { return std::string(s ? s.argument : ""); };
+    network n(4, 1);
+    for (std::uint32_t h = 0; h != 3; ++h) n.join(h, 4, 1);
+    n.route();
+    CHECK(sentence(n.check(3)).empty());
+    CHECK(sentence(n.check(4)) == "network: not connected: there is no way between two hosts with ranks");
+    n.placement = {2, 1, 0};
+    CHECK(sentence(n.check(3)).empty());
+    CHECK(sentence(n.check(4)) == "placement: must name a host of the network for each rank");
+    n.placement = {2, 3};
+    CHECK(sentence(n.check(2)) == "network: not connected: there is no way between two hosts with ranks");
+    n.placement = {2, 5};
+    CHECK(sentence(n.check(2)) == "placement: must name a host of the network for each rank");
+    n.placement.clear();
+    n.hop_ns = -1;
+    CHECK(sentence(n.check(2)) == "hop_ns: a time that is finite and not negative");
 }
 
 TEST_CASE("network: rates are max-min fair") {

@@ -8,19 +8,27 @@
 //
 //   network::crossbar(64, 1.0)                   one switch: hosts share their own cable only. Speeds in bytes per ns
 //   network::fat_tree(4, 3, 1.0)                 3 levels of switches with 4 ports down and as many up: 64 hosts
-//   network::torus({4, 4, 4}, 1.0)               a switch per host, joined to its neighbours
+//   network::fat_tree({8, 8}, {1, 4}, 1.0)       8 hosts on each of 8 switches, which have 4 cables up: 2 to 1
+//   network::torus({4, 4, 4}, 1.0, 6.0)          a switch per host, joined to its neighbours; the host's cable: 6.0
+//   network::mesh({4, 6}, 1.0, 4.0)              the same without the cables that close the rings
 //   network::dragonfly(4, 2, 2, 1.0)             routers per group, hosts per router, global cables per router
+//   network::rails(4, 8, 1.0, 6.0)               4 nodes of 8 hosts with a card each; card c of all nodes on switch c
+//   network::sockets(4, 2, 16, 1.0, 8.0, 2.0)    4 nodes of 2 sockets of 16 hosts; a node has one card
 //   network::irregular(64, 16, 8, 50, seed, 1.0) Banikazemi et al. 1998: hosts on random 8-port switches, half of the other
 //                                                ports joined at random
+// A host sends and receives through its own cable. A machine with several ports has a cable that is
+// as fast as all of them: a torus of D dimensions serves 2 D links at once with host_speed = 2 D links.
 #ifndef BOUGH_SIMULATE_NETWORK_HPP
 #define BOUGH_SIMULATE_NETWORK_HPP
 
 #include <bough/core/contract.hpp>
 #include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -38,12 +46,14 @@ public:
     // Pre: hosts >= 1.
     constexpr network(std::uint32_t hosts, std::uint32_t switches) : hosts_(hosts), vertices_(hosts + switches) {
         BOUGH_EXPECTS(hosts >= 1, "hosts: a network needs at least one");
+        BOUGH_EXPECTS(switches <= nowhere - 1 - hosts, "switches: too many for a network");
     }
 
     // Lays a cable between two vertices.
     constexpr void join(std::uint32_t a, std::uint32_t b, double bytes_per_ns) {
         BOUGH_EXPECTS(a < vertices_ && b < vertices_ && a != b, "join: needs two vertices of the network");
-        BOUGH_EXPECTS(bytes_per_ns > 0, "join: a cable has a speed above 0");
+        BOUGH_EXPECTS(bytes_per_ns > 0 && bytes_per_ns < std::numeric_limits<double>::infinity(),
+                      "join: a cable has a finite speed above 0");
         links_.push_back({a, b, bytes_per_ns});
         links_.push_back({b, a, bytes_per_ns});
         towards_.clear();
@@ -66,6 +76,18 @@ public:
         for (rank_t r = 0; r != ranks; ++r)
             if (placement[r] >= hosts_) return false;
         return true;
+    }
+
+    // What is wrong with the network for so many ranks, if anything. Pre: route() was called.
+    constexpr status check(rank_t ranks) const {
+        if (!(hop_ns >= 0 && hop_ns < std::numeric_limits<double>::infinity()))
+            return invalid_argument("hop_ns: a time that is finite and not negative");
+        if (!places(ranks)) return invalid_argument("placement: must name a host of the network for each rank");
+        BOUGH_EXPECTS(!towards_.empty(), "network: call route() when the last cable is laid");
+        for (rank_t r = 1; r < ranks && (!placement.empty() || r < hosts_); ++r) // cables go both ways
+            if (host_of(r) != host_of(0) && towards_[std::size_t{host_of(0)} * vertices_ + host_of(r)] == nowhere)
+                return invalid_argument("network: not connected: there is no way between two hosts with ranks");
+        return {};
     }
 
     // Finds all paths. Call it when the last cable is laid; the generators below have.
@@ -143,19 +165,82 @@ public:
         return n;
     }
 
-    static constexpr network torus(const std::vector<std::uint32_t>& extents, double bytes_per_ns) {
-        std::uint32_t hosts = 1;
-        for (const std::uint32_t e : extents) hosts *= e;
-        network n(hosts, hosts);
-        for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts + h, bytes_per_ns);
-        std::uint32_t weight = 1;
-        for (const std::uint32_t e : extents) {
-            for (std::uint32_t h = 0; h != hosts; ++h) {
-                const std::uint32_t digit = h / weight % e;
-                if (e > 2 || (e == 2 && digit == 0))
-                    n.join(hosts + h, hosts + h - digit * weight + (digit + 1) % e * weight, bytes_per_ns);
+    // An extended generalised fat tree (Oehring et al. 1995). A switch of level l joins down[l]
+    // vertices of the level below, each of which has up[l] such cables; hosts are level 0. The
+    // product of `down` is the number of hosts. All cables have one speed, so fewer cables up than
+    // down are oversubscription: {8, 8}, {1, 4} has half the bandwidth above the first switches.
+    // Pre: as many `up` as `down`, none 0.
+    static constexpr network fat_tree(const std::vector<std::uint32_t>& down, const std::vector<std::uint32_t>& up,
+                                      double bytes_per_ns) {
+        BOUGH_EXPECTS(!down.empty() && down.size() == up.size(), "fat_tree: as many numbers up as down, one at least");
+        // A vertex of level l has one digit for each level: of `up` below l, of `down` from l on.
+        const std::size_t levels = down.size();
+        std::vector<std::uint32_t> first(levels + 2, 0);
+        const auto digits = [&](std::size_t level, std::size_t i) { return i < level ? up[i] : down[i]; };
+        for (std::size_t l = 0; l <= levels; ++l) {
+            std::uint64_t count = 1;
+            for (std::size_t i = 0; i != levels; ++i) count *= digits(l, i);
+            BOUGH_EXPECTS(count >= 1 && first[l] + count < nowhere, "fat_tree: numbers from 1 on, and not too large");
+            first[l + 1] = first[l] + static_cast<std::uint32_t>(count);
+        }
+        network n(first[1], first[levels + 1] - first[1]);
+        for (std::size_t l = 0; l != levels; ++l)
+            for (std::uint32_t v = 0; v != first[l + 1] - first[l]; ++v) {
+                // Digit l of v, of `down`, gives place to one of `up`; the others stay.
+                std::uint32_t below = 1;
+                for (std::size_t i = 0; i != l; ++i) below *= up[i];
+                const std::uint32_t low = v % below, high = v / below / down[l];
+                for (std::uint32_t digit = 0; digit != up[l]; ++digit)
+                    n.join(first[l] + v, first[l + 1] + low + (digit + high * up[l]) * below, bytes_per_ns);
             }
-            weight *= e;
+        n.route();
+        return n;
+    }
+
+    // host_bytes_per_ns: the speed of a host's own cable; 0: as the others.
+    static constexpr network torus(const std::vector<std::uint32_t>& extents, double bytes_per_ns,
+                                   double host_bytes_per_ns = 0) {
+        return grid(extents, bytes_per_ns, host_bytes_per_ns, true);
+    }
+    static constexpr network mesh(const std::vector<std::uint32_t>& extents, double bytes_per_ns,
+                                  double host_bytes_per_ns = 0) {
+        return grid(extents, bytes_per_ns, host_bytes_per_ns, false);
+    }
+
+    // Each node has a switch inside that joins its hosts and its cards, at the inner speed. Each host
+    // has a card of its own, and card c of every node is joined to switch c, at the card's speed. A
+    // message to card c of another node leaves through the sender's card c, or enters through the
+    // receiver's.
+    static constexpr network rails(std::uint32_t nodes, std::uint32_t cards, double card_bytes_per_ns,
+                                   double inner_bytes_per_ns) {
+        BOUGH_EXPECTS(nodes >= 1 && cards >= 1, "rails: a node and a card at least");
+        const std::uint32_t hosts = nodes * cards, card = hosts, inside = card + hosts, rail = inside + nodes;
+        network n(hosts, hosts + nodes + cards);
+        for (std::uint32_t h = 0; h != hosts; ++h) {
+            n.join(h, inside + h / cards, inner_bytes_per_ns);
+            n.join(h, card + h, inner_bytes_per_ns);
+            n.join(card + h, inside + h / cards, inner_bytes_per_ns);
+            n.join(card + h, rail + h % cards, card_bytes_per_ns);
+        }
+        n.route();
+        return n;
+    }
+
+    // Each socket joins its hosts (cores); the sockets of a node are joined in pairs; the first
+    // socket of a node has its card, which is joined to one switch for all nodes.
+    static constexpr network sockets(std::uint32_t nodes, std::uint32_t sockets_per_node, std::uint32_t cores,
+                                     double card_bytes_per_ns, double between_bytes_per_ns, double core_bytes_per_ns) {
+        BOUGH_EXPECTS(nodes >= 1 && sockets_per_node >= 1 && cores >= 1,
+                      "sockets: a node, a socket and a core at least");
+        const std::uint32_t all = nodes * sockets_per_node, hosts = all * cores;
+        network n(hosts, all + (nodes > 1 ? 1 : 0));
+        for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts + h / cores, core_bytes_per_ns);
+        for (std::uint32_t node = 0; node != nodes; ++node) {
+            const std::uint32_t socket = hosts + node * sockets_per_node;
+            for (std::uint32_t a = 0; a != sockets_per_node; ++a)
+                for (std::uint32_t b = a + 1; b != sockets_per_node; ++b)
+                    n.join(socket + a, socket + b, between_bytes_per_ns);
+            if (nodes > 1) n.join(socket, hosts + all, card_bytes_per_ns);
         }
         n.route();
         return n;
@@ -163,8 +248,9 @@ public:
 
     // The largest dragonfly of these parameters (Kim et al. 2008): routers * global + 1 groups,
     // with one cable between each pair of groups.
+    // global_bytes_per_ns: the speed of the cables between groups; 0: as the others.
     static constexpr network dragonfly(std::uint32_t routers, std::uint32_t hosts_per_router, std::uint32_t global,
-                                       double bytes_per_ns) {
+                                       double bytes_per_ns, double global_bytes_per_ns = 0) {
         const std::uint32_t groups = routers * global + 1;
         const std::uint32_t hosts = groups * routers * hosts_per_router;
         network n(hosts, groups * routers);
@@ -175,7 +261,7 @@ public:
                 for (std::uint32_t b = a + 1; b != routers; ++b) n.join(router(g, a), router(g, b), bytes_per_ns);
             for (std::uint32_t other = g + 1; other != groups; ++other)
                 n.join(router(g, (other - g - 1) / global), router(other, (groups - (other - g) - 1) / global),
-                       bytes_per_ns);
+                       global_bytes_per_ns == 0 ? bytes_per_ns : global_bytes_per_ns);
         }
         n.route();
         return n;
@@ -231,6 +317,30 @@ public:
     friend constexpr bool operator==(const network&, const network&) = default;
 
 private:
+    static constexpr network grid(const std::vector<std::uint32_t>& extents, double bytes_per_ns,
+                                  double host_bytes_per_ns, bool closed) {
+        std::uint64_t hosts = 1;
+        for (const std::uint32_t e : extents) {
+            hosts *= e;
+            BOUGH_EXPECTS(e >= 1 && hosts < nowhere / 2, "extents: numbers from 1 on, and not too large");
+        }
+        const auto count = static_cast<std::uint32_t>(hosts);
+        network n(count, count);
+        for (std::uint32_t h = 0; h != count; ++h)
+            n.join(h, count + h, host_bytes_per_ns == 0 ? bytes_per_ns : host_bytes_per_ns);
+        std::uint32_t weight = 1;
+        for (const std::uint32_t e : extents) {
+            for (std::uint32_t h = 0; h != count; ++h) {
+                const std::uint32_t digit = h / weight % e;
+                if (digit + 1 < e || (closed && e > 2))
+                    n.join(count + h, count + h - digit * weight + (digit + 1) % e * weight, bytes_per_ns);
+            }
+            weight *= e;
+        }
+        n.route();
+        return n;
+    }
+
     std::uint32_t hosts_;
     std::uint32_t vertices_;
     std::vector<link> links_;

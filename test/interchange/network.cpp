@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+#include <bough/interchange/network.hpp>
+
+#include <string>
+
+using bough::network;
+using bough::read_network;
+using bough::write_network;
+
+namespace {
+
+std::string fault_of_network(const std::string& text) {
+    const bough::network_file file = read_network(text);
+    CHECK(file.network.has_value() == file.fault.none());
+    return to_string(file.fault);
+}
+
+} // namespace
+
+TEST_CASE("network files: what is written is read again") {
+    network odd = network::irregular(20, 6, 8, 50, 3, 1.0 / 3);
+    odd.hop_ns = 0.1;
+    odd.placement = {3, 1, 19, 0};
+    for (const network& n :
+         {odd, network::crossbar(1, 1e-9), network::torus({2, 3, 4}, 50, 300), network::mesh({5, 1, 2}, 2),
+          network::fat_tree(4, 3, 1.5), network::fat_tree({3, 2, 2}, {1, 2, 3}, 12.5), network::rails(3, 4, 25, 300),
+          network::sockets(3, 2, 4, 25, 40, 10), network::dragonfly(4, 2, 2, 1, 0.5)}) {
+        const bough::network_file file = read_network(write_network(n));
+        CAPTURE(write_network(n));
+        CHECK(to_string(file.fault).empty());
+        REQUIRE(file.network.has_value());
+        CHECK(*file.network == n);
+    }
+}
+
+TEST_CASE("network files: comments, blanks and order do not matter") {
+    const bough::network_file file = read_network(
+        "# two hosts\n\n  cable 0\t2 12.5 # the first\r\nplace 1 0\nhop 5e1\nswitches 1\ncable 2 1 3\nhosts 2");
+    REQUIRE(file.network.has_value());
+    CHECK(file.network->hosts() == 2);
+    CHECK(file.network->hop_ns == 50);
+    CHECK(file.network->host_of(0) == 1);
+    CHECK(file.network->links()[2] == network::link{2, 1, 3});
+}
+
+TEST_CASE("network files: what is wrong is said, with its line") {
+    CHECK(fault_of_network("") == "hosts: the file does not say how many");
+    CHECK(fault_of_network("switches 1\nhosts 0") == "line 2: hosts: needs a number from 1 to 4096");
+    CHECK(fault_of_network("hosts 4097") == "line 1: hosts: needs a number from 1 to 4096");
+    CHECK(fault_of_network("hosts 2\nhosts 2") == "line 2: hosts: said twice");
+    CHECK(fault_of_network("hosts two") == "line 1: hosts: needs a number from 1 to 4096");
+    CHECK(fault_of_network("hosts 2 3") == "line 1: hosts: there is more in the line");
+    CHECK(fault_of_network("hosts 2\nwire 0 1 1") ==
+          "line 2: there is no 'wire'; known are hosts, switches, hop, cable, place");
+    for (const char* speed : {"0", "-1", "inf", "nan", "", "fast"})
+        CHECK(fault_of_network(std::string("hosts 2\ncable 0 1 ") + speed) ==
+              "line 2: cable: needs a speed in bytes per ns that is finite and above 0");
+    CHECK(fault_of_network("hosts 2\ncable 0") == "line 2: cable: needs two vertices and a speed, as 'cable 0 4 12.5'");
+    CHECK(fault_of_network("hosts 2\n\ncable 0 2 1") == "line 3: cable: there is no vertex 2; the last is 1");
+    CHECK(fault_of_network("hosts 2\ncable 1 1 1") == "line 2: cable: joins a vertex to itself");
+    for (const char* hop : {"-1", "inf", "nan", "x"})
+        CHECK(fault_of_network(std::string("hosts 1\nhop ") + hop) ==
+              "line 2: hop: needs a time in ns that is finite and not negative");
+    CHECK(fault_of_network("hosts 2\ncable 0 1 1\nplace 0 2") == "line 3: place: there is no host 2; the last is 1");
+    CHECK(fault_of_network("hosts 1\nplace") == "line 2: place: needs a host for each rank");
+    CHECK(fault_of_network("hosts 1\nplace x") == "line 2: place: needs hosts, as 'place 1 0'");
+    CHECK(fault_of_network("hosts 2") == "network: not connected: there is no way between two hosts with ranks");
+    // A host forwards nothing, so it joins no others.
+    CHECK(fault_of_network("hosts 3\ncable 0 1 1\ncable 1 2 1") ==
+          "network: not connected: there is no way between two hosts with ranks");
+}
