@@ -26,6 +26,7 @@
 #include <bough/algorithm/exscan/one_two_three_doubling.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/gather/tree.hpp>
+#include <bough/algorithm/grid_extents.hpp>
 #include <bough/algorithm/groups.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/interval_table.hpp>
@@ -47,6 +48,7 @@
 #include <bough/algorithm/reverse.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
+#include <bough/algorithm/swing.hpp>
 #include <bough/algorithm/tree_source.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
@@ -110,6 +112,7 @@
 #include <bough/interchange/import_msccl_graph.hpp>
 #include <bough/interchange/import_result.hpp>
 #include <bough/interchange/msccl.hpp>
+#include <bough/interchange/network.hpp>
 #include <bough/measure/heterogeneous.hpp>
 #include <bough/measure/one_sided.hpp>
 #include <bough/measure/remote_writes.hpp>
