@@ -33,13 +33,17 @@ concept addable =
 
 struct plus {
     template <class T>
-    requires(detail::number<T> || detail::complex_like<T> || detail::addable<T>) constexpr T
-    operator()(const T& a, const T& b) const noexcept(detail::number<T> || noexcept(T(a + b))) {
+    requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T> ||
+             detail::addable<T>) constexpr T
+    operator()(const T& a, const T& b) const
+        noexcept(detail::number<T> || detail::narrow_float<T> || noexcept(T(a + b))) {
         if constexpr (detail::integer<T>) {
             using wide = detail::wrapping_t<T>;
             return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
         } else if constexpr (std::floating_point<T>) {
             return detail::canonical(a + b);
+        } else if constexpr (detail::narrow_float<T>) {
+            return T::rounded(static_cast<float>(a) + static_cast<float>(b));
         } else if constexpr (detail::complex_like<T>) {
             using part = typename T::value_type;
             return T(detail::canonical(static_cast<part>(a.real() + b.real())),
@@ -50,9 +54,12 @@ struct plus {
     }
 
     template <class T>
-    requires(detail::number<T> || detail::complex_like<T>) static constexpr T identity() noexcept {
+    requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T>) static constexpr T
+    identity() noexcept {
         if constexpr (detail::integer<T>) {
             return T(0);
+        } else if constexpr (detail::narrow_float<T>) {
+            return T(-0.0f);
         } else if constexpr (std::floating_point<T>) {
             return -T(0);
         } else {
@@ -66,13 +73,15 @@ struct plus {
 
 struct multiplies {
     template <class T>
-    requires(detail::number<T> || detail::complex_like<T>) constexpr T operator()(const T& a,
-                                                                                  const T& b) const noexcept {
+    requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T>) constexpr T
+    operator()(const T& a, const T& b) const noexcept {
         if constexpr (detail::integer<T>) {
             using wide = detail::wrapping_t<T>;
             return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b));
         } else if constexpr (std::floating_point<T>) {
             return detail::canonical(a * b);
+        } else if constexpr (detail::narrow_float<T>) {
+            return T::rounded(static_cast<float>(a) * static_cast<float>(b));
         } else {
             using part = typename T::value_type;
             const part ac = detail::rounded(static_cast<part>(a.real() * b.real()));
@@ -84,8 +93,8 @@ struct multiplies {
     }
 
     // One; for complex numbers there is none that keeps every signed zero.
-    template <detail::number T>
-    static constexpr T identity() noexcept {
+    template <class T>
+    requires(detail::number<T> || detail::narrow_float<T>) static constexpr T identity() noexcept {
         return T(1);
     }
 

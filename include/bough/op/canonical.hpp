@@ -25,6 +25,13 @@ concept integer = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 concept number = integer<T> || std::floating_point<T>;
 
+// A number that computes in float and rounds (bough/op/small_float.hpp).
+template <class T>
+concept narrow_float = requires(float x) {
+    typename T::format;
+    T::rounded(x);
+};
+
 // std::complex and what looks like it: two floating parts, and a constructor from them.
 template <class T>
 concept complex_like = requires(const T& z) {

@@ -29,6 +29,13 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
+// A kernel of bough's own for an op and a type: run(lower, upper, out, count), any of them aligned as
+// it happens to be.
+template <class O, class T>
+struct span_kernel {};
+template <class O, class T>
+concept HasSpanKernel = requires { &span_kernel<O, T>::run; };
+
 template <class O, class T>
 inline constexpr bool is_nothrow_op_v = noexcept(static_cast<T>(std::declval<const O&>()(std::declval<const T&>(),
                                                                                          std::declval<const T&>())));
@@ -81,6 +88,8 @@ constexpr void combine(const O& op, const T* lower, const T* upper, T* out,
     if (count == 0) return;
     if (std::is_constant_evaluated() || (out == lower && out == upper)) {
         for (std::size_t i = 0; i != count; ++i) out[i] = static_cast<T>(op(lower[i], upper[i]));
+    } else if constexpr (detail::HasSpanKernel<O, T>) {
+        detail::span_kernel<O, T>::run(lower, upper, out, count);
     } else if constexpr (KernelOp<O, T>) {
         op.combine(std::span<const T>(lower, count), std::span<const T>(upper, count), std::span<T>(out, count));
     } else if (out == lower) {
@@ -122,7 +131,7 @@ void combine_wire(const O& op, const std::byte* lower, const std::byte* upper, s
     if constexpr (travels_as_bytes_v<T>) {
         const auto bits = reinterpret_cast<std::uintptr_t>(lower) | reinterpret_cast<std::uintptr_t>(upper) |
                           reinterpret_cast<std::uintptr_t>(out);
-        if (bits % alignof(T) == 0) {
+        if (HasSpanKernel<O, T> || bits % alignof(T) == 0) {
             bough::combine<T>(op, reinterpret_cast<const T*>(lower), reinterpret_cast<const T*>(upper),
                               reinterpret_cast<T*>(out), count);
         } else {

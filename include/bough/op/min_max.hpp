@@ -66,6 +66,10 @@ struct min {
     constexpr T operator()(const T& a, const T& b) const noexcept {
         return detail::extreme<true>(a, b);
     }
+    template <detail::narrow_float T>
+    constexpr T operator()(const T& a, const T& b) const noexcept {
+        return T::rounded(detail::extreme<true>(static_cast<float>(a), static_cast<float>(b)));
+    }
     template <std::integral T>
     static constexpr T identity() noexcept {
         return std::numeric_limits<T>::max();
@@ -73,6 +77,10 @@ struct min {
     template <std::floating_point T>
     static constexpr T identity() noexcept {
         return std::numeric_limits<T>::infinity();
+    }
+    template <detail::narrow_float T>
+    static constexpr T identity() noexcept {
+        return T::greatest();
     }
     friend constexpr bool operator==(min, min) = default;
 };
@@ -86,6 +94,10 @@ struct max {
     constexpr T operator()(const T& a, const T& b) const noexcept {
         return detail::extreme<false>(a, b);
     }
+    template <detail::narrow_float T>
+    constexpr T operator()(const T& a, const T& b) const noexcept {
+        return T::rounded(detail::extreme<false>(static_cast<float>(a), static_cast<float>(b)));
+    }
     template <std::integral T>
     static constexpr T identity() noexcept {
         return std::numeric_limits<T>::lowest();
@@ -93,6 +105,10 @@ struct max {
     template <std::floating_point T>
     static constexpr T identity() noexcept {
         return -std::numeric_limits<T>::infinity();
+    }
+    template <detail::narrow_float T>
+    static constexpr T identity() noexcept {
+        return -T::greatest();
     }
     friend constexpr bool operator==(max, max) = default;
 };
@@ -106,6 +122,10 @@ struct min_number {
     constexpr T operator()(const T& a, const T& b) const noexcept {
         return detail::extreme_number<true>(a, b);
     }
+    template <detail::narrow_float T>
+    constexpr T operator()(const T& a, const T& b) const noexcept {
+        return T::rounded(detail::extreme_number<true>(static_cast<float>(a), static_cast<float>(b)));
+    }
     template <std::integral T>
     static constexpr T identity() noexcept {
         return std::numeric_limits<T>::max();
@@ -114,6 +134,10 @@ struct min_number {
     template <std::floating_point T>
     static constexpr T identity() noexcept {
         return std::numeric_limits<T>::quiet_NaN();
+    }
+    template <detail::narrow_float T>
+    static constexpr T identity() noexcept {
+        return T::quiet_nan();
     }
     friend constexpr bool operator==(min_number, min_number) = default;
 };
@@ -127,6 +151,10 @@ struct max_number {
     constexpr T operator()(const T& a, const T& b) const noexcept {
         return detail::extreme_number<false>(a, b);
     }
+    template <detail::narrow_float T>
+    constexpr T operator()(const T& a, const T& b) const noexcept {
+        return T::rounded(detail::extreme_number<false>(static_cast<float>(a), static_cast<float>(b)));
+    }
     template <std::integral T>
     static constexpr T identity() noexcept {
         return std::numeric_limits<T>::lowest();
@@ -134,6 +162,10 @@ struct max_number {
     template <std::floating_point T>
     static constexpr T identity() noexcept {
         return std::numeric_limits<T>::quiet_NaN();
+    }
+    template <detail::narrow_float T>
+    static constexpr T identity() noexcept {
+        return T::quiet_nan();
     }
     friend constexpr bool operator==(max_number, max_number) = default;
 };
@@ -148,13 +180,13 @@ template <>
 inline constexpr bool is_commutative_v<max_number> = true;
 
 template <class T>
-inline constexpr bool is_exact_v<min, T> = std::is_arithmetic_v<T>;
+inline constexpr bool is_exact_v<min, T> = std::is_arithmetic_v<T> || detail::narrow_float<T>;
 template <class T>
-inline constexpr bool is_exact_v<max, T> = std::is_arithmetic_v<T>;
+inline constexpr bool is_exact_v<max, T> = std::is_arithmetic_v<T> || detail::narrow_float<T>;
 template <class T>
-inline constexpr bool is_exact_v<min_number, T> = std::is_arithmetic_v<T>;
+inline constexpr bool is_exact_v<min_number, T> = std::is_arithmetic_v<T> || detail::narrow_float<T>;
 template <class T>
-inline constexpr bool is_exact_v<max_number, T> = std::is_arithmetic_v<T>;
+inline constexpr bool is_exact_v<max_number, T> = std::is_arithmetic_v<T> || detail::narrow_float<T>;
 
 template <>
 inline constexpr bool is_idempotent_v<min> = true;
