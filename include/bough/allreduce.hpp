@@ -84,6 +84,8 @@ requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, 
                                              const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
+    if constexpr (requires { op.op; })
+        if (needs_no_state<T>(op, comm.size())) return detail::run_allreduce<T>(comm, in, out, op.op, choice);
     return run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_allreduce<S>(comm, states, states, held, choice);
     });

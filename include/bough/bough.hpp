@@ -160,8 +160,10 @@
 #include <bough/op/location.hpp>
 #include <bough/op/logical.hpp>
 #include <bough/op/min_max.hpp>
+#include <bough/op/rounded_once.hpp>
 #include <bough/op/run_time_op.hpp>
 #include <bough/op/run_time_type.hpp>
+#include <bough/op/small_float.hpp>
 #include <bough/op/soft_float.hpp>
 #include <bough/op/soft_integer.hpp>
 #include <bough/op/soft_ops.hpp>

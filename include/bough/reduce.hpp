@@ -81,6 +81,8 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
     if (is_root)
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
+    if constexpr (requires { op.op; })
+        if (needs_no_state<T>(op, comm.size())) return detail::run_reduce<T>(comm, in, out, op.op, to, choice);
     return run_via_state(comm, in, is_root ? out : std::span<T>(), op,
                          [&]<class S>(std::span<S> states, const O& held) {
                              return detail::run_reduce<S>(comm, states, states, held, to, choice);

@@ -66,8 +66,8 @@ double meaning(std::uint32_t bits) {
     if (s.infinite && exponent == (1 << s.exponent_bits) - 1)
         return fraction == 0 ? sign * std::numeric_limits<double>::infinity()
                              : std::numeric_limits<double>::quiet_NaN();
-    if (!s.infinite && (bits & ((1u << (s.exponent_bits + s.fraction_bits)) - 1)) ==
-                           (1u << (s.exponent_bits + s.fraction_bits)) - 1)
+    if (!s.infinite &&
+        (bits & ((1u << (s.exponent_bits + s.fraction_bits)) - 1)) == (1u << (s.exponent_bits + s.fraction_bits)) - 1)
         return std::numeric_limits<double>::quiet_NaN();
     if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - s.fraction_bits);
     return sign * std::ldexp(fraction + (1 << s.fraction_bits), exponent - bias - s.fraction_bits);
@@ -99,8 +99,9 @@ std::vector<float> hard_floats() {
         made.push_back(std::nextafter(middle, std::numeric_limits<float>::infinity()));
         made.push_back(std::nextafter(middle, -std::numeric_limits<float>::infinity()));
     }
-    for (const std::uint32_t bits : {0x7f80'0000u, 0xff80'0000u, 0x7f80'0001u, 0x7fc0'0000u, 0xffff'ffffu, 0x7fa0'0000u,
-                                     0x0000'0001u, 0x8000'0001u, 0x007f'ffffu, 0x7f7f'ffffu, 0xff7f'ffffu, 0x8000'0000u})
+    for (const std::uint32_t bits :
+         {0x7f80'0000u, 0xff80'0000u, 0x7f80'0001u, 0x7fc0'0000u, 0xffff'ffffu, 0x7fa0'0000u, 0x0000'0001u,
+          0x8000'0001u, 0x007f'ffffu, 0x7f7f'ffffu, 0xff7f'ffffu, 0x8000'0000u})
         made.push_back(std::bit_cast<float>(bits));
     std::mt19937 random(7);
     for (int i = 0; i != 20000; ++i) made.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random())));
@@ -160,11 +161,10 @@ TEMPLATE_TEST_CASE("every value means what its format says", "[small_float]", bf
             if (T(float(x)).bits() != x.bits()) FAIL("does not come back");
         }
     }
-    CHECK(double(float(T::largest())) ==
-          (std::is_same_v<T, bf16>       ? std::ldexp(255, 120)
-           : std::is_same_v<T, fp16>     ? 65504
-           : std::is_same_v<T, fp8_e5m2> ? 57344
-                                         : 448));
+    CHECK(double(float(T::largest())) == (std::is_same_v<T, bf16>       ? std::ldexp(255, 120)
+                                          : std::is_same_v<T, fp16>     ? 65504
+                                          : std::is_same_v<T, fp8_e5m2> ? 57344
+                                                                        : 448));
 }
 
 TEMPLATE_TEST_CASE("a float becomes the nearest value, ties to even", "[small_float]", bf16, fp16, fp8_e4m3, fp8_e5m2) {

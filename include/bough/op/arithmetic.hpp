@@ -33,8 +33,7 @@ concept addable =
 
 struct plus {
     template <class T>
-    requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T> ||
-             detail::addable<T>) constexpr T
+    requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T> || detail::addable<T>) constexpr T
     operator()(const T& a, const T& b) const
         noexcept(detail::number<T> || detail::narrow_float<T> || noexcept(T(a + b))) {
         if constexpr (detail::integer<T>) {
@@ -55,7 +54,7 @@ struct plus {
 
     template <class T>
     requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T>) static constexpr T
-    identity() noexcept {
+        identity() noexcept {
         if constexpr (detail::integer<T>) {
             return T(0);
         } else if constexpr (detail::narrow_float<T>) {
@@ -94,9 +93,7 @@ struct multiplies {
 
     // One; for complex numbers there is none that keeps every signed zero.
     template <class T>
-    requires(detail::number<T> || detail::narrow_float<T>) static constexpr T identity() noexcept {
-        return T(1);
-    }
+    requires(detail::number<T> || detail::narrow_float<T>) static constexpr T identity() noexcept { return T(1); }
 
     friend constexpr bool operator==(multiplies, multiplies) = default;
 };

@@ -34,7 +34,9 @@ namespace detail {
 template <class O, class T>
 struct span_kernel {};
 template <class O, class T>
-concept HasSpanKernel = requires { &span_kernel<O, T>::run; };
+concept HasSpanKernel = requires {
+    &span_kernel<O, T>::run;
+};
 
 template <class O, class T>
 inline constexpr bool is_nothrow_op_v = noexcept(static_cast<T>(std::declval<const O&>()(std::declval<const T&>(),

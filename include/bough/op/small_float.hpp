@@ -45,6 +45,13 @@
 
 namespace bough::inline BOUGH_ABI {
 
+struct plus;
+struct multiplies;
+struct min;
+struct max;
+struct min_number;
+struct max_number;
+
 // `Infinite`: all ones in the exponent mean infinity or NaN. Otherwise only all ones but the sign mean
 // NaN, and there is no infinity.
 template <std::unsigned_integral Word, unsigned ExponentBits, bool Infinite>
@@ -104,13 +111,20 @@ void convert(std::span<const T> from, std::span<float> to, float scale = 1) noex
 
 namespace detail {
 
+// The ops that compute on a narrow type as on float, and round.
+template <class O>
+inline constexpr bool is_float_op_v =
+    std::same_as<O, plus> || std::same_as<O, multiplies> || std::same_as<O, min> || std::same_as<O, max> ||
+    std::same_as<O, min_number> || std::same_as<O, max_number>;
+
 // combine() of a span calls this (bough/op/combine.hpp).
 template <class O, narrow_float T>
-requires(lane_op<O>::is_there) struct span_kernel<O, T> {
+requires is_float_op_v<O>
+struct span_kernel<O, T> {
     static void run(const T* lower, const T* upper, T* out, std::size_t count) noexcept {
-        combiner_for<typename T::format, O>(best_vector_unit())(
-            reinterpret_cast<const std::byte*>(lower), reinterpret_cast<const std::byte*>(upper),
-            reinterpret_cast<std::byte*>(out), count * sizeof(T));
+        combiner_for<typename T::format, O>(best_vector_unit())(reinterpret_cast<const std::byte*>(lower),
+                                                                reinterpret_cast<const std::byte*>(upper),
+                                                                reinterpret_cast<std::byte*>(out), count * sizeof(T));
     }
 };
 

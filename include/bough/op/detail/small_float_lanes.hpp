@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The formats of small_float, and its loops over spans: the same code for vectors of 4, 8 and 16 floats,
-// chosen at run time by what the processor has.
+// The formats of small_float, and its loops over spans, which the compiler turns into vector code: once
+// for what it compiles for anyway, once for AVX2 with F16C, once for AVX-512. Which of them runs is
+// chosen at run time.
 //
-// Vectors are those of the compiler's language extension, which g++ and clang++ share. A function has
-// the attribute `target`, and inlines code that knows only the number of lanes. So there is one source
-// of the arithmetic, and the bits are the same for every processor. F16C's conversions are used for
-// fp16; they do the same by definition.
+// There is one source of the arithmetic, on numbers of 32 bits without branches, so the bits are the
+// same for every processor. F16C's conversions are used for fp16; they do the same by definition.
 #ifndef BOUGH_OP_DETAIL_SMALL_FLOAT_LANES_HPP
 #define BOUGH_OP_DETAIL_SMALL_FLOAT_LANES_HPP
 
@@ -18,38 +17,29 @@
 
 #if BOUGH_HOSTED && defined(__x86_64__)
 #define BOUGH_HAS_X86_VECTORS 1
+#define BOUGH_AVX2 __attribute__((target("avx2,f16c")))
+#define BOUGH_AVX2_INLINE __attribute__((target("avx2,f16c"), always_inline)) inline
+#define BOUGH_AVX512 __attribute__((target("avx2,f16c,avx512f,avx512bw,avx512dq,avx512vl")))
 #else
 #define BOUGH_HAS_X86_VECTORS 0
 #endif
+// Element i of what is written depends on element i of what is read, even where they are the same memory.
+#if defined(__clang__)
+#define BOUGH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define BOUGH_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 namespace bough::inline BOUGH_ABI {
-
 struct plus;
-struct multiplies;
-struct min;
-struct max;
-struct min_number;
-struct max_number;
+}
 
-namespace detail {
+namespace bough::inline BOUGH_ABI::detail {
 
-// As many floats, and as many words of 32 bits. One lane is a plain number.
-template <int Count>
-struct lanes {
-    typedef std::uint32_t words __attribute__((vector_size(4 * Count)));
-    typedef float floats __attribute__((vector_size(4 * Count)));
-    template <class Element>
-    struct of {
-        typedef Element type __attribute__((vector_size(sizeof(Element) * Count)));
-    };
-};
-
-// `Bits` bits in all. decode() and encode() convert the bits of floats, and vectors of them: W is
-// std::uint32_t or a vector, and F has the same lanes.
+// `Bits` bits in all. encode() and decode() convert between the bits of a float and a right-aligned word.
 template <unsigned Bits, unsigned ExponentBits, bool Infinite>
 struct small_format {
     using word = std::conditional_t<Bits == 16, std::uint16_t, std::uint8_t>;
-    static constexpr unsigned bits = Bits;
     static constexpr unsigned fraction_bits = Bits - 1 - ExponentBits;
     static constexpr unsigned bias = (1u << (ExponentBits - 1)) - 1;
 
@@ -59,61 +49,38 @@ struct small_format {
     static constexpr word largest = static_cast<word>((Infinite ? infinity : magnitude) - 1u);
     static constexpr word quiet_nan = Infinite ? static_cast<word>(infinity | 1u << (fraction_bits - 1)) : magnitude;
 
-    static constexpr std::uint32_t encode(std::uint32_t x) noexcept {
-        std::uint32_t made = 0;
-        encode_as<float>(x, made);
-        return made;
-    }
-    static constexpr std::uint32_t decode(std::uint32_t x) noexcept {
-        std::uint32_t made = 0;
-        decode_as<float>(x, made);
-        return made;
-    }
-
-    // Of a float: a word of the format, right-aligned.
-    template <class F, class W>
-    BOUGH_ALWAYS_INLINE static constexpr void encode_as(const W& x, W& code) noexcept {
-        const W a = x & 0x7fff'ffffu;
+    BOUGH_ALWAYS_INLINE static constexpr std::uint32_t encode(std::uint32_t x) noexcept {
+        const std::uint32_t a = x & 0x7fff'ffffu;
         // Adding just below half of what is dropped rounds up what is above half, and ties to even.
-        code = (a - rebias + ((a >> dropped) & 1u) + ((1u << (dropped - 1)) - 1u)) >> dropped;
+        std::uint32_t code = (a - rebias + ((a >> dropped) & 1u) + ((1u << (dropped - 1)) - 1u)) >> dropped;
         if constexpr (ExponentBits != 8) {
             // The unit in the last place of the magic number is the smallest subnormal.
-            F sum, magic;
-            cast(a, sum);
-            cast(a * 0u + magic_up, magic);
-            sum += magic;
-            W small;
-            cast(sum, small);
-            code = a < smallest_normal ? small - magic_up : code;
+            const float sum = std::bit_cast<float>(a) + std::bit_cast<float>(magic);
+            code = a < smallest_normal ? std::bit_cast<std::uint32_t>(sum) - magic : code;
         }
         constexpr std::uint32_t most = Infinite ? infinity : largest;
-        code = code > most ? code * 0u + most : code;
-        W nan = a * 0u + std::uint32_t(quiet_nan);
+        code = code > most ? most : code;
+        std::uint32_t nan = quiet_nan;
         if constexpr (Infinite) nan |= (a >> dropped) & std::uint32_t(magnitude - infinity);
-        code = (a > 0x7f80'0000u ? nan : code) | ((x & 0x8000'0000u) >> (32 - Bits));
+        code = a > 0x7f80'0000u ? nan : code;
+        return code | ((x & 0x8000'0000u) >> (32 - Bits));
     }
-    template <class F, class W>
-    BOUGH_ALWAYS_INLINE static constexpr void decode_as(const W& x, W& made) noexcept {
+    BOUGH_ALWAYS_INLINE static constexpr std::uint32_t decode(std::uint32_t x) noexcept {
         if constexpr (ExponentBits == 8) {
-            made = x << 16;
+            return x << 16;
         } else {
-            const W a = x & std::uint32_t(magnitude);
-            const W shifted = a << dropped;
-            made = shifted + rebias;
-            F subnormal, least;
-            cast(made + (1u << 23), subnormal);
-            cast(a * 0u + smallest_normal, least);
-            subnormal -= least;
-            W small;
-            cast(subnormal, small);
-            made = shifted < (1u << 23) ? small : made;
+            const std::uint32_t a = x & magnitude;
+            const std::uint32_t shifted = a << dropped;
+            std::uint32_t made = shifted + rebias;
+            const float small = std::bit_cast<float>(made + (1u << 23)) - std::bit_cast<float>(smallest_normal);
+            made = shifted < (1u << 23) ? std::bit_cast<std::uint32_t>(small) : made;
             if constexpr (Infinite) {
-                made = a >= std::uint32_t(infinity) ? shifted | 0x7f80'0000u : made;
-                made = a > std::uint32_t(infinity) ? made | 0x0040'0000u : made;
+                made = a >= infinity ? shifted | 0x7f80'0000u : made;
+                made = a > infinity ? made | 0x0040'0000u : made;
             } else {
-                made = a == std::uint32_t(magnitude) ? a * 0u + 0x7fc0'0000u : made;
+                made = a == magnitude ? 0x7fc0'0000u : made;
             }
-            made |= (x & std::uint32_t(sign)) << (32 - Bits);
+            return made | (x & sign) << (32 - Bits);
         }
     }
 
@@ -121,207 +88,196 @@ private:
     static constexpr unsigned dropped = 23 - fraction_bits;
     static constexpr std::uint32_t rebias = (127u - bias) << 23;
     static constexpr std::uint32_t smallest_normal = ExponentBits == 8 ? 0 : (128u - bias) << 23;
-    static constexpr std::uint32_t magic_up = ExponentBits == 8 ? 0 : (128u - bias + dropped) << 23;
-
-    template <class From, class To>
-    BOUGH_ALWAYS_INLINE static constexpr void cast(const From& from, To& to) noexcept {
-        if constexpr (std::is_arithmetic_v<From>)
-            to = std::bit_cast<To>(from);
-        else
-            to = (To)from;
-    }
-};
-
-// --- the ops, on vectors: the same bits as on floats (bough/op/arithmetic.hpp, bough/op/min_max.hpp), but
-// that a NaN is any NaN ---
-
-template <class O>
-struct lane_op {
-    static constexpr bool is_there = false;
-};
-template <>
-struct lane_op<plus> {
-    static constexpr bool is_there = true;
-    template <class L>
-    BOUGH_ALWAYS_INLINE static void run(const typename L::floats& a, const typename L::floats& b,
-                                        typename L::floats& out) noexcept {
-        out = a + b;
-    }
-};
-template <>
-struct lane_op<multiplies> {
-    static constexpr bool is_there = true;
-    template <class L>
-    BOUGH_ALWAYS_INLINE static void run(const typename L::floats& a, const typename L::floats& b,
-                                        typename L::floats& out) noexcept {
-        out = a * b;
-    }
-};
-template <bool Least, bool Number>
-struct lane_extreme {
-    static constexpr bool is_there = true;
-    template <class L>
-    BOUGH_ALWAYS_INLINE static void run(const typename L::floats& a, const typename L::floats& b,
-                                        typename L::floats& out) noexcept {
-        using words = typename L::words;
-        using floats = typename L::floats;
-        const floats first = (Least ? a < b : b < a) ? a : b;  // of a NaN and something: b
-        const floats second = (Least ? b < a : a < b) ? b : a; // and a
-        // Equal numbers may be zeros of both signs.
-        const words merged = Least ? (words)first | (words)second : (words)first & (words)second;
-        const floats found = a == b ? (floats)merged : first;
-        if constexpr (Number) {
-            out = b != b ? a : a != a ? b : found;
-        } else {
-            out = a != a ? a : found; // where b is a NaN, so is `first`
-        }
-    }
-};
-template <>
-struct lane_op<min> : lane_extreme<true, false> {};
-template <>
-struct lane_op<max> : lane_extreme<false, false> {};
-template <>
-struct lane_op<min_number> : lane_extreme<true, true> {};
-template <>
-struct lane_op<max_number> : lane_extreme<false, true> {};
-
-// --- one vector of elements ---
-
-template <class L>
-BOUGH_ALWAYS_INLINE void make_canonical(typename L::floats& x) noexcept {
-    x = x == x ? x : (typename L::floats)((typename L::words)x * 0u + 0x7fc0'0000u);
-}
-
-// Elements that lie in words of 32 bits are taken from there by shifts, so that none must move to
-// another lane. It does not matter which of them is first in memory.
-template <class Format, class O, int Count>
-struct plain_lanes {
-    using L = lanes<Count>;
-    static constexpr std::size_t elements = 4 * Count / sizeof(typename Format::word);
-
-    BOUGH_ALWAYS_INLINE static void combine(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
-        using words = typename L::words;
-        using floats = typename L::floats;
-        words a, b, all{};
-        __builtin_memcpy(&a, lower, sizeof a);
-        __builtin_memcpy(&b, upper, sizeof b);
-        constexpr std::uint32_t mask = (1u << Format::bits) - 1;
-#pragma GCC unroll 4
-        for (unsigned at = 0; at != 32; at += Format::bits) {
-            words x, y, code;
-            Format::template decode_as<floats>((a >> at) & mask, x);
-            Format::template decode_as<floats>((b >> at) & mask, y);
-            floats sum;
-            lane_op<O>::template run<L>((floats)x, (floats)y, sum);
-            make_canonical<L>(sum);
-            Format::template encode_as<floats>((words)sum, code);
-            all |= code << at;
-        }
-        __builtin_memcpy(out, &all, sizeof all);
-    }
-};
-
-template <class Format, int Count>
-struct plain_conversion {
-    using L = lanes<Count>;
-    using words = typename L::words;
-    using floats = typename L::floats;
-    using narrow = typename L::template of<typename Format::word>::type;
-
-    BOUGH_ALWAYS_INLINE static void encode(const std::byte* from, std::byte* to, float scale) noexcept {
-        floats x;
-        __builtin_memcpy(&x, from, sizeof x);
-        x *= scale;
-        words code;
-        Format::template encode_as<floats>((words)x, code);
-        const narrow made = __builtin_convertvector(code, narrow);
-        __builtin_memcpy(to, &made, sizeof made);
-    }
-    BOUGH_ALWAYS_INLINE static void decode(const std::byte* from, std::byte* to, float scale) noexcept {
-        narrow x;
-        __builtin_memcpy(&x, from, sizeof x);
-        words made;
-        Format::template decode_as<floats>(__builtin_convertvector(x, words), made);
-        const floats scaled = (floats)made * scale;
-        __builtin_memcpy(to, &scaled, sizeof scaled);
-    }
-};
-
-#if BOUGH_HAS_X86_VECTORS
-#define BOUGH_AVX2 __attribute__((target("avx2,f16c")))
-#define BOUGH_AVX2_INLINE __attribute__((target("avx2,f16c"), always_inline)) inline
-#define BOUGH_AVX512 __attribute__((target("avx2,f16c,avx512f,avx512bw,avx512dq,avx512vl")))
-
-typedef short half_lanes __attribute__((vector_size(16)));
-
-struct f16c {
-    using L = lanes<8>;
-    BOUGH_AVX2_INLINE static void load(const std::byte* from, L::floats& to) noexcept {
-        half_lanes x;
-        __builtin_memcpy(&x, from, sizeof x);
-        to = __builtin_ia32_vcvtph2ps256(x);
-    }
-    BOUGH_AVX2_INLINE static void store(const L::floats& from, std::byte* to) noexcept {
-        const half_lanes x = (half_lanes)__builtin_ia32_vcvtps2ph256(from, 0); // to nearest, ties to even
-        __builtin_memcpy(to, &x, sizeof x);
-    }
-    BOUGH_AVX2_INLINE static void encode(const std::byte* from, std::byte* to, float scale) noexcept {
-        L::floats x;
-        __builtin_memcpy(&x, from, sizeof x);
-        x *= scale;
-        store(x, to);
-    }
-    BOUGH_AVX2_INLINE static void decode(const std::byte* from, std::byte* to, float scale) noexcept {
-        L::floats x;
-        load(from, x);
-        x *= scale;
-        __builtin_memcpy(to, &x, sizeof x);
-    }
-};
-template <class O>
-struct f16c_combine {
-    static constexpr std::size_t elements = 8;
-    BOUGH_AVX2_INLINE static void combine(const std::byte* lower, const std::byte* upper,
-                                                       std::byte* out) noexcept {
-        using L = lanes<8>;
-        L::floats a, b, sum;
-        f16c::load(lower, a);
-        f16c::load(upper, b);
-        lane_op<O>::template run<L>(a, b, sum);
-        make_canonical<L>(sum);
-        f16c::store(sum, out);
-    }
+    static constexpr std::uint32_t magic = ExponentBits == 8 ? 0 : (128u - bias + dropped) << 23;
 };
 
 template <class Format>
 inline constexpr bool is_half = std::is_same_v<Format, small_format<16, 5, true>>;
+
+// Elements at any address.
+template <class Element>
+struct at_any_address {
+    typedef Element type __attribute__((aligned(1), may_alias));
+};
+using any_float = at_any_address<float>::type;
+template <class Format>
+using any_word = typename at_any_address<typename Format::word>::type;
+
+// A step is so many elements: enough for the widest vectors, and a number that the compiler knows.
+inline constexpr std::size_t lanes = 64;
+
+template <class Format, class O>
+struct plain_combine {
+    BOUGH_ALWAYS_INLINE static void step(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
+        const auto* a = reinterpret_cast<const any_word<Format>*>(lower);
+        const auto* b = reinterpret_cast<const any_word<Format>*>(upper);
+        auto* to = reinterpret_cast<any_word<Format>*>(out);
+        BOUGH_INDEPENDENT
+        for (std::size_t i = 0; i != lanes; ++i) {
+            const float r = O{}(std::bit_cast<float>(Format::decode(a[i])), std::bit_cast<float>(Format::decode(b[i])));
+            to[i] = static_cast<typename Format::word>(Format::encode(std::bit_cast<std::uint32_t>(r)));
+        }
+    }
+};
+template <class Format>
+struct plain_conversion {
+    BOUGH_ALWAYS_INLINE static void encode(const std::byte* from, std::byte* to, float scale) noexcept {
+        const auto* x = reinterpret_cast<const any_float*>(from);
+        auto* made = reinterpret_cast<any_word<Format>*>(to);
+        BOUGH_INDEPENDENT
+        for (std::size_t i = 0; i != lanes; ++i)
+            made[i] = static_cast<typename Format::word>(Format::encode(std::bit_cast<std::uint32_t>(x[i] * scale)));
+    }
+    BOUGH_ALWAYS_INLINE static void decode(const std::byte* from, std::byte* to, float scale) noexcept {
+        const auto* x = reinterpret_cast<const any_word<Format>*>(from);
+        auto* made = reinterpret_cast<any_float*>(to);
+        BOUGH_INDEPENDENT
+        for (std::size_t i = 0; i != lanes; ++i) made[i] = std::bit_cast<float>(Format::decode(x[i])) * scale;
+    }
+};
+
+#if BOUGH_HAS_X86_VECTORS
+struct f16c {
+    typedef float floats __attribute__((vector_size(32)));
+    typedef std::uint32_t words __attribute__((vector_size(32)));
+    typedef short halves __attribute__((vector_size(16)));
+
+    BOUGH_AVX2_INLINE static void load(const std::byte* from, float* to) noexcept {
+        for (std::size_t i = 0; i != lanes; i += 8) {
+            halves x;
+            __builtin_memcpy(&x, from + 2 * i, sizeof x);
+            const floats made = __builtin_ia32_vcvtph2ps256(x);
+            __builtin_memcpy(to + i, &made, sizeof made);
+        }
+    }
+    BOUGH_AVX2_INLINE static void store(const float* from, std::byte* to) noexcept {
+        for (std::size_t i = 0; i != lanes; i += 8) {
+            floats x;
+            __builtin_memcpy(&x, from + i, sizeof x);
+            const halves made = (halves)__builtin_ia32_vcvtps2ph256(x, 0); // to nearest, ties to even
+            __builtin_memcpy(to + 2 * i, &made, sizeof made);
+        }
+    }
+    BOUGH_AVX2_INLINE static void encode(const std::byte* from, std::byte* to, float scale) noexcept {
+        alignas(64) float x[lanes];
+        __builtin_memcpy(x, from, sizeof x);
+        for (std::size_t i = 0; i != lanes; ++i) x[i] *= scale;
+        store(x, to);
+    }
+    BOUGH_AVX2_INLINE static void decode(const std::byte* from, std::byte* to, float scale) noexcept {
+        alignas(64) float x[lanes];
+        load(from, x);
+        for (std::size_t i = 0; i != lanes; ++i) x[i] *= scale;
+        __builtin_memcpy(to, x, sizeof x);
+    }
+};
+template <class O>
+struct f16c_combine {
+    BOUGH_AVX2_INLINE static void step(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
+        alignas(64) float a[lanes], b[lanes];
+        f16c::load(lower, a);
+        f16c::load(upper, b);
+        for (std::size_t i = 0; i != lanes; ++i) a[i] = O{}(a[i], b[i]);
+        f16c::store(a, out);
+    }
+};
+
+// Sums of fp16. If a sum is a NaN, the plain code makes it canonical.
+template <class Format>
+struct f16c_plus {
+    BOUGH_AVX2_INLINE static void step(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
+        f16c::halves sums[lanes / 8];
+        f16c::floats nan{};
+        for (std::size_t i = 0; i != lanes / 8; ++i) {
+            f16c::halves a, b;
+            __builtin_memcpy(&a, lower + 16 * i, sizeof a);
+            __builtin_memcpy(&b, upper + 16 * i, sizeof b);
+            const f16c::floats x = __builtin_ia32_vcvtph2ps256(a) + __builtin_ia32_vcvtph2ps256(b);
+            nan = (f16c::floats)((f16c::words)nan | (f16c::words)(x != x));
+            sums[i] = (f16c::halves)__builtin_ia32_vcvtps2ph256(x, 0);
+        }
+        if (__builtin_ia32_movmskps256(nan) != 0) return f16c_combine<plus>::step(lower, upper, out);
+        __builtin_memcpy(out, sums, sizeof sums);
+    }
+};
 #endif
 
-// --- loops; what does not fill a vector goes through one on the stack ---
+// Sums of bf16, two in each word of 32 bits: one has its float there but for garbage below, the other gets
+// there by a shift. The vectors are those of the language extension. If a sum is a NaN, the plain code
+// makes it canonical. A macro, because a function without the attribute `target` is compiled before it is
+// inlined, and then without wide vectors.
+#define BOUGH_BF16_PLUS(SIZE)                                                                                          \
+    typedef std::uint32_t words __attribute__((vector_size(SIZE)));                                                    \
+    typedef float floats __attribute__((vector_size(SIZE)));                                                           \
+    words sums[2 * lanes / SIZE], nan{};                                                                               \
+    for (std::size_t i = 0; i != 2 * lanes / SIZE; ++i) {                                                              \
+        words a, b;                                                                                                    \
+        __builtin_memcpy(&a, lower + SIZE * i, SIZE);                                                                  \
+        __builtin_memcpy(&b, upper + SIZE * i, SIZE);                                                                  \
+        const floats shifted = (floats)(a << 16) + (floats)(b << 16);                                                  \
+        const floats kept = (floats)(a & 0xffff'0000u) + (floats)(b & 0xffff'0000u);                                   \
+        const words x = (words)shifted, y = (words)kept;                                                               \
+        nan |= (words)(shifted != shifted) | (words)(kept != kept);                                                    \
+        sums[i] = ((x + 0x7fffu + ((x >> 16) & 1u)) >> 16) | ((y + 0x7fffu + ((y >> 16) & 1u)) & 0xffff'0000u);        \
+    }                                                                                                                  \
+    std::uint64_t any[SIZE / 8], found = 0;                                                                            \
+    __builtin_memcpy(any, &nan, SIZE);                                                                                 \
+    for (const std::uint64_t part : any) found |= part;                                                                \
+    if (found != 0) return plain_combine<Format, plus>::step(lower, upper, out);                                       \
+    __builtin_memcpy(out, sums, sizeof sums);
+
+template <class Format>
+struct bf16_plus {
+    BOUGH_ALWAYS_INLINE static void step(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
+        BOUGH_BF16_PLUS(16)
+    }
+};
+#if BOUGH_HAS_X86_VECTORS
+template <class Format>
+struct bf16_plus_avx2 {
+    BOUGH_AVX2_INLINE static void step(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
+        BOUGH_BF16_PLUS(32)
+    }
+};
+#endif
+#undef BOUGH_BF16_PLUS
+
+// The kernel of an op: of sums there are better ones than the compiler makes.
+template <class Format, class O>
+struct kernels_of {
+    static constexpr bool is_bf16_sum = std::is_same_v<O, plus> && std::is_same_v<Format, small_format<16, 8, true>>;
+    using portable = std::conditional_t<is_bf16_sum, bf16_plus<Format>, plain_combine<Format, O>>;
+#if BOUGH_HAS_X86_VECTORS
+    using plain = std::conditional_t<is_bf16_sum, bf16_plus_avx2<Format>, plain_combine<Format, O>>;
+    using half = std::conditional_t<std::is_same_v<O, plus>, f16c_plus<Format>, f16c_combine<O>>;
+    using vector = std::conditional_t<is_half<Format>, half, plain>;
+#endif
+};
+
+// --- loops over any number of elements; those that do not fill a step go through memory on the stack.
+// Macros, because a function without the attribute `target` is compiled before it is inlined. ---
 
 #define BOUGH_COMBINE_LOOP(...)                                                                                        \
-    using step = __VA_ARGS__;                                                                                          \
-    constexpr std::size_t size = sizeof(typename Format::word), block = step::elements * size;                         \
+    using kernel = __VA_ARGS__;                                                                                        \
+    constexpr std::size_t size = sizeof(typename Format::word), block = lanes * size;                                  \
     std::size_t i = 0;                                                                                                 \
-    for (; bytes - i >= block; i += block) step::combine(lower + i, upper + i, out + i);                               \
+    for (; bytes - i >= block; i += block) kernel::step(lower + i, upper + i, out + i);                                \
     if (i == bytes) return;                                                                                            \
     std::byte a[block]{}, b[block]{};                                                                                  \
     __builtin_memcpy(a, lower + i, bytes - i);                                                                         \
     __builtin_memcpy(b, upper + i, bytes - i);                                                                         \
-    step::combine(a, b, a);                                                                                            \
+    kernel::step(a, b, a);                                                                                             \
     __builtin_memcpy(out + i, a, bytes - i);
 
-#define BOUGH_CONVERT_LOOP(DIRECTION, COUNT, FROM, TO, ...)                                                            \
-    using step = __VA_ARGS__;                                                                                          \
-    constexpr std::size_t lanes_at_once = COUNT, from_size = FROM, to_size = TO;                                       \
+#define BOUGH_CONVERT_LOOP(DIRECTION, FROM, TO, ...)                                                                   \
+    using kernel = __VA_ARGS__;                                                                                        \
+    constexpr std::size_t from_size = sizeof(FROM), to_size = sizeof(TO);                                              \
     std::size_t i = 0;                                                                                                 \
-    for (; count - i >= lanes_at_once; i += lanes_at_once)                                                             \
-        step::DIRECTION(from + i * from_size, to + i * to_size, scale);                                                \
+    for (; count - i >= lanes; i += lanes) kernel::DIRECTION(from + i * from_size, to + i * to_size, scale);           \
     if (i == count) return;                                                                                            \
-    std::byte a[lanes_at_once * from_size]{}, b[lanes_at_once * to_size];                                              \
+    std::byte a[lanes * from_size]{}, b[lanes * to_size];                                                              \
     __builtin_memcpy(a, from + i * from_size, (count - i) * from_size);                                                \
-    step::DIRECTION(a, b, scale);                                                                                      \
+    kernel::DIRECTION(a, b, scale);                                                                                    \
     __builtin_memcpy(to + i * to_size, b, (count - i) * to_size);
 
 using lane_combiner = void(const std::byte* lower, const std::byte* upper, std::byte* out, std::size_t bytes) noexcept;
@@ -330,16 +286,15 @@ using lane_converter = void(const std::byte* from, std::byte* to, std::size_t co
 template <class Format, class O>
 struct lane_kernels {
     static void portable(const std::byte* lower, const std::byte* upper, std::byte* out, std::size_t bytes) noexcept {
-        BOUGH_COMBINE_LOOP(plain_lanes<Format, O, 4>)
+        using plain = typename kernels_of<Format, O>::portable;
+        BOUGH_COMBINE_LOOP(plain)
     }
 #if BOUGH_HAS_X86_VECTORS
+    using form = typename kernels_of<Format, O>::vector;
     BOUGH_AVX2 static void avx2(const std::byte* lower, const std::byte* upper, std::byte* out,
-                                std::size_t bytes) noexcept {
-        BOUGH_COMBINE_LOOP(std::conditional_t<is_half<Format>, f16c_combine<O>, plain_lanes<Format, O, 8>>)
-    }
-    BOUGH_AVX512 static void avx512(const std::byte* lower, const std::byte* upper, std::byte* out,
-                                    std::size_t bytes) noexcept {
-        BOUGH_COMBINE_LOOP(std::conditional_t<is_half<Format>, f16c_combine<O>, plain_lanes<Format, O, 16>>)
+                                std::size_t bytes) noexcept {BOUGH_COMBINE_LOOP(form)} BOUGH_AVX512
+        static void avx512(const std::byte* lower, const std::byte* upper, std::byte* out, std::size_t bytes) noexcept {
+        BOUGH_COMBINE_LOOP(form)
     }
 #endif
 };
@@ -349,30 +304,26 @@ struct lane_conversions {
     using word = typename Format::word;
     struct portable {
         static void encode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
-            BOUGH_CONVERT_LOOP(encode, 4, 4, sizeof(word), plain_conversion<Format, 4>)
+            BOUGH_CONVERT_LOOP(encode, float, word, plain_conversion<Format>)
         }
         static void decode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
-            BOUGH_CONVERT_LOOP(decode, 4, sizeof(word), 4, plain_conversion<Format, 4>)
+            BOUGH_CONVERT_LOOP(decode, word, float, plain_conversion<Format>)
         }
     };
 #if BOUGH_HAS_X86_VECTORS
+    using form = std::conditional_t<is_half<Format>, f16c, plain_conversion<Format>>;
     struct avx2 {
-        using form = std::conditional_t<is_half<Format>, f16c, plain_conversion<Format, 8>>;
-        BOUGH_AVX2 static void encode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
-            BOUGH_CONVERT_LOOP(encode, 8, 4, sizeof(word), form)
-        }
-        BOUGH_AVX2 static void decode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
-            BOUGH_CONVERT_LOOP(decode, 8, sizeof(word), 4, form)
+        BOUGH_AVX2 static void encode(const std::byte* from, std::byte* to, std::size_t count,
+                                      float scale) noexcept {BOUGH_CONVERT_LOOP(encode, float, word, form)} BOUGH_AVX2
+            static void decode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
+            BOUGH_CONVERT_LOOP(decode, word, float, form)
         }
     };
     struct avx512 {
-        using form = std::conditional_t<is_half<Format>, f16c, plain_conversion<Format, 16>>;
-        static constexpr std::size_t at_once = is_half<Format> ? 8 : 16;
         BOUGH_AVX512 static void encode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
-            BOUGH_CONVERT_LOOP(encode, at_once, 4, sizeof(word), form)
-        }
-        BOUGH_AVX512 static void decode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
-            BOUGH_CONVERT_LOOP(decode, at_once, sizeof(word), 4, form)
+            BOUGH_CONVERT_LOOP(encode, float, word, form)} BOUGH_AVX512
+            static void decode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
+            BOUGH_CONVERT_LOOP(decode, word, float, form)
         }
     };
 #endif
@@ -429,9 +380,7 @@ lane_converter* decoder_for([[maybe_unused]] vector_unit unit) noexcept {
     return &all::portable::decode;
 }
 
-} // namespace detail
-
-} // namespace bough
+} // namespace bough::detail
 
 #if BOUGH_HAS_X86_VECTORS
 #undef BOUGH_AVX2
@@ -439,5 +388,6 @@ lane_converter* decoder_for([[maybe_unused]] vector_unit unit) noexcept {
 #undef BOUGH_AVX512
 #endif
 #undef BOUGH_HAS_X86_VECTORS
+#undef BOUGH_INDEPENDENT
 
 #endif
