@@ -21,7 +21,7 @@ int rank_of_job(bough::job job) {
     std::vector<double> x(9000, comm.rank());
     bough::allreduce(comm, std::span(x), bough::plus{}, bough::compose(bough::ring{}, bough::circulant{}, nodes));
 
-    // Or what the library chooses for six ranks that it thinks equal.
+    // Or what the library chooses: it knows which ranks share a node, and what both kinds of messages cost.
     std::vector<double> y(9000, comm.rank());
     bough::allreduce(comm, std::span(y), bough::plus{});
 

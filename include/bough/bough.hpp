@@ -130,6 +130,7 @@
 #include <bough/model/lrc_formula.hpp>
 #include <bough/model/rdma.hpp>
 #include <bough/model/rdma_formula.hpp>
+#include <bough/model/two_level.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/multicast.hpp>
 #include <bough/multicasts.hpp>
@@ -196,6 +197,7 @@
 #include <bough/select/standard/exscan.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>
 #include <bough/select/standard/scan.hpp>
+#include <bough/select/standard/two_levels.hpp>
 #include <bough/select/table.hpp>
 #include <bough/session/agreement.hpp>
 #include <bough/session/ahead.hpp>

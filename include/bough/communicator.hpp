@@ -58,11 +58,8 @@ public:
     }
     // Sets options().while_waiting, for the waits that begin from now on.
     void set_while_waiting(const waiting_hook& hook) noexcept { core_->options.while_waiting = hook; }
-    // Sets options().costs. An empty model: the costs of the transport again.
-    void set_costs(const any_cost_model& costs) noexcept {
-        core_->options.costs = costs ? costs : default_costs_of(transport());
-        core_->forget_choices();
-    }
+    // Sets options().costs. An empty model: the costs that options().levels or the transport state again.
+    void set_costs(const any_cost_model& costs) noexcept { core_->set_costs(costs); }
 
     // Moves messages on while the program does something else. Returns true if something happened.
     bool progress() { return core_->progress(); }
@@ -94,6 +91,11 @@ public:
     status refuse(const status& why) { return core_->refuse(why); }
     bool is_stale() const noexcept { return core_->is_stale(); }
     static status stale() noexcept { return detail::communicator_core<T>::stale(); }
+
+    // The options of a communicator of some of these ranks, given by the transport's numbers.
+    communicator_options options_among(const std::vector<rank_t>& members) const {
+        return core_->options_among(members);
+    }
 
     // --- for front doors (bough/call/runs_calls.hpp) ---
 

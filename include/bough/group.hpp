@@ -144,7 +144,8 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
 
 template <class X>
 communicator<X> next_to(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context) {
-    return {comm.shared_session(), std::move(members), context, comm.options()};
+    communicator_options options = comm.options_among(members);
+    return {comm.shared_session(), std::move(members), context, std::move(options)};
 }
 
 // Calls f() -> status. It throws only if memory runs out. An agreement is not a call of the

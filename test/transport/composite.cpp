@@ -8,12 +8,16 @@
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/concepts/explain_transport.hpp>
+#include <bough/concepts/forwarding_transport.hpp>
+#include <bough/model/two_level.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/select/choose.hpp>
 #include <bough/testing/thread_wire_up.hpp>
 #include <bough/testing/transport_conformance.hpp>
 #include <bough/transport/composite.hpp>
 #include <bough/transport/composite/nodes.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/measured_costs.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/tree/binomial.hpp>
 
@@ -307,6 +311,35 @@ TEST_CASE("composite: plans of two levels over its groups") {
         for (std::thread& t : threads) t.join();
         CHECK(wrong == 0);
     }
+}
+
+// --- Costs
+// -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// An end with the costs of another transport.
+template <const bough::detail::measured_costs& Costs>
+struct with_costs : forwarding_transport<end> {
+    using forwarding_transport::forwarding_transport;
+    static model::loggops default_costs() noexcept { return Costs.model; }
+};
+
+} // namespace
+
+TEST_CASE("composite: states its groups, and what both parts cost") {
+    const listed_groups nodes{{0, 0, 1, 1}};
+    const auto ends =
+        ends_of<with_costs<bough::detail::shared_memory_costs>, with_costs<bough::detail::tcp_costs>>(nodes);
+    const auto levels = ends[1].levels();
+    CHECK(levels->groups() == nodes);
+    const auto ring = plan_allreduce(bough::ring{}, {.size = 4});
+    const problem what{.bytes = 4096};
+    const model::two_level both{bough::detail::shared_memory_costs.model, bough::detail::tcp_costs.model,
+                                nodes.group_of_rank().data()};
+    CHECK(levels->costs().price_ns(plan_ref(ring), what) == price_of(both, what, ring));
+    CHECK(any_cost_model(ends[1].default_costs()).price_ns(plan_ref(ring), what) ==
+          price_of(bough::detail::tcp_costs.model, what, ring));
 }
 
 // --- Joining

@@ -50,6 +50,7 @@ struct contiguous_groups {
     }
     constexpr bool are_intervals(rank_t) const noexcept { return true; }
     constexpr label text() const { return label("contiguous_groups").field("ranks_per_group", ranks_per_group); }
+    constexpr std::uint64_t identity() const noexcept { return std::uint64_t{ranks_per_group} << 1 | 1; }
     friend constexpr bool operator==(const contiguous_groups&, const contiguous_groups&) = default;
 };
 
@@ -83,6 +84,12 @@ public:
         std::uint32_t hash = 0x811c'9dc5u;
         for (const rank_t group : group_of_rank_) hash = (hash ^ group) * 0x0100'0193u;
         return label("listed_groups").field("ranks", group_of_rank_.size()).field("hash", hash);
+    }
+    // A number that tells this list from others; never 0.
+    constexpr std::uint64_t identity() const noexcept {
+        std::uint64_t hash = 0xcbf2'9ce4'8422'2325u;
+        for (const rank_t group : group_of_rank_) hash = (hash ^ group) * 0x0000'0100'0000'01b3u;
+        return hash | 1;
     }
     // The rest follows from the list.
     friend constexpr bool operator==(const listed_groups& a, const listed_groups& b) {

@@ -99,6 +99,12 @@ struct lanes {
     constexpr label text() const {
         return label("lanes").field(label_of(inner)).field(label_of(outer)).field(label_of(groups));
     }
+    constexpr std::uint64_t identity() const {
+        std::uint64_t first = 1, last = 1;
+        if constexpr (reduces) first = identity_of(inner_algorithm<goal::reduce_scatter>());
+        if constexpr (gathers) last = identity_of(inner_algorithm<goal::allgather>());
+        return detail::identity_of_levels("lanes", groups, first, last, identity_of(outer_algorithm()));
+    }
     friend bool operator==(const lanes&, const lanes&) = default; // constexpr if those of the levels are
 
 private:

@@ -102,6 +102,14 @@ struct leaders {
     constexpr label text() const {
         return label("leaders").field(label_of(inner)).field(label_of(outer)).field(label_of(groups));
     }
+    constexpr std::uint64_t identity() const {
+        std::uint64_t up = 1, down = 1;
+        if constexpr (reduces) up = identity_of(detail::level_algorithm<goal::reduce>(inner));
+        if constexpr (!std::same_as<Goal, goal::reduce>)
+            down = identity_of(detail::level_algorithm<goal::broadcast>(inner));
+        return detail::identity_of_levels("leaders", groups, up, down,
+                                          identity_of(detail::level_algorithm<Goal>(outer)));
+    }
     friend bool operator==(const leaders&, const leaders&) = default; // constexpr if those of the levels are
 
 private:

@@ -253,7 +253,8 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
                 .element_bytes = 1,
                 .cores = bough::cores_of(comm.transport()),
                 .switch_ns = bough::switch_ns_of(comm.transport()),
-                .exact_op = exact_op};
+                .exact_op = exact_op,
+                .levels = comm.options().levels.get()};
 }
 
 // The plan that these costs choose among the standard candidates (bough/call/standard_plan.hpp);

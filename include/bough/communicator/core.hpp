@@ -16,9 +16,11 @@
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/transport_costs.hpp>
+#include <bough/select/two_levels.hpp>
 #include <bough/session/session.hpp>
 #include <bough/session/waiting_hook.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +45,10 @@ struct communicator_options {
     // equal on all ranks. If there is none, those that the transport states are used
     // (bough/select/transport_costs.hpp), and communicator::options() has them here.
     any_cost_model costs{};
+    // Which ranks are near each other (make_two_levels in bough/select/standard/two_levels.hpp), by
+    // their numbers in this communicator: then plans of two levels are candidates, too, and `costs`
+    // may be left to them. Must be equal on all ranks. Empty: what the transport knows.
+    std::shared_ptr<const two_levels> levels{};
     // Called while a blocking call waits, and by wait() and wait_for() of operations.
     waiting_hook while_waiting{};
 };
@@ -156,6 +162,19 @@ public:
         repeated.forget();
         choices_.clear();
     }
+    // Without costs of the program's own: those that the levels or the transport state.
+    void use_stated_costs() {
+        options.costs = options.levels ? options.levels->costs() : bough::default_costs_of(session_->transport());
+        has_stated_costs_ = true;
+    }
+    void set_costs(const any_cost_model& costs) {
+        options.costs = costs;
+        has_stated_costs_ = false;
+        if (!costs) use_stated_costs();
+        forget_choices();
+    }
+    // The options of a communicator of some of these ranks. `members`: the transport's numbers.
+    communicator_options options_among(const std::vector<rank_t>& members) const;
     std::size_t remembered_choices() const noexcept { return choices_.size(); }
 
     // The hook of the options, for a wait; none inside the hook.
@@ -227,6 +246,7 @@ private:
     std::uint32_t epoch_ = 1;
     rank_t rank_ = 0;
     bool in_hook_ = false;
+    bool has_stated_costs_ = false; // options.costs are not the program's own
     std::vector<made_choice> choices_;
     std::size_t latest_choice_ = 0; // the one that was asked for last
     std::uint64_t look_ups_ = 0;
@@ -242,10 +262,27 @@ communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std:
       context_(context), epoch_(session_->epoch()) {
     BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
     BOUGH_EXPECTS(options.cached_choices >= 1, "cached_choices: at least one choice must be remembered");
-    if (!options.costs) options.costs = bough::default_costs_of(session_->transport());
+    if constexpr (KnowsLevels<T>) {
+        if (options.levels == nullptr) options.levels = session_->transport().levels();
+        if (given.levels == nullptr && !members_.empty()) options.levels = options.levels->among(members_);
+    }
+    if (!options.costs) use_stated_costs();
     rank_ = session_->rank();
     for (rank_t r = 0; r != members_.size(); ++r)
         if (members_[r] == session_->rank()) rank_ = r;
+}
+
+template <Transport T>
+communicator_options communicator_core<T>::options_among(const std::vector<rank_t>& members) const {
+    communicator_options made = options;
+    if (has_stated_costs_) made.costs = {};
+    if (made.levels == nullptr) return made;
+    std::vector<rank_t> here(members); // this communicator's numbers
+    if (!members_.empty())
+        for (rank_t& r : here)
+            r = static_cast<rank_t>(std::find(members_.begin(), members_.end(), r) - members_.begin());
+    made.levels = made.levels->among(here);
+    return made;
 }
 
 template <Transport T>

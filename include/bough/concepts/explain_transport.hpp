@@ -139,6 +139,9 @@ consteval bool explain_optional_members() {
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's default_costs, if it has them, are `auto default_costs() const`, which "
                       "returns a CostModel");
+    if constexpr (!KnowsLevels<T> && requires { &T::levels; })
+        static_assert(detail::no_transport<T>, "bough: a Transport's levels, if it knows them, are "
+                                               "`std::shared_ptr<const two_levels> levels() const`");
     if constexpr (!KnowsSwitchTime<T> && requires { &T::switch_ns; })
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's switch_ns, if it has one, is `double switch_ns() const`");

@@ -44,6 +44,7 @@ public:
     std::uint32_t cores() const noexcept requires KnowsCores<T> { return inner_.cores(); }
     bool forked() const noexcept requires KnowsForks<T> { return inner_.forked(); }
     auto default_costs() const noexcept requires KnowsCosts<T> { return inner_.default_costs(); }
+    auto levels() const requires KnowsLevels<T> { return inner_.levels(); }
     double switch_ns() const noexcept requires KnowsSwitchTime<T> { return inner_.switch_ns(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {

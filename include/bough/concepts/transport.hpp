@@ -269,6 +269,12 @@ template <class T>
 concept KnowsCosts = requires(const T& t) {
     t.default_costs();
 };
+// Which ranks are near each other, and what messages cost inside such a group and between groups
+// (bough/select/two_levels.hpp).
+template <class T>
+concept KnowsLevels = requires(const T& t) {
+    t.levels()->groups();
+};
 // What it costs to give a core from one rank to another.
 template <class T>
 concept KnowsSwitchTime = requires(const T& t) {

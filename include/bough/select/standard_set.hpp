@@ -11,6 +11,7 @@
 #include <bough/algorithm/tree_source.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
+#include <bough/select/two_levels.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
@@ -31,6 +32,7 @@ candidate_list standard_candidates(const dimensions& at, const problem& what) {
     candidate_list made{Goal::kind, {}};
     made.list.reserve(32);
     standard_set<Goal>::add(made, at, what);
+    if (what.levels != nullptr) what.levels->add(made, at, what);
     return made;
 }
 

@@ -4,11 +4,13 @@
 //
 //   static constexpr auto default_costs() noexcept { return model::loggops{...}; }
 //                                         a CostModel, or any_cost_model
+//   std::shared_ptr<const two_levels> levels() const { return make_two_levels(groups, near, far); }
+//                                         if some ranks are near each other; never null
 //   static constexpr double switch_ns() noexcept { return 5000; }
 //                                         the time to give a core from one rank to the next
 //   rank_t cores() const noexcept;        how many cores the ranks share
 //
-// All three members are optional. They return the same on every rank: they follow from the
+// All four members are optional. They return the same on every rank: they follow from the
 // transport's type, or were agreed when it was joined. The defaults of bough's transports were
 // measured on one machine (doc/concepts/choosing.md); measure(comm) and communicator_options::costs
 // are more accurate.

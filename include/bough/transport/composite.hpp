@@ -32,16 +32,32 @@
 #include <bough/algorithm/groups.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/select/standard/two_levels.hpp>
 #include <bough/select/transport_costs.hpp>
+#include <bough/select/two_levels.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI {
+
+namespace detail {
+
+// The costs of one of two transports, as a model that takes all pairs of ranks for equal.
+template <class T>
+constexpr auto flat_costs_of(const T& transport) noexcept {
+    if constexpr (requires { requires decltype(transport.default_costs())::homogeneous; })
+        return transport.default_costs();
+    else
+        return thread_costs;
+}
+
+} // namespace detail
 
 template <Transport Inside, Transport Between>
 class composite {
@@ -86,10 +102,12 @@ public:
 
     auto cores() const noexcept requires requires(const Between& t) { t.cores(); }
     { return between_.end.cores(); }
-    // The costs of the network, unless all ranks share a node.
-    any_cost_model default_costs() const noexcept {
-        return groups_.groups(size()) == 1 ? default_costs_of(inside_.end) : default_costs_of(between_.end);
+    // What `inside` costs near ranks and `between` the others: by these a collective is chosen.
+    std::shared_ptr<const two_levels> levels() const {
+        return make_two_levels(groups_, detail::flat_costs_of(inside_.end), detail::flat_costs_of(between_.end));
     }
+    // What a part of another composite costs: as the slower one of its own parts.
+    auto default_costs() const noexcept { return detail::flat_costs_of(between_.end); }
     double switch_ns() const noexcept {
         return groups_.groups(size()) == 1 ? switch_ns_of(inside_.end) : switch_ns_of(between_.end);
     }

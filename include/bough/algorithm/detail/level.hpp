@@ -8,9 +8,11 @@
 #include <bough/algorithm/detail/remap.hpp>
 #include <bough/algorithm/groups.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 
 namespace bough::inline BOUGH_ABI {
@@ -67,6 +69,22 @@ constexpr void emit_level(const A& algorithm, dimensions at, rank_t rank, StepSi
     if (at.blocks == natural_blocks) at.blocks = algorithm.natural_blocks(at.size);
     remapped renamed(out, buffers, rank_of, cut);
     algorithm.emit(at, rank, renamed);
+}
+
+// One number of what tells a plan of two levels from others, as identity_of says; 0: one of them has none.
+template <class Groups, class... Number>
+constexpr std::uint64_t identity_of_levels(const char* kind, const Groups& groups, Number... levels) {
+    if constexpr (requires { groups.identity(); }) {
+        if (((levels == 0) || ...)) return 0;
+        std::uint64_t hash = bracket_family(kind);
+        for (const std::uint64_t part : {groups.identity(), levels...}) {
+            hash = (hash ^ part) * 0x9e37'79b9'7f4a'7c15u;
+            hash ^= hash >> 32;
+        }
+        return hash | 1;
+    } else {
+        return 0;
+    }
 }
 
 inline constexpr auto as_it_is = [](slice s, pieces& p) { p.add(s.buffer, s.first, s.count); };

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// Communicators that know which ranks are near each other choose plans of two levels, also among some of the ranks.
+#include "support/catch.hpp"
+#include <bough/allgather.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/communicator.hpp>
+#include <bough/concepts/forwarding_transport.hpp>
+#include <bough/group.hpp>
+#include <bough/select/standard/two_levels.hpp>
+#include <bough/transport/in_process.hpp>
+#include <bough/transport/measured_costs.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+using namespace bough;
+
+namespace {
+
+using end = in_process::endpoint;
+
+const listed_groups three_nodes{{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}};
+
+std::shared_ptr<const two_levels> levels_of(const listed_groups& groups) {
+    return make_two_levels(groups, bough::detail::shared_memory_costs.model, bough::detail::tcp_costs.model);
+}
+
+// Counts the messages that leave their node.
+class counting_far : public forwarding_transport<end> {
+public:
+    counting_far(end inner, std::atomic<int>& far) : forwarding_transport(std::move(inner)), far_(&far) {}
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        if (three_nodes.group_of(12, rank()) != three_nodes.group_of(12, to)) ++*far_;
+        return forwarding_transport::post_send(to, tag, bytes, id);
+    }
+
+private:
+    std::atomic<int>* far_;
+};
+
+// The same, and it states the nodes.
+class knowing_nodes : public counting_far {
+public:
+    using counting_far::counting_far;
+    std::shared_ptr<const two_levels> levels() const { return levels_of(three_nodes); }
+};
+static_assert(KnowsLevels<knowing_nodes> && !KnowsLevels<counting_far>);
+
+template <class T>
+int far_messages(communicator_options options) {
+    std::atomic<int> far{0}, wrong{0};
+    in_process{12}.run([&](auto transport) {
+        communicator comm{T{std::move(transport), far}, options};
+        std::vector<std::uint64_t> mine(64, comm.rank()), all(12 * 64);
+        allgather(comm, std::span<const std::uint64_t>(mine), std::span(all));
+        for (std::size_t i = 0; i != all.size(); ++i) wrong += all[i] != i / 64;
+    });
+    CHECK(wrong == 0);
+    return far;
+}
+
+} // namespace
+
+TEST_CASE("levels: the choice of a communicator goes by what its transport or its options say") {
+    const int blind = far_messages<counting_far>({.costs = bough::detail::tcp_costs.model});
+    const int told = far_messages<counting_far>({.levels = levels_of(three_nodes)});
+    const int stated = far_messages<knowing_nodes>({});
+    CAPTURE(blind);
+    CHECK(told == 24); // lanes: each rank sends twice across three nodes
+    CHECK(stated == told);
+    CHECK(blind > told);
+}
+
+TEST_CASE("levels: some of the ranks know the nodes among them") {
+    std::atomic<int> far{0}, wrong{0};
+    in_process{12}.run([&](auto transport) {
+        communicator world{knowing_nodes{std::move(transport), far}};
+        const auto groups_of = [](const auto& comm) { return comm.options().levels->groups(); };
+        wrong += !(groups_of(world) == three_nodes);
+        wrong += world.options().costs.homogeneous();
+        auto twin = duplicate(world);
+        wrong += !(groups_of(twin) == three_nodes);
+        auto odd = split(world, world.rank() % 2, 12 - world.rank()); // from the last to the first
+        wrong += !(groups_of(odd) == listed_groups{{0, 0, 1, 1, 2, 2}});
+        auto node = split(world, world.rank() / 4);
+        wrong += !node.options().costs.homogeneous(); // all near
+        auto of_odd = split(odd, odd.rank() == 0 || odd.rank() == 2 || odd.rank() == 3);
+        wrong += !(groups_of(of_odd) == listed_groups{{0, 1, 1}}); // nodes 0 1 1, and 0 2 2
+        // All of them work, for any root.
+        const auto try_all = [&](auto& comm) {
+            for (const std::size_t count : {std::size_t{1}, std::size_t{5000}}) {
+                std::vector<std::uint64_t> x(count, comm.rank() + 1);
+                allreduce(comm, std::span(x), plus{});
+                wrong += x.back() != std::uint64_t{comm.size()} * (comm.size() + 1) / 2;
+                for (rank_t from = 0; from != comm.size(); ++from) {
+                    std::vector<std::uint64_t> y(count, comm.rank());
+                    broadcast(comm, std::span(y), root{from});
+                    wrong += y.front() != from || y.back() != from;
+                }
+            }
+        };
+        try_all(world), try_all(twin), try_all(odd), try_all(node), try_all(of_odd);
+        // A program's own costs are taken along; without them each communicator has those of its ranks.
+        world.set_costs(bough::detail::tcp_costs.model);
+        auto told = split(world, world.rank() / 4);
+        wrong += !told.options().costs.homogeneous();
+        world.set_costs({});
+        wrong += world.options().costs.homogeneous();
+        auto again = duplicate(world);
+        wrong += again.options().costs.homogeneous();
+    });
+    CHECK(wrong == 0);
+}
