@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSL-1.0
+// environment_wire_up: ranks that find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+#include "support/catch.hpp"
+#include <bough/launch.hpp>
+#include <bough/launch/environment.hpp>
+#include <bough/testing/wire_up_conformance.hpp>
+
+#include <arpa/inet.h>
+#include <cstdint>
+#include <cstdlib>
+#include <netinet/in.h>
+#include <optional>
+#include <string>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+using namespace bough;
+
+namespace {
+
+constexpr std::uint64_t second_ns = 1'000'000'000;
+
+// A socket that listens at a port that was free; its port.
+std::pair<detail::unique_fd, std::uint16_t> listening() {
+    detail::unique_fd made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    REQUIRE(::bind(made.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+    REQUIRE(::listen(made.get(), 1) == 0);
+    REQUIRE(::getsockname(made.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+    return {std::move(made), ntohs(at.sin_port)};
+}
+std::uint16_t free_port() { return listening().second; }
+
+// f(rank, wire, status) for each place, in a thread each.
+template <class F>
+void join_all(const std::vector<environment_place>& places, std::uint64_t timeout_ns, F f) {
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i != places.size(); ++i)
+        threads.emplace_back([&, i] {
+            status s;
+            std::optional<environment_wire_up> wire = environment_wire_up::join(places[i], s, timeout_ns);
+            f(i, wire, s);
+        });
+    for (std::thread& t : threads) t.join();
+}
+std::vector<environment_place> places_of(rank_t ranks, std::uint16_t port) {
+    std::vector<environment_place> made;
+    for (rank_t r = 0; r != ranks; ++r) made.push_back({r, ranks, "127.0.0.1", port});
+    return made;
+}
+
+// What read() says of these variables; null: not set.
+status read_with(const char* rank, const char* size, const char* address, const char* port, environment_place& place) {
+    const std::pair<const char*, const char*> all[] = {
+        {"RANK", rank}, {"WORLD_SIZE", size}, {"MASTER_ADDR", address}, {"MASTER_PORT", port}};
+    for (const auto& [name, value] : all) value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
+    const status s = environment_wire_up::read(place);
+    for (const auto& [name, value] : all) ::unsetenv(name);
+    return s;
+}
+bool names(const status& s, const std::string& variable) {
+    return s.code == errc::invalid_argument && s.argument != nullptr &&
+           std::string(s.argument).rfind(variable + ":", 0) == 0;
+}
+
+} // namespace
+
+TEST_CASE("environment: the variables are read, and wrong ones are named") {
+    environment_place p;
+    CHECK_FALSE(read_with("2", "3", "host", "29500", p));
+    CHECK((p.rank == 2 && p.size == 3 && p.address == "host" && p.port == 29500));
+    CHECK_FALSE(read_with("0", "1", nullptr, nullptr, p)); // one rank needs no address
+    CHECK(read_with(nullptr, nullptr, "host", "1", p).code == errc::unsupported);
+    for (const char* bad : {"", "0", "-1", "x", "3x", "99999999999999999999"})
+        CHECK(names(read_with("0", bad, "host", "29500", p), "WORLD_SIZE"));
+    CHECK(names(read_with("0", nullptr, "host", "29500", p), "WORLD_SIZE"));
+    for (const char* bad : {"", "3", "-1", "1.5", " 1"}) CHECK(names(read_with(bad, "3", "h", "29500", p), "RANK"));
+    CHECK(names(read_with(nullptr, "3", "h", "29500", p), "RANK"));
+    CHECK(names(read_with("1", "3", nullptr, "29500", p), "MASTER_ADDR"));
+    CHECK(names(read_with("1", "3", "", "29500", p), "MASTER_ADDR"));
+    for (const char* bad : {"", "0", "65536", "http"}) CHECK(names(read_with("1", "3", "h", bad, p), "MASTER_PORT"));
+    CHECK(names(read_with("1", "3", "h", nullptr, p), "MASTER_PORT"));
+}
+
+TEST_CASE("environment: it is a WireUp") {
+    for (const rank_t ranks : {1u, 2u, 5u}) {
+        std::vector<std::string> faults(ranks);
+        join_all(places_of(ranks, free_port()), 10 * second_ns, [&](std::size_t r, auto& wire, const status& s) {
+            if (s) {
+                faults[r] = "did not join";
+                return;
+            }
+            if (const auto fault = testing::check_wire_up(*wire)) faults[r] = fault.sentence;
+        });
+        CHECK(faults == std::vector<std::string>(ranks));
+    }
+}
+
+TEST_CASE("environment: rank 0 may come last, and by a name") {
+    std::vector<environment_place> places = places_of(3, free_port());
+    for (environment_place& p : places) p.address = "localhost";
+    std::vector<char> good(3, 0);
+    std::vector<std::thread> threads;
+    for (const std::size_t i : {std::size_t{1}, std::size_t{2}, std::size_t{0}}) {
+        if (i == 0) std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        threads.emplace_back([&, i] {
+            status s;
+            auto wire = environment_wire_up::join(places[i], s, 10 * second_ns);
+            std::uint32_t mine = 7 + static_cast<std::uint32_t>(i), all[3] = {};
+            if (!s)
+                s = wire->exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
+                                   10 * second_ns);
+            good[i] = !s && all[0] == 7 && all[1] == 8 && all[2] == 9 ? 1 : 0;
+        });
+    }
+    for (std::thread& t : threads) t.join();
+    CHECK(good == std::vector<char>(3, 1));
+}
+
+TEST_CASE("environment: ranks that do not fit are told why, and nobody waits") {
+    SECTION("another WORLD_SIZE") {
+        std::vector<environment_place> places = places_of(3, free_port());
+        places[2].size = 4;
+        std::vector<status> said(3);
+        const std::uint64_t begin = detail::steady_now_ns();
+        join_all(places, 10 * second_ns, [&](std::size_t i, auto& wire, const status& s) {
+            std::byte mine{}, all[3]{};
+            said[i] = s ? s : wire->exchange(std::span(&mine, 1), all, 10 * second_ns);
+        });
+        CHECK(names(said[2], "WORLD_SIZE"));
+        CHECK((said[0].code == errc::peer_dead && said[0].peer == 2));
+        CHECK((said[1].code == errc::peer_dead && said[1].peer == 2));
+        CHECK(detail::steady_now_ns() - begin < 5 * second_ns);
+    }
+    SECTION("a rank twice") {
+        std::vector<environment_place> places = places_of(2, free_port());
+        places.push_back(places[1]);
+        std::vector<status> said(3);
+        join_all(places, 3 * second_ns, [&](std::size_t i, auto& wire, const status& s) {
+            std::byte mine{}, all[2]{};
+            said[i] = s ? s : wire->exchange(std::span(&mine, 1), all, 3 * second_ns);
+        });
+        CHECK_FALSE(said[0]);
+        CHECK((names(said[1], "RANK") != names(said[2], "RANK")));
+        CHECK((!said[1] || !said[2]));
+    }
+    SECTION("a rank that ends") {
+        std::vector<status> said(3);
+        join_all(places_of(3, free_port()), 10 * second_ns, [&](std::size_t i, auto& wire, const status& s) {
+            std::byte mine{}, all[3]{};
+            said[i] = s;
+            if (i == 1)
+                wire.reset();
+            else if (!s)
+                said[i] = wire->exchange(std::span(&mine, 1), all, 10 * second_ns);
+        });
+        CHECK((said[0].code == errc::peer_dead && said[0].peer == 1));
+        CHECK((said[2].code == errc::peer_dead && said[2].peer == 1));
+    }
+    SECTION("a port in use") {
+        const auto taken = listening();
+        status s;
+        CHECK_FALSE(environment_wire_up::join({0, 2, "127.0.0.1", taken.second}, s, second_ns));
+        CHECK(names(s, "MASTER_PORT"));
+    }
+    SECTION("nobody listens") {
+        status s;
+        CHECK_FALSE(environment_wire_up::join({1, 2, "127.0.0.1", free_port()}, s, second_ns / 5));
+        CHECK((s.code == errc::deadline && s.peer == 0));
+    }
+    SECTION("who listens is no rank 0") { // it never answers
+        const auto mute = listening();
+        status s;
+        CHECK_FALSE(environment_wire_up::join({1, 2, "127.0.0.1", mute.second}, s, second_ns / 5));
+        CHECK(s.code == errc::deadline);
+    }
+    SECTION("strangers at the port") {
+        const std::uint16_t port = free_port();
+        std::vector<status> said(2);
+        join_all(places_of(2, port), 10 * second_ns, [&](std::size_t i, auto& wire, status s) {
+            if (i == 1 && !s) { // sends what is no greeting, and stays
+                detail::unique_fd stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+                sockaddr_in at{};
+                at.sin_family = AF_INET;
+                at.sin_port = htons(port);
+                at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+                (void)::connect(stranger.get(), reinterpret_cast<sockaddr*>(&at), sizeof at);
+                (void)!::write(stranger.get(), "GET / HTTP/1.1\r\n\r\n", 18);
+            }
+            std::byte mine{}, all[2]{};
+            said[i] = s ? s : wire->exchange(std::span(&mine, 1), all, 10 * second_ns);
+        });
+        CHECK_FALSE(said[0]);
+        CHECK_FALSE(said[1]);
+    }
+}
+
+TEST_CASE("environment: this_job finds it") {
+    const std::string port = std::to_string(free_port());
+    const launch_report report = launch(3, [&](job given) {
+        ::setenv("RANK", std::to_string(given.rank()).c_str(), 1);
+        ::setenv("WORLD_SIZE", "3", 1);
+        ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+        ::setenv("MASTER_PORT", port.c_str(), 1);
+        job mine = this_job();
+        std::uint32_t me = mine.rank(), all[3] = {};
+        if (mine.exchange(std::as_bytes(std::span(&me, 1)), std::as_writable_bytes(std::span(all)), 10 * second_ns))
+            return 2;
+        return mine.size() == 3 && mine.rank() == given.rank() && all[0] == 0 && all[1] == 1 && all[2] == 2 ? 0 : 1;
+    });
+    CAPTURE(describe(report));
+    CHECK(report.ok());
+}
