@@ -45,11 +45,11 @@ struct two_level_set {
 
     template <class Inner, class Outer>
     void add_leaders(const Inner& inner, const Outer& outer) {
-        made.add(leaders<Goal, Inner, Outer, listed_groups>{inner, outer, groups});
+        made.add(bough::leaders<Goal, Inner, Outer, listed_groups>{inner, outer, groups});
     }
     template <class Inner, class Outer>
     void add_lanes(const Inner& inner, const Outer& outer) {
-        made.add(lanes<Goal, Inner, Outer, listed_groups>{inner, outer, groups});
+        made.add(bough::lanes<Goal, Inner, Outer, listed_groups>{inner, outer, groups});
     }
 };
 
