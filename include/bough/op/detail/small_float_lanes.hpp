@@ -104,7 +104,7 @@ template <class Format>
 using any_word = typename at_any_address<typename Format::word>::type;
 
 // A step is so many elements: enough for the widest vectors, and a number that the compiler knows.
-inline constexpr std::size_t lanes = 64;
+inline constexpr std::size_t lane_step = 64;
 
 template <class Format, class O>
 struct plain_combine {
@@ -113,7 +113,7 @@ struct plain_combine {
         const auto* b = reinterpret_cast<const any_word<Format>*>(upper);
         auto* to = reinterpret_cast<any_word<Format>*>(out);
         BOUGH_INDEPENDENT
-        for (std::size_t i = 0; i != lanes; ++i) {
+        for (std::size_t i = 0; i != lane_step; ++i) {
             const float r = O{}(std::bit_cast<float>(Format::decode(a[i])), std::bit_cast<float>(Format::decode(b[i])));
             to[i] = static_cast<typename Format::word>(Format::encode(std::bit_cast<std::uint32_t>(r)));
         }
@@ -125,14 +125,14 @@ struct plain_conversion {
         const auto* x = reinterpret_cast<const any_float*>(from);
         auto* made = reinterpret_cast<any_word<Format>*>(to);
         BOUGH_INDEPENDENT
-        for (std::size_t i = 0; i != lanes; ++i)
+        for (std::size_t i = 0; i != lane_step; ++i)
             made[i] = static_cast<typename Format::word>(Format::encode(std::bit_cast<std::uint32_t>(x[i] * scale)));
     }
     BOUGH_ALWAYS_INLINE static void decode(const std::byte* from, std::byte* to, float scale) noexcept {
         const auto* x = reinterpret_cast<const any_word<Format>*>(from);
         auto* made = reinterpret_cast<any_float*>(to);
         BOUGH_INDEPENDENT
-        for (std::size_t i = 0; i != lanes; ++i) made[i] = std::bit_cast<float>(Format::decode(x[i])) * scale;
+        for (std::size_t i = 0; i != lane_step; ++i) made[i] = std::bit_cast<float>(Format::decode(x[i])) * scale;
     }
 };
 
@@ -143,7 +143,7 @@ struct f16c {
     typedef short halves __attribute__((vector_size(16)));
 
     BOUGH_AVX2_INLINE static void load(const std::byte* from, float* to) noexcept {
-        for (std::size_t i = 0; i != lanes; i += 8) {
+        for (std::size_t i = 0; i != lane_step; i += 8) {
             halves x;
             __builtin_memcpy(&x, from + 2 * i, sizeof x);
             const floats made = __builtin_ia32_vcvtph2ps256(x);
@@ -151,7 +151,7 @@ struct f16c {
         }
     }
     BOUGH_AVX2_INLINE static void store(const float* from, std::byte* to) noexcept {
-        for (std::size_t i = 0; i != lanes; i += 8) {
+        for (std::size_t i = 0; i != lane_step; i += 8) {
             floats x;
             __builtin_memcpy(&x, from + i, sizeof x);
             const halves made = (halves)__builtin_ia32_vcvtps2ph256(x, 0); // to nearest, ties to even
@@ -159,25 +159,25 @@ struct f16c {
         }
     }
     BOUGH_AVX2_INLINE static void encode(const std::byte* from, std::byte* to, float scale) noexcept {
-        alignas(64) float x[lanes];
+        alignas(64) float x[lane_step];
         __builtin_memcpy(x, from, sizeof x);
-        for (std::size_t i = 0; i != lanes; ++i) x[i] *= scale;
+        for (std::size_t i = 0; i != lane_step; ++i) x[i] *= scale;
         store(x, to);
     }
     BOUGH_AVX2_INLINE static void decode(const std::byte* from, std::byte* to, float scale) noexcept {
-        alignas(64) float x[lanes];
+        alignas(64) float x[lane_step];
         load(from, x);
-        for (std::size_t i = 0; i != lanes; ++i) x[i] *= scale;
+        for (std::size_t i = 0; i != lane_step; ++i) x[i] *= scale;
         __builtin_memcpy(to, x, sizeof x);
     }
 };
 template <class O>
 struct f16c_combine {
     BOUGH_AVX2_INLINE static void step(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
-        alignas(64) float a[lanes], b[lanes];
+        alignas(64) float a[lane_step], b[lane_step];
         f16c::load(lower, a);
         f16c::load(upper, b);
-        for (std::size_t i = 0; i != lanes; ++i) a[i] = O{}(a[i], b[i]);
+        for (std::size_t i = 0; i != lane_step; ++i) a[i] = O{}(a[i], b[i]);
         f16c::store(a, out);
     }
 };
@@ -186,9 +186,9 @@ struct f16c_combine {
 template <class Format>
 struct f16c_plus {
     BOUGH_AVX2_INLINE static void step(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
-        f16c::halves sums[lanes / 8];
+        f16c::halves sums[lane_step / 8];
         f16c::floats nan{};
-        for (std::size_t i = 0; i != lanes / 8; ++i) {
+        for (std::size_t i = 0; i != lane_step / 8; ++i) {
             f16c::halves a, b;
             __builtin_memcpy(&a, lower + 16 * i, sizeof a);
             __builtin_memcpy(&b, upper + 16 * i, sizeof b);
@@ -209,8 +209,8 @@ struct f16c_plus {
 #define BOUGH_BF16_PLUS(SIZE)                                                                                          \
     typedef std::uint32_t words __attribute__((vector_size(SIZE)));                                                    \
     typedef float floats __attribute__((vector_size(SIZE)));                                                           \
-    words sums[2 * lanes / SIZE], nan{};                                                                               \
-    for (std::size_t i = 0; i != 2 * lanes / SIZE; ++i) {                                                              \
+    words sums[2 * lane_step / SIZE], nan{};                                                                           \
+    for (std::size_t i = 0; i != 2 * lane_step / SIZE; ++i) {                                                          \
         words a, b;                                                                                                    \
         __builtin_memcpy(&a, lower + SIZE * i, SIZE);                                                                  \
         __builtin_memcpy(&b, upper + SIZE * i, SIZE);                                                                  \
@@ -259,7 +259,7 @@ struct kernels_of {
 
 #define BOUGH_COMBINE_LOOP(...)                                                                                        \
     using kernel = __VA_ARGS__;                                                                                        \
-    constexpr std::size_t size = sizeof(typename Format::word), block = lanes * size;                                  \
+    constexpr std::size_t size = sizeof(typename Format::word), block = lane_step * size;                              \
     std::size_t i = 0;                                                                                                 \
     for (; bytes - i >= block; i += block) kernel::step(lower + i, upper + i, out + i);                                \
     if (i == bytes) return;                                                                                            \
@@ -273,9 +273,9 @@ struct kernels_of {
     using kernel = __VA_ARGS__;                                                                                        \
     constexpr std::size_t from_size = sizeof(FROM), to_size = sizeof(TO);                                              \
     std::size_t i = 0;                                                                                                 \
-    for (; count - i >= lanes; i += lanes) kernel::DIRECTION(from + i * from_size, to + i * to_size, scale);           \
+    for (; count - i >= lane_step; i += lane_step) kernel::DIRECTION(from + i * from_size, to + i * to_size, scale);   \
     if (i == count) return;                                                                                            \
-    std::byte a[lanes * from_size]{}, b[lanes * to_size];                                                              \
+    std::byte a[lane_step * from_size]{}, b[lane_step * to_size];                                                      \
     __builtin_memcpy(a, from + i * from_size, (count - i) * from_size);                                                \
     kernel::DIRECTION(a, b, scale);                                                                                    \
     __builtin_memcpy(to + i * to_size, b, (count - i) * to_size);
