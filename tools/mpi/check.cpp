@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "check.hpp"
+
+#include "handles.hpp"
+#include "world.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+namespace under_mpi {
+
+namespace {
+
+std::vector<std::byte> packed(const blocks& b, const shape& s) {
+    std::vector<std::byte> bytes(bytes_of(b, s));
+    if (bytes.empty()) return bytes;
+    if (lies_as_it_travels(b, s))
+        std::memcpy(bytes.data(), first_byte(b, s), bytes.size());
+    else
+        pack(b, s, bytes.data());
+    return bytes;
+}
+void put_back(const std::vector<std::byte>& bytes, const blocks& b, const shape& s) {
+    if (bytes.empty()) return;
+    if (lies_as_it_travels(b, s))
+        std::memcpy(first_byte(b, s), bytes.data(), bytes.size());
+    else
+        unpack(bytes.data(), b, s);
+}
+
+// Sums in another order differ by rounding: are they as near as that?
+template <class Real>
+bool is_near(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+    const std::size_t n = a.size() / sizeof(Real);
+    std::vector<Real> x(n), y(n);
+    std::memcpy(x.data(), a.data(), n * sizeof(Real));
+    std::memcpy(y.data(), b.data(), n * sizeof(Real));
+    Real greatest = 0;
+    for (const Real v : x)
+        if (std::isfinite(v)) greatest = std::max(greatest, std::abs(v));
+    const Real most = greatest * std::numeric_limits<Real>::epsilon() * Real(64) * Real(world::get().size());
+    for (std::size_t i = 0; i != n; ++i)
+        if (x[i] != y[i] && !(std::isnan(x[i]) && std::isnan(y[i])) && !(std::abs(x[i] - y[i]) <= most)) return false;
+    return true;
+}
+bool is_near(known_type type, const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+    switch (type) {
+    case known_type::real4:
+    case known_type::complex4: return is_near<float>(a, b);
+    case known_type::real8:
+    case known_type::complex8: return is_near<double>(a, b);
+    case known_type::long_real:
+    case known_type::long_complex: return is_near<long double>(a, b);
+    default: return false;
+    }
+}
+
+} // namespace
+
+comparison::comparison(const outcome& of) : of_(of) {
+    if (of_.result.type == MPI_DATATYPE_NULL) return;
+    shape_ = shape_of(of_.result.type);
+    if (of_.changed.type == MPI_DATATYPE_NULL) of_.changed = of_.result;
+    before_ = packed(of_.changed, shape_);
+}
+void comparison::host_has_run() {
+    if (of_.result.type == MPI_DATATYPE_NULL) return;
+    hosts_ = packed(of_.result, shape_);
+    put_back(before_, of_.changed, shape_);
+}
+void comparison::compare(collective which, MPI_Comm comm) {
+    if (of_.result.type == MPI_DATATYPE_NULL) return;
+    const std::vector<std::byte> ours = packed(of_.result, shape_);
+    if (ours == hosts_) return;
+    const known_op op = known(of_.op);
+    const bool rounds = op == known_op::sum || op == known_op::prod;
+    // The padding of a long double is nobody's, so its bits alone say nothing.
+    const known_type type = known(of_.result.type);
+    if ((rounds || type == known_type::long_real || type == known_type::long_complex) && is_near(type, ours, hosts_))
+        return;
+    const auto at = std::mismatch(ours.begin(), ours.end(), hosts_.begin()).first - ours.begin();
+    const bool may_round = of_.op != MPI_OP_NULL && op == known_op::none;
+    std::fprintf(stderr, "bough: check: MPI_%s, rank %u of MPI_COMM_WORLD: byte %td of %zu differs from the host's%s\n",
+                 name_of(which), world::get().rank(), at, ours.size(),
+                 may_round ? "; the op is the program's own, so that may be rounding" : "");
+    if (!may_round) PMPI_Abort(comm, 1);
+}
+
+} // namespace under_mpi

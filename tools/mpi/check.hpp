@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// BOUGH_MPI=check: the host does each call first; then bough does it on the same data, and the results
+// are compared.
+#ifndef BOUGH_TOOLS_MPI_CHECK_HPP
+#define BOUGH_TOOLS_MPI_CHECK_HPP
+
+#include "frame.hpp"
+#include "report.hpp"
+
+#include <mpi.h>
+#include <vector>
+
+namespace under_mpi {
+
+// What a call gives this rank.
+struct outcome {
+    blocks result{};  // no data: nothing
+    blocks changed{}; // what must be put back before the call is made again; no data: the result
+    MPI_Op op = MPI_OP_NULL;
+    std::size_t bytes = 0; // that this rank gave, or got where it gave none
+};
+
+class comparison {
+public:
+    explicit comparison(const outcome& of);
+    // The host has made the call: keeps its result, and puts back what was there.
+    void host_has_run();
+    // Bough has made the call. If the result is another, says so; and ends the program, unless that may be
+    // rounding.
+    void compare(collective which, MPI_Comm comm);
+
+private:
+    outcome of_;
+    shape shape_{};
+    std::vector<std::byte> before_, hosts_;
+};
+
+} // namespace under_mpi
+
+#endif

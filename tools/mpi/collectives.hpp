@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+// MPI's collectives by those of bough. Arguments are MPI's, and have been checked by the host. Each
+// returns an error class of MPI.
+#ifndef BOUGH_TOOLS_MPI_COLLECTIVES_HPP
+#define BOUGH_TOOLS_MPI_COLLECTIVES_HPP
+
+#include "frame.hpp"
+#include "world.hpp"
+
+#include <mpi.h>
+
+namespace under_mpi {
+
+// One call: where it runs, and what it packs into.
+struct place {
+    communicator& comm;
+    frame& room;
+};
+
+int run_barrier(const place& at);
+int run_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int root);
+int run_allreduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op);
+int run_reduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root);
+int run_scan(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op);
+int run_exscan(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op);
+int run_reduce_scatter_block(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op);
+int run_reduce_scatter(const place& at, const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op);
+// `in` and `out` of those that combine nothing. MPI_IN_PLACE stands in `data`.
+int run_gather(const place& at, const blocks& in, const blocks& out, int root);
+int run_gatherv(const place& at, const blocks& in, const blocks& out, int root);
+int run_scatter(const place& at, const blocks& in, const blocks& out, int root);
+int run_scatterv(const place& at, const blocks& in, const blocks& out, int root);
+int run_allgather(const place& at, const blocks& in, const blocks& out);
+int run_allgatherv(const place& at, const blocks& in, const blocks& out);
+int run_alltoall(const place& at, const blocks& in, const blocks& out);
+int run_alltoallv(const place& at, const blocks& in, const blocks& out);
+
+// Says what went wrong, on standard error; the class of MPI.
+int error_class_of(const bough::status& s, const char* collective);
+
+} // namespace under_mpi
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// A frame: what one call needs besides the program's own buffers. Data that do not lie as they travel are
+// packed into its rooms, and unpacked at the call's end; so bough sees bytes, and ranks may describe the
+// same message by different types.
+#ifndef BOUGH_TOOLS_MPI_FRAME_HPP
+#define BOUGH_TOOLS_MPI_FRAME_HPP
+
+#include "host.hpp"
+#include <bough/op/run_time_op.hpp>
+#include <bough/op/run_time_type.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mpi.h>
+#include <vector>
+
+namespace under_mpi {
+
+// A vector with a block for each rank, as MPI's v-forms describe it; or one block.
+struct blocks {
+    void* data = nullptr;
+    std::size_t count = 0; // of elements, if there are no counts
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    const int* counts = nullptr; // by rank
+    const int* displacements = nullptr;
+    int ranks = 0;
+
+    void* block_at(int r, const shape& s) const noexcept {
+        const auto by = static_cast<std::uintptr_t>(displacements[r] * s.extent);
+        return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) + by);
+    }
+};
+
+std::size_t bytes_of(const blocks& b, const shape& s) noexcept;
+// Pack or unpack them all, one behind the other.
+void pack(const blocks& from, const shape& s, std::byte* to);
+void unpack(const std::byte* from, const blocks& to, const shape& s);
+// Do the bytes lie in memory as they travel?
+bool lies_as_it_travels(const blocks& b, const shape& s) noexcept;
+std::byte* first_byte(const blocks& b, const shape& s) noexcept;
+
+// How an MPI's op combines elements of one type. It must not move while it is used.
+class combiner {
+public:
+    combiner() = default;
+    combiner(const combiner&) = delete;
+    combiner& operator=(const combiner&) = delete;
+
+    void set(MPI_Op op, MPI_Datatype type, const shape& s);
+    const bough::run_time_op& op() const noexcept { return op_; }
+    const bough::run_time_type& element() const noexcept { return element_; }
+    // An element in bough's hands is an element in memory; otherwise it is packed.
+    bool is_as_in_memory() const noexcept { return way_ != way::packed; }
+
+private:
+    enum class way : std::uint8_t { solid, pair, packed };
+    static void combine_in_memory(void* self, const void* in, void* inout, std::size_t count);
+    static void combine_packed(void* self, const void* in, void* inout, std::size_t count);
+
+    MPI_Op handle_ = MPI_OP_NULL;
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+    shape shape_{};
+    way way_ = way::solid;
+    bool is_predefined_ = false; // then nothing of this changes as long as the handles are the same
+    bough::run_time_op op_{};
+    bough::run_time_type element_{};
+    std::array<bough::run_time_piece, 2> pieces_{};
+    std::vector<std::byte> left_, right_; // of combine_packed
+};
+
+class frame {
+public:
+    // The bytes as they travel: in place, or packed into a room of this frame. At most three rooms.
+    const std::byte* reads(const blocks& b, const shape& s);
+    // Where the bytes shall come: in place, or a room that finish() unpacks. At most once a call.
+    std::byte* writes(const blocks& b, const shape& s);
+    // Memory of `bytes`, aligned to a cache line.
+    std::byte* room(std::size_t bytes);
+    // The call has ended: puts the result where it belongs.
+    void finish();
+    // The same, but there is no result.
+    void drop() noexcept { used_ = 0, is_pending_ = false; }
+
+    std::vector<std::size_t> lengths, other_lengths; // of blocks, in bytes
+    combiner how;
+
+private:
+    struct memory {
+        std::unique_ptr<std::byte[]> bytes{};
+        std::size_t size = 0;
+    };
+    std::array<memory, 4> rooms_{};
+    std::size_t used_ = 0;
+    bool is_pending_ = false;
+    const std::byte* came_ = nullptr;
+    blocks goes_to_{};
+    shape goes_as_{};
+};
+
+} // namespace under_mpi
+
+#endif

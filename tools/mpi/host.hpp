@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// What bough needs of the MPI under which it runs: Open MPI's component and MPICH's preloaded library
+// each give it. All else is written once, over PMPI_ calls.
+#ifndef BOUGH_TOOLS_MPI_HOST_HPP
+#define BOUGH_TOOLS_MPI_HOST_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <mpi.h>
+
+namespace under_mpi {
+
+// How an element of a type lies in memory.
+struct shape {
+    std::size_t size = 0; // bytes that travel
+    std::ptrdiff_t extent = 0;
+    std::ptrdiff_t true_lb = 0, true_extent = 0;
+    bool is_solid = false; // its bytes lie without gaps, in the order in which they travel, from true_lb on
+
+    bool is_solid_row(std::size_t count) const noexcept {
+        return is_solid && (count <= 1 || extent == static_cast<std::ptrdiff_t>(size));
+    }
+};
+shape shape_of(MPI_Datatype type);
+
+// The host's own messages move on.
+void progress_host();
+
+// The host's own collectives on one communicator, by which bough's part of it is made. All ranks call
+// them, in the same order as their other collectives there. False: the host had an error.
+class host_group {
+public:
+    virtual bool gather_from_all(const void* mine, int bytes, void* all) = 0;
+    virtual bool find_greatest(std::uint32_t* numbers, int count) = 0; // of each number, over all ranks
+
+protected:
+    ~host_group() = default;
+};
+
+} // namespace under_mpi
+
+#endif

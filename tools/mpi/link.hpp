@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// The transport under an MPI: shared memory, whose session several threads may use if the program asked
+// for MPI_THREAD_MULTIPLE, and that never sleeps for long, as the host's own messages need this rank too.
+#ifndef BOUGH_TOOLS_MPI_LINK_HPP
+#define BOUGH_TOOLS_MPI_LINK_HPP
+
+#include <bough/os/clock.hpp>
+#include <bough/transport/shared_memory.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace under_mpi {
+
+// Locks only in programs with several threads.
+class thread_mutex {
+public:
+    void lock() {
+        if (is_needed) mutex_.lock();
+    }
+    void unlock() {
+        if (is_needed) mutex_.unlock();
+    }
+    static inline bool is_needed = false; // set before the first session is made, and never changed
+
+private:
+    std::recursive_mutex mutex_;
+};
+
+class link : public bough::shared_memory {
+public:
+    using session_mutex = thread_mutex;
+
+    explicit link(bough::shared_memory&& joined) : shared_memory(std::move(joined)) {}
+
+    // Operations run straight only where one thread uses the session.
+    bool poll_from(bough::rank_t from, bough::event& e) noexcept {
+        return !thread_mutex::is_needed && shared_memory::poll_from(from, e);
+    }
+    // With several threads it is called without the lock, and they would share one word to sleep on.
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
+        if (thread_mutex::is_needed) {
+            std::this_thread::yield();
+            if (idle >= 200) std::this_thread::sleep_for(std::chrono::microseconds(50));
+            return;
+        }
+        if (idle < 512) return shared_memory::wait(idle, deadline_ns);
+        const std::uint64_t soon = bough::detail::steady_now_ns() + longest_nap_ns;
+        shared_memory::wait(idle, deadline_ns == 0 ? soon : std::min(soon, deadline_ns));
+    }
+
+private:
+    static constexpr std::uint64_t longest_nap_ns = 500'000; // how late the host's messages may be noticed
+};
+
+} // namespace under_mpi
+
+#endif

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSL-1.0
+// The collectives that combine nothing. What travels are bytes.
+#include "collectives.hpp"
+#include <bough/allgather.hpp>
+#include <bough/alltoall.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/gather.hpp>
+#include <bough/run_time.hpp>
+#include <bough/scatter.hpp>
+
+#include <cstring>
+#include <span>
+
+namespace under_mpi {
+
+namespace {
+
+constexpr bough::run_time_type bytes_type{.size = 1, .identity = 0x6d7062};
+
+bough::const_elements some(const std::byte* data, std::size_t bytes) { return {data, bytes, bytes_type, {}}; }
+bough::elements some(std::byte* data, std::size_t bytes) { return {data, bytes, bytes_type, {}}; }
+
+int ended(const place& at, const bough::status& s, const char* name) {
+    if (!s) [[likely]] {
+        at.room.finish();
+        return MPI_SUCCESS;
+    }
+    at.room.drop();
+    return error_class_of(s, name);
+}
+int nothing(const place& at) {
+    at.room.drop();
+    return MPI_SUCCESS;
+}
+
+// The lengths of blocks in bytes.
+void set_lengths(std::vector<std::size_t>& lengths, const blocks& b, const shape& s) {
+    lengths.resize(static_cast<std::size_t>(b.ranks));
+    for (int r = 0; r != b.ranks; ++r)
+        lengths[static_cast<std::size_t>(r)] = static_cast<std::size_t>(b.counts[r]) * s.size;
+}
+std::size_t sum_of(const std::vector<std::size_t>& lengths, std::size_t until) {
+    std::size_t sum = 0;
+    for (std::size_t r = 0; r != until; ++r) sum += lengths[r];
+    return sum;
+}
+// The block of one rank, as the program describes it: of blocks that may differ in length, and of equal ones.
+blocks block_of(const blocks& all, bough::rank_t r, const shape& s) {
+    const int rank = static_cast<int>(r);
+    return {.data = all.block_at(rank, s), .count = static_cast<std::size_t>(all.counts[rank]), .type = all.type};
+}
+blocks equal_block_of(const blocks& each, bough::rank_t r, const shape& s) {
+    const auto by = static_cast<std::uintptr_t>(static_cast<std::ptrdiff_t>(r * each.count) * s.extent);
+    void* const at = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(each.data) + by);
+    return {.data = at, .count = each.count, .type = each.type};
+}
+// A row of `ranks` equal blocks, from one of them.
+blocks row_of(const blocks& one, bough::rank_t ranks) {
+    return {.data = one.data, .count = one.count * ranks, .type = one.type};
+}
+bool overlap(const std::byte* a, std::size_t a_bytes, const std::byte* b, std::size_t b_bytes) {
+    const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
+    return x < y + b_bytes && y < x + a_bytes;
+}
+// MPI forbids buffers that overlap, and hosts let it pass. Then the input is copied first.
+const std::byte* apart(const place& at, const std::byte* in, std::size_t bytes, const std::byte* out,
+                       std::size_t out_bytes) {
+    if (!overlap(in, bytes, out, out_bytes)) return in;
+    std::byte* const copy = at.room.room(bytes);
+    std::memcpy(copy, in, bytes);
+    return copy;
+}
+bough::root root_of(int root) { return {static_cast<bough::rank_t>(root)}; }
+
+} // namespace
+
+int run_barrier(const place& at) {
+    bough::status ends;
+    bough::barrier(at.comm, ends);
+    return ended(at, ends, "MPI_Barrier");
+}
+
+int run_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int root) {
+    const shape s = shape_of(type);
+    const blocks all{.data = buffer, .count = static_cast<std::size_t>(count), .type = type};
+    const std::size_t bytes = bytes_of(all, s);
+    if (bytes == 0) return MPI_SUCCESS;
+    const bough::root from = root_of(root);
+    // The root's bytes are only read.
+    std::byte* const data =
+        at.comm.rank() == from.rank ? const_cast<std::byte*>(at.room.reads(all, s)) : at.room.writes(all, s);
+    bough::status ends;
+    bough::broadcast(at.comm, some(data, bytes), from, ends);
+    return ended(at, ends, "MPI_Bcast");
+}
+
+int run_gather(const place& at, const blocks& in, const blocks& out, int root) {
+    const bough::root to = root_of(root);
+    bough::status ends;
+    if (at.comm.rank() != to.rank) {
+        const shape s = shape_of(in.type);
+        const std::size_t bytes = bytes_of(in, s);
+        if (bytes == 0) return nothing(at);
+        bough::gather(at.comm, some(at.room.reads(in, s), bytes), some(static_cast<std::byte*>(nullptr), 0), to, ends);
+        return ended(at, ends, "MPI_Gather");
+    }
+    const shape s = shape_of(out.type);
+    const blocks whole = row_of(out, at.comm.size());
+    const std::size_t bytes = bytes_of(out, s);
+    const bool is_in_place = in.data == MPI_IN_PLACE;
+    if (bytes == 0) return nothing(at);
+    std::byte* const all = at.room.writes(whole, s);
+    std::byte* const own = all + to.rank * bytes;
+    const std::byte* mine = own;
+    if (!is_in_place) {
+        const shape from = shape_of(in.type);
+        mine = at.room.reads(in, from);
+        if (mine != own) mine = apart(at, mine, bytes_of(in, from), all, bytes * at.comm.size());
+    } else if (!lies_as_it_travels(whole, s)) {
+        pack(equal_block_of(out, to.rank, s), s, own);
+    }
+    bough::gather(at.comm, some(mine, bytes), some(all, bytes * at.comm.size()), to, ends);
+    return ended(at, ends, "MPI_Gather");
+}
+
+int run_scatter(const place& at, const blocks& in, const blocks& out, int root) {
+    const bough::root from = root_of(root);
+    bough::status ends;
+    if (at.comm.rank() != from.rank) {
+        const shape s = shape_of(out.type);
+        const std::size_t bytes = bytes_of(out, s);
+        if (bytes == 0) return nothing(at);
+        std::byte* const mine = at.room.writes(out, s);
+        bough::scatter(at.comm, some(static_cast<const std::byte*>(nullptr), 0), some(mine, bytes), from, ends);
+        return ended(at, ends, "MPI_Scatter");
+    }
+    const shape s = shape_of(in.type);
+    const std::size_t bytes = bytes_of(in, s), total = bytes * at.comm.size();
+    if (bytes == 0) return nothing(at);
+    const std::byte* all = at.room.reads(row_of(in, at.comm.size()), s);
+    std::byte* mine = const_cast<std::byte*>(all) + from.rank * bytes; // in place
+    if (out.data != MPI_IN_PLACE) {
+        const shape to = shape_of(out.type);
+        mine = at.room.writes(out, to);
+        if (mine != all + from.rank * bytes) all = apart(at, all, total, mine, bytes);
+    }
+    bough::scatter(at.comm, some(all, total), some(mine, bytes), from, ends);
+    return ended(at, ends, "MPI_Scatter");
+}
+
+namespace {
+
+// Only the root has the lengths of a gatherv or scatterv, and bough wants them on all ranks.
+bough::status tell_lengths(const place& at, const blocks& of_root, const shape& s, bough::root from) {
+    std::vector<std::size_t>& lengths = at.room.lengths;
+    if (at.comm.rank() == from.rank)
+        set_lengths(lengths, of_root, s);
+    else
+        lengths.resize(at.comm.size());
+    bough::status ends;
+    bough::broadcast(at.comm, some(reinterpret_cast<std::byte*>(lengths.data()), lengths.size() * sizeof(std::size_t)),
+                     from, ends);
+    return ends;
+}
+
+} // namespace
+
+int run_gatherv(const place& at, const blocks& in, const blocks& out, int root) {
+    const bough::root to = root_of(root);
+    const bool is_root = at.comm.rank() == to.rank;
+    const shape s = is_root ? shape_of(out.type) : shape{};
+    if (const bough::status bad = tell_lengths(at, out, s, to)) return ended(at, bad, "MPI_Gatherv");
+    const std::span<const std::size_t> lengths = at.room.lengths;
+    bough::status ends;
+    if (!is_root) {
+        const shape from = shape_of(in.type);
+        bough::gatherv(at.comm, some(at.room.reads(in, from), bytes_of(in, from)),
+                       some(static_cast<std::byte*>(nullptr), 0), lengths, to, ends);
+        return ended(at, ends, "MPI_Gatherv");
+    }
+    const std::size_t total = bytes_of(out, s), bytes = lengths[to.rank];
+    std::byte* const all = at.room.writes(out, s);
+    std::byte* const own = all + sum_of(at.room.lengths, to.rank);
+    const std::byte* mine = own;
+    std::size_t given = bytes;
+    if (in.data != MPI_IN_PLACE) {
+        const shape from = shape_of(in.type);
+        given = bytes_of(in, from);
+        mine = at.room.reads(in, from);
+        if (mine != own) mine = apart(at, mine, given, all, total);
+    } else if (!lies_as_it_travels(out, s)) {
+        pack(block_of(out, to.rank, s), s, own);
+    }
+    bough::gatherv(at.comm, some(mine, given), some(all, total), lengths, to, ends);
+    return ended(at, ends, "MPI_Gatherv");
+}
+
+int run_scatterv(const place& at, const blocks& in, const blocks& out, int root) {
+    const bough::root from = root_of(root);
+    const bool is_root = at.comm.rank() == from.rank;
+    const shape s = is_root ? shape_of(in.type) : shape{};
+    if (const bough::status bad = tell_lengths(at, in, s, from)) return ended(at, bad, "MPI_Scatterv");
+    const std::span<const std::size_t> lengths = at.room.lengths;
+    bough::status ends;
+    if (!is_root) {
+        const shape to = shape_of(out.type);
+        std::byte* const mine = at.room.writes(out, to);
+        bough::scatterv(at.comm, some(static_cast<const std::byte*>(nullptr), 0), some(mine, bytes_of(out, to)),
+                        lengths, from, ends);
+        return ended(at, ends, "MPI_Scatterv");
+    }
+    const std::size_t total = bytes_of(in, s), bytes = lengths[from.rank];
+    const std::byte* all = at.room.reads(in, s);
+    const std::byte* const own = all + sum_of(at.room.lengths, from.rank);
+    std::byte* mine = const_cast<std::byte*>(own);
+    std::size_t wanted = bytes;
+    if (out.data != MPI_IN_PLACE) {
+        const shape to = shape_of(out.type);
+        wanted = bytes_of(out, to);
+        mine = at.room.writes(out, to);
+        if (mine != own) all = apart(at, all, total, mine, wanted);
+    }
+    bough::scatterv(at.comm, some(all, total), some(mine, wanted), lengths, from, ends);
+    return ended(at, ends, "MPI_Scatterv");
+}
+
+int run_allgather(const place& at, const blocks& in, const blocks& out) {
+    const bough::rank_t size = at.comm.size(), me = at.comm.rank();
+    const shape s = shape_of(out.type);
+    const std::size_t bytes = bytes_of(out, s);
+    if (bytes == 0) return nothing(at);
+    const blocks whole = row_of(out, size);
+    std::byte* const all = at.room.writes(whole, s);
+    std::byte* const own = all + me * bytes;
+    const std::byte* mine = own;
+    std::size_t given = bytes;
+    if (in.data != MPI_IN_PLACE) {
+        const shape from = shape_of(in.type);
+        given = bytes_of(in, from);
+        mine = at.room.reads(in, from);
+        if (mine != own) mine = apart(at, mine, given, all, bytes * size);
+    } else if (!lies_as_it_travels(whole, s)) {
+        pack(equal_block_of(out, me, s), s, own);
+    }
+    bough::status ends;
+    bough::allgather(at.comm, some(mine, given), some(all, bytes * size), ends);
+    return ended(at, ends, "MPI_Allgather");
+}
+
+int run_allgatherv(const place& at, const blocks& in, const blocks& out) {
+    const bough::rank_t me = at.comm.rank();
+    const shape s = shape_of(out.type);
+    set_lengths(at.room.lengths, out, s);
+    const std::span<const std::size_t> lengths = at.room.lengths;
+    const std::size_t total = bytes_of(out, s);
+    if (total == 0) return nothing(at);
+    std::byte* const all = at.room.writes(out, s);
+    std::byte* const own = all + sum_of(at.room.lengths, me);
+    const std::byte* mine = own;
+    std::size_t given = lengths[me];
+    if (in.data != MPI_IN_PLACE) {
+        const shape from = shape_of(in.type);
+        given = bytes_of(in, from);
+        mine = at.room.reads(in, from);
+        if (mine != own) mine = apart(at, mine, given, all, total);
+    } else if (!lies_as_it_travels(out, s)) {
+        pack(block_of(out, me, s), s, own);
+    }
+    bough::status ends;
+    bough::allgatherv(at.comm, some(mine, given), some(all, total), lengths, ends);
+    return ended(at, ends, "MPI_Allgatherv");
+}
+
+int run_alltoall(const place& at, const blocks& in, const blocks& out) {
+    const bough::rank_t size = at.comm.size();
+    const shape s = shape_of(out.type);
+    const blocks whole = row_of(out, size);
+    const std::size_t total = bytes_of(whole, s);
+    if (total == 0) return nothing(at);
+    std::byte* const all = at.room.writes(whole, s);
+    bough::status ends;
+    if (in.data == MPI_IN_PLACE) {
+        if (!lies_as_it_travels(whole, s)) pack(whole, s, all);
+        bough::alltoall(at.comm, some(all, total), ends);
+        return ended(at, ends, "MPI_Alltoall");
+    }
+    const shape from = shape_of(in.type);
+    const blocks row = row_of(in, size);
+    const std::size_t given = bytes_of(row, from);
+    const std::byte* const mine = apart(at, at.room.reads(row, from), given, all, total);
+    bough::alltoall(at.comm, some(mine, given), some(all, total), ends);
+    return ended(at, ends, "MPI_Alltoall");
+}
+
+int run_alltoallv(const place& at, const blocks& in, const blocks& out) {
+    const shape s = shape_of(out.type);
+    set_lengths(at.room.lengths, out, s);
+    const std::span<const std::size_t> lengths = at.room.lengths;
+    const std::size_t total = bytes_of(out, s);
+    std::byte* const all = at.room.writes(out, s);
+    bough::status ends;
+    if (in.data == MPI_IN_PLACE) {
+        if (total != 0 && !lies_as_it_travels(out, s)) pack(out, s, all);
+        bough::alltoallv(at.comm, some(all, total), lengths, ends);
+        return ended(at, ends, "MPI_Alltoallv");
+    }
+    const shape from = shape_of(in.type);
+    set_lengths(at.room.other_lengths, in, from);
+    const std::size_t given = bytes_of(in, from);
+    const std::byte* const mine = apart(at, at.room.reads(in, from), given, all, total);
+    bough::alltoallv(at.comm, some(mine, given), std::span<const std::size_t>(at.room.other_lengths), some(all, total),
+                     lengths, ends);
+    return ended(at, ends, "MPI_Alltoallv");
+}
+
+} // namespace under_mpi
