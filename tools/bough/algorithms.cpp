@@ -51,44 +51,50 @@ using list = std::vector<named_algorithm>;
 
 list allreduce_list() {
     using goal = bough::goal::allreduce;
-    return {{"recursive_doubling", bough::recursive_doubling{}},
-            {"halving_doubling", bough::halving_doubling_allreduce{}},
-            {"binary_blocks", bough::binary_blocks_allreduce{}},
-            {"per_level", bough::per_level_allreduce{}},
-            {"per_level_exchange", bough::per_level_allreduce{.form = bough::level_form::exchange}},
-            {"circulant", circulant_of<goal>(1), circulant_of<goal>},
-            {"lowest_bit_first", bough::algorithm_for<goal>(bough::lowest_bit_first{})},
-            {"ring", bough::algorithm_for<goal>(bough::ring{})},
-            {"double_tree", bough::double_tree_allreduce{}},
-            {"census", bough::inexact_census{}}};
+    return {{"recursive_doubling", "recursive_doubling", bough::recursive_doubling{}},
+            {"halving_doubling", "halving_doubling_allreduce", bough::halving_doubling_allreduce{}},
+            {"binary_blocks", "binary_blocks_allreduce", bough::binary_blocks_allreduce{}},
+            {"per_level", "per_level_allreduce", bough::per_level_allreduce{}},
+            {"per_level_exchange", "per_level_allreduce{.form = bough::level_form::exchange}",
+             bough::per_level_allreduce{.form = bough::level_form::exchange}},
+            {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
+            {"lowest_bit_first", "lowest_bit_first", bough::algorithm_for<goal>(bough::lowest_bit_first{})},
+            {"ring", "ring", bough::algorithm_for<goal>(bough::ring{})},
+            {"double_tree", "double_tree_allreduce", bough::double_tree_allreduce{}},
+            {"census", "inexact_census", bough::inexact_census{}}};
 }
 list reduce_list() {
-    return {{"halving_gather", bough::halving_gather{}}, {"binary_blocks", bough::binary_blocks_reduce{}},
-            {"per_level", bough::per_level_reduce{}},    {"ring", bough::ring_reduce{}},
-            {"circulant", bough::circulant_reduce{}},    {"double_tree", bough::double_tree_reduce{}}};
+    return {{"halving_gather", "halving_gather", bough::halving_gather{}},
+            {"binary_blocks", "binary_blocks_reduce", bough::binary_blocks_reduce{}},
+            {"per_level", "per_level_reduce", bough::per_level_reduce{}},
+            {"ring", "ring_reduce", bough::ring_reduce{}},
+            {"circulant", "circulant_reduce", bough::circulant_reduce{}},
+            {"double_tree", "double_tree_reduce", bough::double_tree_reduce{}}};
 }
 list broadcast_list() {
-    return {{"scatter_circulant", bough::scatter_allgather{bough::binomial{}, bough::circulant{}}},
-            {"scatter_ring", bough::scatter_allgather{bough::binomial{}, bough::ring{}}},
-            {"circulant", bough::circulant_broadcast{}},
-            {"double_tree", bough::double_tree_broadcast{}}};
+    return {{"scatter_circulant", "scatter_allgather{bough::binomial{}, bough::circulant{}}",
+             bough::scatter_allgather{bough::binomial{}, bough::circulant{}}},
+            {"scatter_ring", "scatter_allgather{bough::binomial{}, bough::ring{}}",
+             bough::scatter_allgather{bough::binomial{}, bough::ring{}}},
+            {"circulant", "circulant_broadcast", bough::circulant_broadcast{}},
+            {"double_tree", "double_tree_broadcast", bough::double_tree_broadcast{}}};
 }
 list reduce_scatter_list() {
     using goal = bough::goal::reduce_scatter;
-    return {{"recursive_halving", bough::recursive_halving{}},
-            {"pairwise", bough::pairwise_reduce_scatter{}},
-            {"circulant", circulant_of<goal>(1), circulant_of<goal>},
-            {"lowest_bit_first", bough::lowest_bit_first_reduce_scatter{}},
-            {"ring", bough::ring_reduce_scatter{}}};
+    return {{"recursive_halving", "recursive_halving", bough::recursive_halving{}},
+            {"pairwise", "pairwise_reduce_scatter", bough::pairwise_reduce_scatter{}},
+            {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
+            {"lowest_bit_first", "lowest_bit_first_reduce_scatter", bough::lowest_bit_first_reduce_scatter{}},
+            {"ring", "ring_reduce_scatter", bough::ring_reduce_scatter{}}};
 }
 list allgather_list() {
     using goal = bough::goal::allgather;
-    return {{"recursive_doubling", bough::recursive_doubling_allgather{}},
-            {"bruck", bough::bruck_allgather{}},
-            {"neighbour_exchange", bough::neighbour_exchange{}},
-            {"circulant", circulant_of<goal>(1), circulant_of<goal>},
-            {"lowest_bit_first", bough::lowest_bit_first_allgather{}},
-            {"ring", bough::ring_allgather{}}};
+    return {{"recursive_doubling", "recursive_doubling_allgather", bough::recursive_doubling_allgather{}},
+            {"bruck", "bruck_allgather", bough::bruck_allgather{}},
+            {"neighbour_exchange", "neighbour_exchange", bough::neighbour_exchange{}},
+            {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
+            {"lowest_bit_first", "lowest_bit_first_allgather", bough::lowest_bit_first_allgather{}},
+            {"ring", "ring_allgather", bough::ring_allgather{}}};
 }
 
 template <class S>
@@ -108,12 +114,13 @@ std::span<const named_algorithm> named_algorithms(collective c) {
     static const list none;
     static const list allreduce = allreduce_list(), reduce = reduce_list(), broadcast = broadcast_list(),
                       reduce_scatter = reduce_scatter_list(), allgather = allgather_list();
-    static const list barrier{{"recursive_doubling", bough::recursive_doubling{}},
-                              {"dissemination", bough::dissemination{}}};
-    static const list scan{{"recursive_doubling", bough::recursive_doubling_scan{}}};
-    static const list exscan{{"recursive_doubling", bough::recursive_doubling_exscan{}},
-                             {"one_two_three_doubling", bough::one_two_three_doubling{}}};
-    static const list alltoall{{"pairwise", bough::pairwise_alltoall{}}, {"bruck", bough::bruck_alltoall{}}};
+    static const list barrier{{"recursive_doubling", "recursive_doubling", bough::recursive_doubling{}},
+                              {"dissemination", "dissemination", bough::dissemination{}}};
+    static const list scan{{"recursive_doubling", "recursive_doubling_scan", bough::recursive_doubling_scan{}}};
+    static const list exscan{{"recursive_doubling", "recursive_doubling_exscan", bough::recursive_doubling_exscan{}},
+                             {"one_two_three_doubling", "one_two_three_doubling", bough::one_two_three_doubling{}}};
+    static const list alltoall{{"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{}},
+                               {"bruck", "bruck_alltoall", bough::bruck_alltoall{}}};
     switch (c) {
     case collective::allreduce: return allreduce;
     case collective::reduce: return reduce;

@@ -9,6 +9,7 @@ namespace cli {
 
 struct named_algorithm {
     std::string_view name;
+    std::string_view cpp; // as one writes it in C++ after bough::, without a degree
     bough::any_algorithm algorithm;
     // With --degree (its ports, or blocks per message); null if it takes none. Throws usage_error.
     bough::any_algorithm (*of_degree)(bough::rank_t) = nullptr;

@@ -5,6 +5,7 @@
 #include "models.hpp"
 #include "parse.hpp"
 #include "progress.hpp"
+#include "short_name.hpp"
 #include <bough/select/choose.hpp>
 #include <bough/select/print_decision.hpp>
 
@@ -40,21 +41,6 @@ struct winners {
 
     const cell& at(std::size_t row, std::size_t column) const { return cells[row * sizes.size() + column]; }
 };
-
-// tree_allreduce{fnomial{.degree = 4}} is shown as fnomial{.degree = 4}, and as flat where that is what it is; what a
-// segmented one is cut into is not shown.
-std::string short_name(const bough::any_algorithm& a, bough::rank_t ranks) {
-    std::string text = text_of(a);
-    if (text.starts_with("tree_") && text.ends_with("}")) {
-        const std::size_t open = text.find('{');
-        text = text.substr(open + 1, text.size() - open - 2);
-    }
-    for (const char* ending : {"_allreduce", "_broadcast", "_reduce_scatter", "_allgather", "_alltoall"})
-        if (text.ends_with(ending)) text.resize(text.size() - std::string_view(ending).size());
-    constexpr std::string_view fnomial = "fnomial{.degree = ";
-    if (text.starts_with(fnomial) && std::stoull(text.substr(fnomial.size())) >= ranks) return "flat";
-    return text;
-}
 
 winners find_winners(const map_arguments& typed, const named_model& model) {
     winners found;

@@ -30,6 +30,12 @@ constexpr std::array<entry, 7> shapes{{
 
 } // namespace
 
+std::vector<shape_name> shape_names() {
+    std::vector<shape_name> names;
+    for (const entry& e : shapes) names.push_back({e.name, e.takes_degree});
+    return names;
+}
+
 std::string known_shapes() {
     std::string names;
     for (const entry& e : shapes) names += (names.empty() ? "" : ", ") + std::string(e.name);

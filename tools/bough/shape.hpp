@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace cli {
 
@@ -55,8 +56,13 @@ private:
 
 static_assert(bough::TreeShape<any_shape>);
 
-// Every name that find_shape knows, with commas.
-std::string known_shapes();
+// Every name that find_shape knows.
+struct shape_name {
+    std::string_view name;
+    bool takes_degree = false;
+};
+std::vector<shape_name> shape_names();
+std::string known_shapes(); // with commas
 
 // Nothing, if there is no such shape. Throws usage_error for a degree that the shape does not take.
 std::optional<any_shape> find_shape(std::string_view name, std::optional<bough::rank_t> degree);

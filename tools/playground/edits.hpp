@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+// Changes of single steps of a plan, and the plan that has them.
+//
+//   3.2.drop          rank 3 leaves out its step 2
+//   3.2.twice         it does step 2 twice
+//   3.2.swap          the operands of a combine change places
+//   3.2.peer.5        the peer of a message
+//   3.2.a.input:0:1   a slice of the step: a and b are read, out is written; buffer, first block, blocks
+//
+// Steps have the numbers of the plan as it was before all changes. ~ stands between two changes.
+#ifndef BOUGH_TOOLS_PLAYGROUND_EDITS_HPP
+#define BOUGH_TOOLS_PLAYGROUND_EDITS_HPP
+
+#include <bough/concepts/step_sink.hpp>
+#include <bough/schedule/plan.hpp>
+#include <bough/schedule/schedule.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace playground {
+
+struct edit {
+    enum class kind { drop, twice, swap, peer, a, b, out };
+    bough::rank_t rank = 0;
+    std::uint32_t line = 0;
+    kind what = kind::drop;
+    bough::rank_t peer = 0;
+    bough::slice slice{};
+};
+using edit_list = std::vector<edit>;
+
+// Throws cli::usage_error.
+edit_list parse_edits(std::string_view text);
+
+// A step of a changed schedule.
+struct edited_step {
+    bough::step step{};
+    std::uint32_t line = 0; // of the schedule before
+    bool dropped = false;
+    bool changed = false;
+};
+// What becomes of the steps of a rank. Throws cli::usage_error for a step that there is not.
+std::vector<edited_step> apply(const edit_list&, bough::rank_t rank, const bough::schedule&);
+
+// A plan with changed steps. It claims what the plan claims, so that the proof asks the same of it.
+template <bough::Plan P>
+class edited_plan {
+public:
+    // Both must outlive it.
+    edited_plan(const P& plan, const edit_list& edits) : plan_(&plan), edits_(&edits) {}
+    auto goal() const { return plan_->goal(); }
+    const auto& algorithm() const { return plan_->algorithm(); }
+    const bough::dimensions& at() const { return plan_->at(); }
+    bough::rank_t size() const { return plan_->size(); }
+    bough::rank_t root() const { return plan_->root(); }
+    bough::block_t blocks() const { return plan_->blocks(); }
+    bough::block_t scratch(bough::rank_t rank) const { return plan_->scratch(rank); }
+    void emit(bough::rank_t rank, bough::StepSink auto&& sink) const {
+        bool touched = false;
+        for (const edit& e : *edits_) touched |= e.rank == rank;
+        if (!touched) return plan_->emit(rank, sink);
+        for (const edited_step& s : apply(*edits_, rank, plan_->schedule_of(rank)))
+            if (!s.dropped) bough::push_step(sink, s.step);
+    }
+
+private:
+    const P* plan_;
+    const edit_list* edits_;
+};
+
+} // namespace playground
+
+#endif
