@@ -63,9 +63,9 @@ public:
 
     // Moves messages on while the program does something else. Returns true if something happened.
     bool progress() { return core_->progress(); }
-    // The failure that broke the group, if there is one: every later operation ends with
-    // group_poisoned.
-    status poison() const { return core_->shared_session()->poison(); }
+    // The failure that broke this communicator or the group, if there is one: every later operation
+    // ends with group_poisoned.
+    status poison() const { return core_->shared_session()->poison(context()); }
 
     // Runs a plan on this rank and waits for its end. Pre: the plan's size is the group's. It is
     // for front doors and for your own plans, and checks nothing about types.

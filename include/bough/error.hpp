@@ -30,6 +30,8 @@ inline std::string call_text(std::uint8_t collective, std::uint32_t operation, s
         return "instance " + std::to_string(its.instance) + " of program " + std::to_string(its.stream);
     }
     const std::string name = collective_name(collective);
+    if (name.empty() && operation == 0)
+        return "create_group" + (context == 0 ? "" : " of communicator " + std::to_string(context));
     return (name.empty() ? "operation" : name) + " #" + std::to_string(operation) +
            (context == 0 ? "" : " of communicator " + std::to_string(context));
 }
@@ -105,8 +107,8 @@ std::string details_of(const S& s) {
     if (s.argument != nullptr) add(s.argument);
     if (s.mismatch != mismatch::none) {
         static constexpr const char* what[] = {
-            "",         "the collective",     "the op",      "the element type", "the count", "the root",
-            "the plan", "the order of calls", "the messages"};
+            "",         "the collective",     "the op",       "the element type",   "the count", "the root",
+            "the plan", "the order of calls", "the messages", "the list of members"};
         std::string differs = std::string(what[static_cast<std::size_t>(s.mismatch)]) + " differs";
         if (s.mine != s.theirs)
             differs += " (" + value_of(s.mismatch, s.mine) + " here, " + value_of(s.mismatch, s.theirs) + " there)";

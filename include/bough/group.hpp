@@ -3,6 +3,7 @@
 //
 //   auto other = bough::duplicate(comm);           the same ranks, with messages of its own
 //   auto part = bough::split(comm, color, key);    the ranks with my color, by key, then by rank
+//   auto some = bough::create_group(comm, list);   the ranks of a list, called by those alone
 //   std::uint64_t all = bough::agree(comm, word);  bitwise and over the survivors: the same value
 //                                                  on each of them, if those that did not answer
 //                                                  in time were dead (doc/design/007)
@@ -12,10 +13,15 @@
 // throw, and give a std::optional that is empty on error:
 //   bough::status s;
 //   if (auto rest = bough::shrink(comm, s)) ...
-// All are collective over `comm`. Communicators over one transport share its fate: a failure in one
-// of them poisons all. shrink() ends the poison, and it ends all older communicators, too: their
-// calls end with group_poisoned. A group can make 65,534 communicators. After that, duplicate and
-// split end with no_resources, until the next shrink.
+// All but create_group are collective over `comm`. A failure of one communicator does not reach the
+// others over its transport, unless a rank is lost: that poisons them all (doc/failures.md). shrink()
+// ends the poison, and it ends all older communicators, too: their calls end with group_poisoned. If
+// duplicate or split fails, `comm` is poisoned, as some ranks may not have seen the failure.
+//
+// A rank can have 65,534 communicators over one transport, besides the first. If it has so many,
+// duplicate, split and create_group end with no_resources. The number of a communicator is used again
+// when all of its ranks have destroyed it, so there is no limit to how many are made one after the
+// other. Before that, only a rank that is lost keeps a number, until the next shrink.
 //
 // Over bough::serialised transports, several threads of a rank may make communicators at the same
 // time, each from a communicator of its own. They can be so much in each other's way that the
@@ -33,6 +39,7 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/session/agreement.hpp>
+#include <bough/session/meeting.hpp>
 
 #include <algorithm>
 #include <array>
@@ -53,7 +60,15 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
     return members;
 }
 
-// Finds a context number that none of the members has used yet, and reserves it on each of them.
+// For a failure in the middle of several calls that belong together: other ranks may not have seen
+// it, and make the next of these calls. So the communicator is broken.
+template <class X>
+status break_with(communicator<X>& comm, const status& why) {
+    if (why.code != errc::group_poisoned) comm.shared_session()->break_communicator(comm.context(), why);
+    return why;
+}
+
+// Finds a context number that is free on all of the members, and reserves it on each of them.
 //
 // Calls of other threads may come in between anywhere. So each member reserves a number. If the
 // numbers differ, the members take the largest, if it is still free on all of them. That takes one
@@ -94,8 +109,9 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
         status s;
         bough::allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
         const auto most = static_cast<std::uint16_t>(range[0]);
-        if (!s && most == contexts::none) s.code = errc::no_resources;
-        if (s) return give_back(mine), s;
+        if (s.code == errc::group_poisoned) give_back(mine);
+        if (s) return break_with(comm, s); // others may have made it with this number: it is not used again
+        if (most == contexts::none) return give_back(mine), status{.code = errc::no_resources};
         const bool all_propose = ~range[1] != 0;
         if (all_propose && range[0] == ~range[1]) return made = mine, s; // all members have the same number
         if (range[2] != 0) return give_back(mine), status{.code = errc::deadline};
@@ -107,9 +123,9 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
         const bool has_it = is_free != 0;
         if (mine != most) give_back(mine);
         bough::allreduce(comm, std::span(&is_free, 1), min{}, recursive_doubling{}, s);
-        if (!s && is_free != 0) return made = most, s;
+        if (s) return break_with(comm, s);
+        if (is_free != 0) return made = most, s;
         if (has_it) give_back(most);
-        if (s) return s;
         least = most + 1u;
     }
 }
@@ -140,6 +156,18 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
     };
     if (!shared.wait_until(told, last, comm.core()->hook())) return {.code = errc::forked_child};
     return made.result();
+}
+
+template <class X>
+status check_list(const communicator<X>& comm, std::span<const rank_t> list) {
+    if (list.empty()) return invalid_argument("list: is empty");
+    std::vector<unsigned char> seen(comm.size(), 0);
+    for (const rank_t r : list) {
+        if (r >= comm.size()) return invalid_argument("list: has a rank that the communicator has not");
+        if (seen[r] != 0) return invalid_argument("list: has a rank twice");
+        seen[r] = 1;
+    }
+    return seen[comm.rank()] != 0 ? status{} : invalid_argument("list: lacks the rank that calls");
 }
 
 template <class X>
@@ -202,7 +230,7 @@ template <class X, ErrorResult E>
         said[comm.rank()] = std::uint64_t{color} << 32 | key;
         status s;
         bough::allreduce(comm, std::span(said), plus{}, recursive_doubling{}, s);
-        if (s) return s;
+        if (s) return detail::break_with(comm, s);
         std::vector<std::pair<std::uint32_t, rank_t>> ordered;
         for (rank_t r = 0; r != comm.size(); ++r)
             if (said[r] >> 32 == color) ordered.emplace_back(static_cast<std::uint32_t>(said[r]), r);
@@ -225,6 +253,41 @@ template <class X>
 [[nodiscard]] communicator<X> split(communicator<X>& comm, std::uint32_t color, std::uint32_t key = 0) {
     status s;
     return detail::value_or_throw(split(comm, color, key, s), s);
+}
+
+// A communicator of these ranks of `comm`, in this order. Only they call it, with the same list; it is no
+// call of `comm`, and the other ranks need not know of it. A rank makes one at a time from a
+// communicator. If they do not all come within the timeout of `comm`, or the lists differ, it fails
+// on all that are there, and may be called again; `comm` is not poisoned.
+//
+// *Errors* invalid_argument: the list is empty, has a rank that `comm` has not, has one twice, or lacks
+// this rank. call_mismatch: `peer` has another list; at the deadline at the latest. deadline: who is
+// missing. no_resources: no number is free. On other ranks peer_aborted, with that cause.
+// *Messages* 3 (m - 1) for m members, and 2 (m - 1) more where the numbers that are free differ.
+template <class X, ErrorResult E>
+[[nodiscard]] std::optional<communicator<X>> create_group(communicator<X>& comm, std::span<const rank_t> list, E& ec) {
+    std::optional<communicator<X>> made;
+    const auto run = [&]() -> status {
+        session<X>& shared = *comm.shared_session();
+        if (shared.forked()) return {.code = errc::forked_child};
+        if (comm.is_stale()) return comm.stale();
+        if (const status why = comm.poison()) return poisoned(why);
+        if (const status bad = detail::check_list(comm, list)) return bad;
+        std::vector<rank_t> members;
+        for (const rank_t r : list) members.push_back(comm.world_rank(r));
+        detail::meeting<X> found(shared, members, comm.context(), comm.options().timeout_ns);
+        if (!shared.wait_until([&] { return found.step(), found.done(); }, found.deadline_ns(), comm.core()->hook()))
+            return {.code = errc::forked_child};
+        if (!found.result()) made.emplace(detail::next_to(comm, std::move(members), found.number()));
+        return found.result();
+    };
+    detail::report(detail::guard_agreement(run), ec);
+    return made;
+}
+template <class X>
+[[nodiscard]] communicator<X> create_group(communicator<X>& comm, std::span<const rank_t> list) {
+    status s;
+    return detail::value_or_throw(create_group(comm, list, s), s);
 }
 
 // Agrees on the bitwise and of all words. It works on a poisoned group, too. Ranks that are lost,

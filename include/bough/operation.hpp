@@ -91,8 +91,9 @@ public:
     void set_timeout(const D& d) {
         set_timeout_ns(nanoseconds_of(d));
     }
-    // Gives the operation up if it has not ended. It ends with errc::cancelled here and with
-    // peer_aborted on every other rank, and the group is poisoned. Its data are used until done().
+    // Gives the operation up if it has not ended. It ends with errc::cancelled here, and with
+    // peer_aborted on the other ranks of its communicator that have not finished it. Nothing else ends
+    // (doc/failures.md). Its data are used until done().
     void cancel() {
         if (started_ != nullptr) started_->cancel();
     }

@@ -81,9 +81,10 @@ TEST_CASE("an operation's time passes though every poll finds something, with a 
     SECTION("the helper's polls") {
         progress_thread helper;
         helper.look_after(comm);
-        const operation op = start_allreduce(comm, x, plus{}); // rank 1 does not come
-        CHECK(comes_true([&] { return bool(comm.poison()); }));
-        CHECK(comm.poison().code == errc::deadline);
+        operation op = start_allreduce(comm, x, plus{}); // rank 1 does not come
+        CHECK(comes_true([&] { return op.done(); }));
+        CHECK(op.result().code == errc::deadline);
+        CHECK_FALSE(comm.poison());
     }
     SECTION("the caller's") {
         operation op = start_allreduce(comm, x, plus{});
@@ -103,7 +104,7 @@ TEST_CASE("an operation's time passes though every poll finds something, with a 
 TEST_CASE("helper: a refusal, a cancelled and a destroyed operation end that of the other rank") {
     enum how { refused, cancelled, destroyed };
     for (const how by : {refused, cancelled, destroyed}) {
-        std::atomic<bool> has_begun{false};
+        std::atomic<bool> has_begun{false}, has_ended{false}, has_come{false};
         on_ranks(3, [&](communicator<serial>& comm, progress_thread&, auto seen) {
             const auto poisoned = [&] { return comm.progress(), bool(comm.poison()); };
             auto x = std::make_unique<std::vector<std::uint64_t>>(5000, 1);
@@ -113,10 +114,20 @@ TEST_CASE("helper: a refusal, a cancelled and a destroyed operation end that of 
                 has_begun = true;
                 seen(comes_true([&] { return op.done(); }), "it ends");
                 seen(op.result().code == errc::peer_aborted, "a peer gave up");
+                if (by != refused) seen(comes_true([&] { return has_come.load(); }), "the late rank has come");
                 return;
             }
-            // Nothing is in flight here, so the helper sleeps. This rank makes no call: so nobody's ends well.
-            if (comm.rank() == 2) return seen(comes_true(poisoned), "the others told who had not begun");
+            // Nothing is in flight here, so the helper sleeps. Unless this rank makes its call, nobody's ends well.
+            if (comm.rank() == 2) {
+                if (by == refused) return seen(comes_true(poisoned), "the others told who had not begun");
+                operation late;
+                seen(comes_true([&] { return comm.progress(), has_ended.load(); }), "the others have given up");
+                late = start_allreduce(comm, *x, plus{}, ring{});
+                seen(comes_true([&] { return late.done(); }), "the call of who comes late ends, too");
+                seen(late.result().cause == errc::cancelled, "and says why");
+                has_come = true;
+                return;
+            }
             seen(comes_true([&] { return has_begun.load(); }), "rank 0 has begun");
             if (by == refused) {
                 operation bad = start_allreduce(comm, *x, shorter, plus{});
@@ -131,7 +142,9 @@ TEST_CASE("helper: a refusal, a cancelled and a destroyed operation end that of 
                 op.reset();
             }
             x.reset(); // nobody reads it any more
-            seen(comes_true([&] { return bool(comm.poison()); }), "the group is poisoned");
+            has_ended = true;
+            seen(!comm.poison(), "the call alone is given up");
+            seen(comes_true([&] { return has_come.load(); }), "the late rank has come");
         });
     }
 }

@@ -58,7 +58,7 @@ TEST_CASE("a handle whose bytes are never given back: they are the library's own
     {
         communicator comm{keeper{alive}};
         { const operation op = start_barrier(comm); }
-        CHECK(comm.poison().code == errc::cancelled);
+        CHECK_FALSE(comm.poison());
         CHECK(comm.shared_session()->outstanding() == 1);
     }
     CHECK(alive == 1);

@@ -2,6 +2,9 @@
 #include "support/catch.hpp"
 #include <bough/session/contexts.hpp>
 
+#include <array>
+#include <cstdint>
+
 using bough::contexts;
 using bough::envelope;
 
@@ -61,4 +64,73 @@ TEST_CASE("contexts: each counts for itself, and a number from afar makes nothin
     all.clear();
     CHECK(all.next_agreement(5) == 1);
     CHECK_FALSE(all.was_started(call(0, 4)));
+}
+
+TEST_CASE("contexts: a number is free when all members have let it go, in any order") {
+    const std::array<bough::rank_t, 3> members{4, 0, 2};
+    for (const int when : {0, 1, 2}) { // this rank is the first, the second or the last
+        contexts all;
+        REQUIRE(all.reserve() == 1);
+        if (when == 1) CHECK_FALSE(all.let_go(1)); // before it is open here
+        all.open(1, members);
+        REQUIRE(all.members(1) != nullptr);
+        CHECK(all.members(1)->size() == 3);
+        all.start(call(1, 9));
+        all.give_up(call(1, 8));
+        CHECK(all.next_agreement(1) == 1);
+        if (when == 2) {
+            CHECK_FALSE(all.let_go(1));
+            CHECK_FALSE(all.let_go(1));
+            CHECK(all.reserve() == 2);
+            CHECK(all.close(1));
+        } else {
+            CHECK_FALSE(all.close(1));
+            CHECK(all.is_closed(1));
+            CHECK(all.members(1) == nullptr);
+            if (when == 0) CHECK_FALSE(all.let_go(1));
+            CHECK(all.reserve() == 2);
+            CHECK(all.let_go(1));
+        }
+        // Nothing is left of it.
+        CHECK_FALSE(all.is_closed(1));
+        CHECK(all.reserve() == 1);
+        CHECK_FALSE(all.was_started(call(1, 1)));
+        CHECK_FALSE(all.may_be_late(call(1, 1)));
+        CHECK(all.next_agreement(1) == 1);
+    }
+}
+
+TEST_CASE("contexts: a rank alone lets go at once; one that leaves the group keeps its number from others") {
+    contexts all;
+    const bough::rank_t me = 5;
+    REQUIRE(all.reserve() == 1);
+    all.open(1, {&me, 1});
+    CHECK(all.close(1));
+    CHECK(all.reserve() == 1);
+    all.open(1, {&me, 1});
+    all.leave(1);
+    CHECK(all.members(1) == nullptr);
+    CHECK_FALSE(all.let_go(1));
+    CHECK(all.reserve() == 2);
+}
+
+TEST_CASE("contexts: what may come late is what was given up, and what is older") {
+    contexts all;
+    CHECK_FALSE(all.may_be_late(call(3, 1)));
+    all.give_up(call(3, 0xffff'fff0u));
+    CHECK(all.may_be_late(call(3, 0xffff'fff0u)));
+    CHECK(all.may_be_late(call(3, 0xffff'ff00u)));
+    CHECK_FALSE(all.may_be_late(call(3, 0xffff'fff1u)));
+    CHECK_FALSE(all.may_be_late(call(2, 1)));
+    all.give_up(call(3, 0xffff'ff00u)); // an older one, later
+    CHECK(all.may_be_late(call(3, 0xffff'fff0u)));
+    all.give_up(call(3, 2)); // numbers wrap around
+    CHECK(all.may_be_late(call(3, 0xffff'fff1u)));
+    CHECK_FALSE(all.may_be_late(call(3, 3)));
+}
+
+TEST_CASE("contexts: no two meetings have one number, and none has 0") {
+    contexts all;
+    CHECK(all.next_meeting() == 1);
+    CHECK(all.next_meeting() == 2);
 }

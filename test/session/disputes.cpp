@@ -282,7 +282,7 @@ TEST_CASE("dispute: who is asked answers once, and knows by the question") {
         const auto answers = a.heard();
         REQUIRE(answers.size() == 1);
         CHECK((answers[0].asks == 0 && answers[0].known != 0 && answers[0].signature == asked::signature()));
-        const status s = a.rank.session.poison();
+        const status s = a.rank.session.poison(0);
         CHECK((s.code == errc::call_mismatch && s.mismatch == mismatch::op && s.peer == 1));
         CHECK((s.mine == asked::signature().op && s.theirs == other_op().op));
         CHECK(a.rank.done());
@@ -296,45 +296,51 @@ TEST_CASE("dispute: who is asked for a call that it does not know says so") {
     const auto answers = a.heard();
     REQUIRE(answers.size() == 1);
     CHECK((answers[0].asks == 0 && answers[0].known == 0));
-    CHECK(a.rank.session.poison().code == errc::call_mismatch);
-    CHECK(a.rank.session.poison().mismatch == mismatch::none);
+    CHECK(a.rank.session.poison(0).code == errc::call_mismatch);
+    CHECK(a.rank.session.poison(0).mismatch == mismatch::none);
 }
 
-TEST_CASE("dispute: its end is that of the group, whatever ends it") {
+TEST_CASE("dispute: a caller that gives its operation up does not end it") {
     asked a;
     a.send(asked::tag_of(other_op(), 0), a.payload);
-    SECTION("the caller gives up") {
-        a.rank.session.cancel(a.rank.operation());
-        CHECK(a.rank.result().code == errc::cancelled);
-    }
-    SECTION("the peer has given up, for another reason") {
-        const abort_notice why{.peer = 1, .code = errc::op_threw};
-        envelope tag;
-        tag.epoch = 1;
-        tag.operation = 1;
-        tag.segment = detail::abort_segment;
-        a.send(tag, std::as_bytes(std::span(&why, 1)));
-        REQUIRE(a.rank.done());
-        CHECK(a.rank.result().cause == errc::op_threw);
-    }
-    const status first = a.rank.session.poison();
-    a.tell(other_op(), true, false); // comes too late
-    a.pass(detail::dispute::patience_ns);
-    CHECK(a.rank.session.poison() == first);
-    a.rank.session.begin_epoch();
-    CHECK_FALSE(a.rank.session.poison());
+    a.rank.session.cancel(a.rank.operation());
+    CHECK(a.rank.result().code == errc::cancelled);
+    CHECK_FALSE(a.rank.session.poison(0));
+    SECTION("the answer does") { a.tell(other_op(), true, false); }
+    SECTION("or its lack") { a.pass(detail::dispute::patience_ns); }
+    CHECK(a.rank.session.poison(0).code == errc::call_mismatch);
 }
 
-TEST_CASE("dispute: of a call that is over, it breaks the group later") {
+TEST_CASE("dispute: its end is that of the communicator, whatever ends it") {
+    asked a;
+    a.send(asked::tag_of(other_op(), 0), a.payload);
+    const abort_notice why{.peer = 1, .code = errc::op_threw};
+    envelope tag;
+    tag.epoch = 1;
+    tag.operation = 1;
+    SECTION("the communicator has failed, for another reason") { tag.segment = detail::broken_segment; }
+    SECTION("the group has") { tag.segment = detail::abort_segment; }
+    a.send(tag, std::as_bytes(std::span(&why, 1)));
+    REQUIRE(a.rank.done());
+    CHECK(a.rank.result().cause == errc::op_threw);
+    const status first = a.rank.session.poison(0);
+    a.tell(other_op(), true, false); // comes too late
+    a.pass(detail::dispute::patience_ns);
+    CHECK(a.rank.session.poison(0) == first);
+    a.rank.session.begin_epoch();
+    CHECK_FALSE(a.rank.session.poison(0));
+}
+
+TEST_CASE("dispute: of a call that is over, it breaks the communicator later") {
     asked a;
     a.send(asked::tag_of(asked::signature(), 0), a.payload);
     REQUIRE(a.rank.done());
     a.send(asked::tag_of(other_op(), 1), a.payload);
-    CHECK_FALSE(a.rank.session.poison());
+    CHECK_FALSE(a.rank.session.poison(0));
     REQUIRE(a.heard().size() == 1);
     SECTION("by the answer") { a.tell(other_op(), true, false); }
     SECTION("without one") { a.pass(detail::dispute::patience_ns); }
-    CHECK(a.rank.session.poison().code == errc::call_mismatch);
+    CHECK(a.rank.session.poison(0).code == errc::call_mismatch);
     CHECK_FALSE(a.rank.result());
 }
 

@@ -8,6 +8,7 @@
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/concepts/forwarding_transport.hpp>
+#include <bough/core/absence.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/session/session.hpp>
 #include <bough/tree/chain.hpp>
@@ -169,8 +170,57 @@ TEST_CASE("session: a deadline passes") {
         if (r != 1) CHECK(group[r].result().cause == errc::deadline);
         CHECK((group[r].result().peer == 3 && group[r].result().missing == 1));
     }
-    CHECK(group[3].session.poison().cause == errc::deadline); // also who was in no operation
-    check_poisoned(group, errc::deadline);
+    // Rank 3 comes too late: its call ends at once, and says so. The next call is one for all.
+    for (auto& r : group.all) CHECK_FALSE(r->session.poison(0));
+    group[3].start(doubling(4), 1);
+    REQUIRE(group[3].done());
+    CHECK(group[3].result().cause == errc::deadline);
+    CHECK(last_call_of(group[3].result()).absence == absence::late);
+    group.fill(2);
+    group.start_all(doubling(4), 2);
+    REQUIRE(group.run());
+    for (rank_t r = 0; r != 4; ++r) {
+        CHECK(group[r].result() == status{});
+        CHECK(group[r].data == std::vector<number>(2, 10));
+    }
+}
+
+TEST_CASE("session: a call that is cancelled ends on all ranks, with who, and no other one does") {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{500}})
+        for (rank_t who = 0; who != 5; ++who)
+            for (rank_t late = 0; late != 5; ++late) { // has not made the call when it is cancelled
+                CAPTURE(count, who, late);
+                test::ranks group(5);
+                group.fill(count);
+                for (rank_t r = 0; r != 5; ++r)
+                    if (r != late) group[r].start(doubling(5), 1);
+                group.settle();
+                if (who != late) group[who].session.cancel(group[who].operation());
+                group[late].start(doubling(5), 1);
+                group[late].session.cancel(group[late].operation());
+                REQUIRE(group.run());
+                for (rank_t r = 0; r != 5; ++r) {
+                    const status& s = group[r].result();
+                    if (r == who || (r == late && s.code == errc::cancelled)) {
+                        CHECK(s.code == errc::cancelled);
+                    } else {
+                        CHECK(s.code == errc::peer_aborted);
+                        CHECK(s.cause == errc::cancelled);
+                        CHECK((s.peer == who || s.peer == late));
+                    }
+                    CHECK(s.operation == 1);
+                }
+                for (std::uint32_t n = 2; n != 4; ++n) {
+                    group.fill(count);
+                    group.start_all(doubling(5), n);
+                    REQUIRE(group.run());
+                    for (rank_t r = 0; r != 5; ++r) {
+                        CHECK(group[r].result() == status{});
+                        CHECK(group[r].data == std::vector<number>(count, 15));
+                    }
+                }
+                for (auto& r : group.all) CHECK(r->session.early_bytes() == 0);
+            }
 }
 
 TEST_CASE("session: wait ends by the deadline, alone or not") {
@@ -240,7 +290,7 @@ TEST_CASE("session: an operation that has ended cannot be abandoned, and harms n
     group.start_all(doubling(2), 2);
     REQUIRE(group.run());
     CHECK(group[0].result() == status{});
-    // One that has not: the group breaks.
+    // One that has not: its communicator breaks.
     group[0].start(doubling(2), 3);
     group[0].session.abandon(group[0].operation());
     CHECK(group[0].done());

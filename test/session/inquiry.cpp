@@ -42,7 +42,7 @@ struct waiting : test::ranks {
     }
     void check_differ(rank_t r, rank_t a, rank_t b) {
         CAPTURE(r);
-        status s = all[r]->session.poison();
+        status s = all[r]->session.poison(0);
         REQUIRE(s);
         CHECK((s.code == errc::call_mismatch || s.cause == errc::call_mismatch));
         CHECK(s.mismatch == mismatch::root);
@@ -80,8 +80,8 @@ TEST_CASE("inquiry: before the call that it is about") {
         group.pass(300'000'000);
         CHECK_FALSE(group[0].done());
         group.pass(5 * second); // asked once, and rank 1 has every right to be late
-        CHECK_FALSE(group[0].session.poison());
-        CHECK_FALSE(group[1].session.poison());
+        CHECK_FALSE(group[0].session.poison(0));
+        CHECK_FALSE(group[1].session.poison(0));
         group.start(1, differs ? 1 : 0);
         group.settle();
         CAPTURE(differs);
@@ -107,7 +107,7 @@ TEST_CASE("inquiry: of a call that is complete") {
         if (differs) {
             for (const rank_t r : {0u, 1u, 2u}) group.check_differ(r, 0, 2);
         } else {
-            for (const rank_t r : {0u, 1u, 2u}) CHECK_FALSE(group[r].session.poison());
+            for (const rank_t r : {0u, 1u, 2u}) CHECK_FALSE(group[r].session.poison(0));
         }
     }
 }
@@ -163,10 +163,10 @@ TEST_CASE("inquiry: a rank asks for its oldest operation only, and once") {
     group.start(1, 1, 2);
     group.settle();
     CHECK_FALSE(second_one.done());
-    CHECK_FALSE(group[0].session.poison());
+    CHECK_FALSE(group[0].session.poison(0));
     group.pass(300'000'000); // now it is the oldest
     CHECK(second_one.done());
-    for (const rank_t i : {0u, 1u}) CHECK(group[i].session.poison().mismatch == mismatch::root);
+    for (const rank_t i : {0u, 1u}) CHECK(group[i].session.poison(0).mismatch == mismatch::root);
 }
 
 namespace {

@@ -68,7 +68,10 @@ struct parts_of_session {
                                           ? is_one && messages.read(matched.early(), e, m)
                                           : messages.owns(e) && messages.completed(e, m);
                 if (!is_there) continue;
-                all.push_back(bough::abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context));
+                if (segment == bough::detail::given_up_segment)
+                    all.push_back(bough::detail::given_up_notice::read(m.bytes, m.peer, m.tag));
+                else
+                    all.push_back(bough::abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context));
             }
         return all;
     }

@@ -188,9 +188,9 @@ TEST_CASE("session: a message that no operation of this plan expects") {
         CHECK(p.rank.data[0] == 0x0303'0303'0303'0303u);
         CHECK_FALSE(p.rank.session.poison());
         p.send(5, 1, 8, from_1_id); // one more
-        CHECK(p.rank.session.poison().code == errc::call_mismatch);
-        CHECK(p.rank.session.poison().mismatch == mismatch::operation);
-        CHECK(p.rank.session.poison().peer == 1);
+        CHECK(p.rank.session.poison(0).code == errc::call_mismatch);
+        CHECK(p.rank.session.poison(0).mismatch == mismatch::operation);
+        CHECK(p.rank.session.poison(0).peer == 1);
         return;
     }
     CHECK(p.rank.done());
@@ -241,7 +241,7 @@ TEST_CASE("session: what is not an abort reads as a broken protocol") {
         CAPTURE(bytes);
         CHECK(p.rank.session.poison().code == errc::peer_aborted);
         CHECK(p.rank.session.poison().cause == errc::protocol_error);
-        CHECK(p.rank.session.poison().peer == 1);
+        CHECK(p.rank.session.poison(0).peer == 1);
     }
 }
 

@@ -114,11 +114,11 @@ void check_case(deviation d, bool rooted, rank_t size, rank_t deviating, std::ui
     }
     all.settle();
     for (rank_t r = 0; r != size; ++r) {
-        const errc why = all[r].poison().code;
+        const errc why = all[r].poison(0).code;
         first_cause |= why == errc::call_mismatch;
-        both_values |= all[r].poison().mismatch == what(d) && all[r].poison().mine != all[r].poison().theirs;
+        both_values |= all[r].poison(0).mismatch == what(d) && all[r].poison(0).mine != all[r].poison(0).theirs;
         if (seen[r]) continue;
-        CHECK(all[r].poison()); // by progress
+        CHECK(all[r].poison(0)); // by progress
     }
     CHECK(first_cause);
     if (meets(d) || d == deviation::root) CHECK(both_values);

@@ -108,7 +108,7 @@ private:
     void begin(const history& h, sabotage how) {
         h_ = &h;
         result_ = {};
-        told_ = {};
+        told_.assign(h_->operations.size(), {});
         random_ = random_bits(h.seed);
         world_.reset(h.size, h.world);
         for (const simulated_fault& f : h.faults) world_.inject(f);
@@ -258,7 +258,7 @@ private:
             if (h_->faults.empty()) return "an operation failed without a fault";
             if (!h_->may_time_out && (s.code == bough::errc::deadline || s.cause == bough::errc::deadline))
                 return "an operation ended by its deadline, though its fault could be known";
-            if (const char* problem = judge_missing(s)) return problem;
+            if (const char* problem = judge_missing(s, told_[k])) return problem;
         } else {
             ++result_.succeeded;
             const std::span<const word> e = expected(k, r);
@@ -272,16 +272,17 @@ private:
         return nullptr;
     }
 
-    // Where ranks only stop, these are missing; and every rank that reports says the same of them.
-    const char* judge_missing(const bough::status& s) {
+    // Where ranks only stop, these are missing; and every rank that reports says the same of them in one
+    // operation: `told`, if another rank has reported.
+    const char* judge_missing(const bough::status& s, bough::status& told) {
         if (!h_->only_stops()) return nullptr;
         if (!bough::names_missing(s)) return "a deadline does not say who is missing";
         for (rank_t r = 0; r != h_->size; ++r)
             if (bough::is_missing(s, r) && alive(r)) return "a rank that only waits is said to be missing";
         bough::status same = s;
         same.code = same.cause = bough::errc::deadline;
-        if (!told_) told_ = same;
-        return same == told_ ? nullptr : "two ranks tell different things of one deadline";
+        if (!told) told = same;
+        return same == told ? nullptr : "two ranks tell different things of one deadline";
     }
 
     // Lets every live rank act once, in random order. True: something happened.
@@ -336,12 +337,12 @@ private:
         for (rank_t r = 0; r != h_->size; ++r) {
             if (!alive(r)) continue;
             group& g = *members_[r].session;
-            (g.poison() ? broken : deaf) = true;
+            (g.poison(0) ? broken : deaf) = true;
             if (world_.corrupted() != 0) continue;
             if (g.early_bytes() != 0 || (world_.unreleased(r) != 0)) return "a message was never released";
             if (world_.pending(r) != stuck_posts(r)) return "a post never ended";
         }
-        if (world_.corrupted() != 0 && !broken) return "a corrupted envelope went unseen";
+        if (world_.corrupted() != 0 && !broken && result_.failed == 0) return "a corrupted envelope went unseen";
         if (broken && deaf && world_.corrupted() == 0) return "a failure is not known to all";
         return nullptr;
     }
@@ -466,7 +467,7 @@ private:
     std::array<member, 8> members_;
     std::array<std::vector<word>, most> expected_;
     outcome result_;
-    bough::status told_; // of the deadline
+    std::vector<bough::status> told_; // of the deadline of each operation
 };
 
 } // namespace test

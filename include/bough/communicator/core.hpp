@@ -88,6 +88,14 @@ class communicator_core {
 public:
     communicator_core(std::shared_ptr<session<T>> shared, std::vector<rank_t> members, std::uint16_t context,
                       const communicator_options& given);
+    communicator_core(const communicator_core&) = delete;
+    communicator_core& operator=(const communicator_core&) = delete;
+    // Tells the other members that they may use the number of the communicator again. If it is the last
+    // user of its session, the rank leaves the group, which says enough.
+    ~communicator_core() {
+        if (context_ == 0 || members_.empty() || session_->forked() || is_stale()) return;
+        session_->let_go_of_communicator(context_, session_.use_count() == 1);
+    }
 
     rank_t rank() const noexcept { return rank_; }
     rank_t size() const noexcept { return members_.empty() ? session_->size() : static_cast<rank_t>(members_.size()); }
@@ -270,6 +278,7 @@ communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std:
     rank_ = session_->rank();
     for (rank_t r = 0; r != members_.size(); ++r)
         if (members_[r] == session_->rank()) rank_ = r;
+    session_->open_communicator(context_, members_);
 }
 
 template <Transport T>

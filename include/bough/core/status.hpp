@@ -31,7 +31,7 @@ enum class errc : std::uint8_t {
 };
 
 // What a call_mismatch is about.
-enum class mismatch : std::uint8_t { none, collective, op, type, count, root, plan, operation, segment };
+enum class mismatch : std::uint8_t { none, collective, op, type, count, root, plan, operation, segment, members };
 
 // Ranks are those of the transport (communicator::world_rank), so that all communicators of a group
 // say the same.

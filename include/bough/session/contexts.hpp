@@ -5,6 +5,10 @@
 // A new communicator needs a number that is free on all of its members. Each member reserves one,
 // and they take the largest if it is free everywhere (bough/group.hpp): other threads may be making
 // other communicators meanwhile.
+//
+// A number is used again. A member that destroys its communicator lets the number go, and tells the
+// other members. The number is free on a rank when all members have let it go: links keep order, so
+// no message of the old communicator can come to this rank any more.
 #ifndef BOUGH_SESSION_CONTEXTS_HPP
 #define BOUGH_SESSION_CONTEXTS_HPP
 
@@ -14,6 +18,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -27,8 +32,8 @@ public:
     // of all ranks use it.
     static constexpr std::uint16_t none = 0xffff;
 
-    // Reserves the least number that is not less than `least` and that no communicator of this rank
-    // has, or had in this epoch. `none`: there is no such number.
+    // Reserves the least number that is not less than `least` and is free: no communicator of this
+    // rank has it, or had it and has members that have not let it go. `none`: there is no such number.
     std::uint16_t reserve(std::uint32_t least = 1) {
         for (std::uint32_t n = std::max<std::uint32_t>(least, lowest_); n < none; ++n)
             if (claim(static_cast<std::uint16_t>(n))) return static_cast<std::uint16_t>(n);
@@ -46,6 +51,57 @@ public:
         if (context >= all_.size()) return;
         all_[context].reserved = false;
         lowest_ = std::min<std::uint32_t>(lowest_, context);
+    }
+
+    // A communicator of this rank has this number, and these members (empty: all ranks). They must
+    // stay where they are until close().
+    void open(std::uint16_t context, std::span<const rank_t> members) {
+        per_context& c = at(context);
+        c.members = members;
+        c.is_open = c.reserved = true;
+    }
+    // The rank leaves the group with this communicator: nobody is told, and the number is not used again.
+    void leave(std::uint16_t context) noexcept {
+        per_context& c = all_[context];
+        c.is_open = false;
+        c.is_closed = true;
+        c.others = ~std::uint32_t{0};
+        c.members = {};
+    }
+    // Has the communicator of this rank with this number gone?
+    bool is_closed(std::uint16_t context) const noexcept { return context < all_.size() && all_[context].is_closed; }
+    // Null: no communicator of this rank has this number.
+    const std::span<const rank_t>* members(std::uint16_t context) const noexcept {
+        return context < all_.size() && all_[context].is_open ? &all_[context].members : nullptr;
+    }
+    // This rank lets the number go. True: it is free now. Pre: open(); the number is not 0.
+    bool close(std::uint16_t context) noexcept {
+        per_context& c = all_[context];
+        c.is_open = false;
+        c.is_closed = true;
+        c.others = static_cast<std::uint32_t>(c.members.size() - 1);
+        c.members = {};
+        return free_if_let_go(context);
+    }
+    // Another member lets the number go. That may come before open(). True: it is free now.
+    bool let_go(std::uint16_t context) {
+        ++at(context).let_go;
+        return free_if_let_go(context);
+    }
+
+    // This rank has given up a call: messages for it may still come, and are dropped. That holds for
+    // all calls before it, too, so this takes no more memory the more calls are given up.
+    void give_up(const envelope& tag) {
+        per_context& c = at(tag.context);
+        if (c.has_given_up && before(tag.operation, c.given_up)) return;
+        c.given_up = tag.operation;
+        c.has_given_up = true;
+    }
+    // May messages come for this call although it has ended on this rank?
+    bool may_be_late(const envelope& tag) const noexcept {
+        if (tag.context >= all_.size()) return false;
+        const per_context& c = all_[tag.context];
+        return c.has_given_up && !before(c.given_up, tag.operation);
     }
 
     // Threads that want a number for a new communicator stand in line, ordered by the context from
@@ -73,10 +129,16 @@ public:
         const per_context& c = all_[tag.context];
         return c.has_started && !before(c.latest, tag.operation);
     }
+    bool has_started(std::uint16_t context) const noexcept {
+        return context < all_.size() && all_[context].has_started;
+    }
     // How many agreements have begun in a context, with the one that begins now.
     std::uint32_t next_agreement(std::uint16_t context) {
         return context == none ? ++agreements_of_all_ : ++at(context).agreements;
     }
+
+    // How many meetings have begun on this rank (meeting.hpp), with the one that begins now; never 0.
+    std::uint32_t next_meeting() noexcept { return meetings_ = std::max(meetings_ + 1, 1u); }
 
     // A new epoch: all counting starts anew.
     void clear() noexcept {
@@ -89,9 +151,21 @@ private:
     struct per_context {
         std::uint32_t latest = 0; // the last operation that was started
         std::uint32_t agreements = 0;
+        std::uint32_t given_up = 0;           // the last call that was given up
+        std::uint32_t let_go = 0, others = 0; // how many of the other members have let the number go
         bool has_started = false;
+        bool has_given_up = false;
         bool reserved = false;
+        bool is_open = false, is_closed = false;
+        std::span<const rank_t> members;
     };
+    bool free_if_let_go(std::uint16_t context) noexcept {
+        per_context& c = all_[context];
+        if (!c.is_closed || c.let_go != c.others) return false;
+        c = {};
+        lowest_ = std::min<std::uint32_t>(lowest_, context);
+        return true;
+    }
     BOUGH_ALWAYS_INLINE per_context& at(std::uint16_t context) {
         if (context >= all_.size()) [[unlikely]]
             make_longer(context);
@@ -103,6 +177,7 @@ private:
     detail::plain_list<std::uint16_t> line_;
     std::uint32_t lowest_ = 1; // all below are reserved
     std::uint32_t agreements_of_all_ = 0;
+    std::uint32_t meetings_ = 0;
 };
 using contexts = basic_contexts<0>;
 

@@ -28,7 +28,10 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // Segments of messages that do not belong to the steps of operations. inquiry_segment is the least
 // of them.
-inline constexpr std::uint32_t inquiry_segment = 0xffff'fff8u;   // bough/session/inquiry.hpp
+inline constexpr std::uint32_t inquiry_segment = 0xffff'fff5u;   // bough/session/inquiry.hpp
+inline constexpr std::uint32_t let_go_segment = 0xffff'fff6u;    // of a communicator: bough/session/contexts.hpp
+inline constexpr std::uint32_t broken_segment = 0xffff'fff7u;    // a communicator: bough/session/failure.hpp
+inline constexpr std::uint32_t given_up_segment = 0xffff'fff8u;  // a call: bough/session/failure.hpp
 inline constexpr std::uint32_t signature_segment = 0xffff'fff9u; // bough/session/disputes.hpp
 inline constexpr std::uint32_t search_segment = 0xffff'fffau;    // and the next two: bough/session/deadline_watch.hpp
 inline constexpr std::uint32_t answer_segment = 0xffff'fffbu;
@@ -59,6 +62,7 @@ public:
     // Gives the transport as many messages as it takes.
     void flush() { out_.flush(transport_); }
     bool has_to_send() const noexcept { return !out_.empty(); }
+    std::size_t unsent() const noexcept { return out_.size(); } // messages
     // Is a message to this rank still here, because the transport has not taken it?
     bool holds_for(rank_t to) const noexcept { return out_.holds_for(to); }
     // Have all messages to this rank left the process?
@@ -89,6 +93,10 @@ public:
     // that it has used, and returns their memory with recycle().
     std::vector<control_message>& inbox() noexcept { return inbox_; }
     void recycle(std::vector<std::byte>&& bytes) noexcept { in_.recycle(std::move(bytes)); }
+    // Removes what was for a communicator that all members have let go.
+    void forget_inbox(std::uint16_t context) {
+        std::erase_if(inbox_, [&](const control_message& m) { return m.tag.context == context; });
+    }
     // Removes what was for other epochs. Call it when the membership has begun an epoch.
     void begin_epoch() {
         std::erase_if(inbox_, [this](const control_message& m) { return !members_.is_of_epoch(m.tag); });

@@ -9,6 +9,7 @@
 //   failure          the one place where an operation, or the group, ends with an error
 //   disputes         what differs, when two ranks have made different calls
 //   deadline_watch   who is missing, when an operation does not end
+//   letting_go       the end of a communicator
 // Each part uses those above it. Once an operation has started nothing is thrown: if memory runs
 // out, the group is broken with no_resources, and others are told when there is memory for that.
 #ifndef BOUGH_SESSION_CORE_HPP
@@ -25,6 +26,7 @@
 #include <bough/session/disputes.hpp>
 #include <bough/session/failure.hpp>
 #include <bough/session/in_flight.hpp>
+#include <bough/session/letting_go.hpp>
 #include <bough/session/matching.hpp>
 #include <bough/session/membership.hpp>
 #include <bough/session/mismatch.hpp>
@@ -56,6 +58,7 @@ public:
     const T& transport() const noexcept { return transport_; }
     std::uint32_t epoch() const noexcept { return members_.epoch(); }
     const status& poison() const noexcept { return failure_.poison(); }
+    const status& poison(std::uint16_t context) const noexcept { return failure_.poison(context); }
     bool is_lost(rank_t r) const noexcept { return members_.is_lost(r); }
     std::uint64_t stale_messages() const noexcept { return matching_.stale(); }
     const unexpected_messages<T>& early() const noexcept { return matching_.early(); }
@@ -108,8 +111,19 @@ public:
         leave_straight();
         failure_.break_group(why);
     }
+    // A communicator of this rank fails, but no single operation of it does.
+    void break_communicator(std::uint16_t context, const status& why) {
+        leave_straight();
+        failure_.break_communicator(context, why);
+        hand_over();
+    }
     void suspect(rank_t r);
     void begin_epoch();
+    // A communicator of this rank is destroyed (letting_go.hpp).
+    void let_go(std::uint16_t context) {
+        failure_.sheltered([&] { end_of().by_this_rank(context); });
+        hand_over();
+    }
 
 private:
     using port = session_port<T>;
@@ -203,7 +217,7 @@ private:
         if (matching_.handle_other_epoch(e)) return;
         if (tag.segment > inquiry_segment) {
             if (control_message m; control_.read(early, e, m)) handle(std::move(m));
-        } else if (failure_.poison()) {
+        } else if (failure_.may_refuse() && (failure_.poison(tag.context) || failure_.is_given_up(tag))) {
             early.release(e.id);
         } else if (failure_.has_refused(tag)) {
             early.release(e.id);
@@ -220,9 +234,13 @@ private:
         if (!members_.is_of_epoch(m.tag)) return;
         if (m.tag.segment == control_segment) return control_.inbox().push_back(std::move(m));
         if (m.tag.segment == signature_segment) return disputes_.told(m.peer, m.tag, m.bytes);
+        if (m.tag.segment == given_up_segment)
+            return failure_.given_up_by_peer(m.tag, given_up_notice::read(m.bytes, m.peer, m.tag));
+        if (m.tag.segment == let_go_segment) return end_of().by_peer(m.tag.context);
         status said = abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context);
         if (m.tag.segment == abort_segment)
             return failure_.break_group(said); // the sender gave up: this rank does, too
+        if (m.tag.segment == broken_segment) return failure_.break_communicator(m.tag.context, said);
         if (m.tag.segment != refusal_segment) return watch_.heard(m);
         said.peer = m.peer; // the sender refuses a call
         failure_.refused_by_peer(m.tag, said);
@@ -280,7 +298,7 @@ private:
         const bough::engine& engine = op.work_->engine();
         if (op.result_) return;
         if (engine.error() != errc::ok) return failure_.stopped(op);
-        if (engine.done() && !is_disputed() && !flight_.is_leaving(op)) end_well(op);
+        if (engine.done() && !failure_.is_disputed(op) && !flight_.is_leaving(op)) end_well(op);
     }
     // Ends each call of the session: sends what was posted, ends operations that waited for that.
     BOUGH_ALWAYS_INLINE void hand_over() {
@@ -307,6 +325,8 @@ private:
         });
         return moves;
     }
+
+    letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_}; }
 
     membership members_;
     control<T> control_; // outlives the transport, which may still read or write bytes of its messages
@@ -359,7 +379,7 @@ bool session_core<T>::repeat(session_operation& op, const repeatable& what, std:
                              std::uint64_t timeout_ns) {
     prepared& work = *op.work_;
     if (!flight_.empty() || op.tag_.epoch != members_.epoch() || what.layout != work.layout() || forked() ||
-        failure_.has_refused_any() || !may_go_straight(work) || !work.prepare_again(what.made.input, what.made.output))
+        failure_.may_refuse() || !may_go_straight(work) || !work.prepare_again(what.made.input, what.made.output))
         return false;
     if (op.tag_.digest.hash != what.digest.hash) sign(op.tag_, op.signature_ = what.signature);
     flight_.renew(op, number, timeout_ns);

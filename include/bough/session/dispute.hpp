@@ -3,12 +3,12 @@
 // differ.
 //
 // A message carries a hash of its call's signature. The first message whose hash differs from that
-// of this rank's own call opens a dispute. From then on no operation ends well, and the peer is
-// asked for its signature. The question contains this rank's own signature. So both ranks know
-// both, and each breaks the group with what differs and both values. If the peer does not answer in
+// of this rank's own call opens a dispute. From then on no operation of that communicator ends well,
+// and the peer is asked for its signature. The question contains this rank's own. So both ranks know
+// both, and each breaks the communicator with what differs and both values. If the peer does not answer in
 // time, is lost or has forgotten the call, only the message itself is known: it tells what differs,
 // but not the values, and misses differences in bits that it does not have. A session has at most
-// one dispute, as its end is the end of the group.
+// one dispute at a time. If calls of another communicator differ meanwhile, it tells no values.
 #ifndef BOUGH_SESSION_DISPUTE_HPP
 #define BOUGH_SESSION_DISPUTE_HPP
 
@@ -48,6 +48,10 @@ public:
         return nullptr;
     }
     void clear() noexcept { kept_ = {}; }
+    void forget(std::uint16_t context) noexcept {
+        for (made_call& c : kept_)
+            if (c.tag.context == context) c = {};
+    }
 
 private:
     std::array<made_call, 16> kept_{}; // operations count from 1
@@ -77,6 +81,9 @@ public:
 
     bool is_open() const noexcept { return peer_ != no_rank; }
     bool is_with(rank_t r) const noexcept { return peer_ == r; }
+    // Of this communicator?
+    bool is_of(std::uint16_t context) const noexcept { return is_open() && mine_.tag.context == context; }
+    std::uint16_t context() const noexcept { return mine_.tag.context; }
     void open(const made_call& mine, const envelope& theirs, rank_t peer, std::uint64_t now_ns) noexcept {
         mine_ = mine;
         known_ = call_mismatch(mine.tag, theirs, peer);

@@ -3,7 +3,7 @@
 // shows that a peer has made another call.
 //
 // It compares calls with those in flight and with the latest ones of this rank. Every dispute ends
-// in failure: break_group() with what differs. Nothing calls back from there. It needs the
+// in failure: break_communicator() with what differs. Nothing calls back from there. It needs the
 // operations in flight, the lost ranks, control to ask the peer, and the transport's clock.
 #ifndef BOUGH_SESSION_DISPUTES_HPP
 #define BOUGH_SESSION_DISPUTES_HPP
@@ -20,6 +20,7 @@
 #include <bough/session/operation.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace bough::inline BOUGH_ABI::detail {
@@ -37,6 +38,7 @@ public:
     void started(const envelope& tag, const call_signature& signature) noexcept { recent_.add(tag, signature); }
     const envelope& latest_call() const noexcept { return recent_.latest(); }
     void begin_epoch() noexcept { recent_.clear(); }
+    void forget(std::uint16_t context) noexcept { recent_.forget(context); }
 
     // Handles a message of a call that this rank has made: the message differs from the call, the
     // call is complete without it, or it only inquires. `op`: the operation, if it is at hand.
@@ -45,24 +47,25 @@ public:
         const made_call* mine = find(op, e.envelope, running);
         if (mine != nullptr && bough::differ(mine->tag, e.envelope)) {
             failure_.sheltered([&] { differ(op, *mine, e.envelope, e.peer); });
-        } else if (e.envelope.segment != inquiry_segment) {
-            failure_.break_group({.code = errc::call_mismatch,
-                                  .mismatch = mismatch::operation,
-                                  .peer = e.peer,
-                                  .operation = e.envelope.operation});
+        } else if (e.envelope.segment != inquiry_segment && !members_.communicators().may_be_late(e.envelope)) {
+            failure_.break_communicator(e.envelope.context, {.code = errc::call_mismatch,
+                                                             .mismatch = mismatch::operation,
+                                                             .peer = e.peer,
+                                                             .operation = e.envelope.operation});
         }
     }
     // Handles a question or an answer. If it is about no dispute of this rank, only the peer has
     // seen a difference so far.
     BOUGH_COLD void told(rank_t peer, const envelope& theirs, std::span<const std::byte> bytes) {
-        if (failure_.poison()) return;
+        if (failure_.poison(theirs.context)) return;
         const told_signature said = told_signature::read(bytes);
         made_call running;
         const made_call* mine = failure_.dispute().find(theirs);
         if (mine == nullptr) mine = find(flight_.find(theirs), theirs, running);
         if (mine == nullptr) {
             if (said.asks != 0) tell(peer, theirs, {});
-            return failure_.break_group({.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
+            return failure_.break_communicator(
+                theirs.context, {.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
         }
         // An answer without a signature carries this rank's own envelope: the message that opened
         // the dispute says more.
@@ -71,7 +74,7 @@ public:
         status why = call_mismatch(mine->tag, theirs, peer);
         if (said.asks != 0) tell(peer, mine->tag, {mine->signature, 1, 0});
         if (said.known != 0) why = call_mismatch(mine->signature, said.signature, peer, theirs.operation);
-        failure_.break_group(why);
+        failure_.break_communicator(theirs.context, why);
     }
 
 private:
@@ -83,8 +86,10 @@ private:
         return &running;
     }
     void differ(session_operation* op, const made_call& mine, const envelope& theirs, rank_t peer) {
-        if (failure_.poison()) return;
+        if (failure_.poison(theirs.context)) return;
         const bool is_first = !failure_.dispute().is_open();
+        if (!is_first && !failure_.dispute().is_of(theirs.context))
+            return failure_.break_communicator(theirs.context, call_mismatch(mine.tag, theirs, peer));
         if (is_first) failure_.dispute().open(mine, theirs, peer, transport_.now_ns());
         if (members_.is_lost(peer) || (is_first && theirs.kind != mine.tag.kind))
             return failure_.conclude_dispute();                                          // no answer, or none needed

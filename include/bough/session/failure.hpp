@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// Failure: ends operations with an error, and breaks the group of their session. No other place
-// gives an operation in flight or the group an error, except in the child of a fork.
+// Failure: ends operations with an error, and decides how far an error reaches: to one call, to one
+// communicator, or to the whole group. No other place gives an operation in flight, a communicator
+// or the group an error, except in the child of a fork.
 //
-//   which operations fail?                            one operation      the group
-//   lost(peer), taken_back, stopped, fail          -> end(op, why)    -> poison_with(why)
-//   break_group, conclude_dispute, no memory       -> poison_with(why), then end() of every operation
+//   what has happened                            reach           on this rank               told to
+//   cancelled, deadline                          the call        end(op)                    its members
+//   calls differ, refused calls, an op throws    communicator    end() of its operations    its members
+//   a rank is lost, memory runs out              group           end() of what needs it     every rank
 //
-// A failed operation ends when the transport has given back the last byte that it had borrowed. The
-// first failure poisons the group: tell() tells it to every rank that is not lost, and every later
-// call is refused. It needs the operations in flight, the membership, the early messages (those of
-// the group are dropped), and control to tell others; none of them calls it.
+// Each rank that is told does the same, and tells others in turn: so all hear of it, even if the
+// first rank dies meanwhile. A failed operation ends when the transport has given back the last byte
+// that it had borrowed. The first failure of a communicator, or of the group, is kept, and every later
+// call of it is refused with it. It needs the operations in flight, the membership, the early
+// messages (of what has failed they are dropped), and control to tell others; none of them calls it.
 #ifndef BOUGH_SESSION_FAILURE_HPP
 #define BOUGH_SESSION_FAILURE_HPP
 
@@ -17,10 +20,12 @@
 #include <bough/core/absence.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/control.hpp>
 #include <bough/session/departures.hpp>
 #include <bough/session/dispute.hpp>
+#include <bough/session/given_up.hpp>
 #include <bough/session/in_flight.hpp>
 #include <bough/session/membership.hpp>
 #include <bough/session/mismatch.hpp>
@@ -34,6 +39,7 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -47,38 +53,66 @@ bool is_forked(const T& transport) noexcept {
         return false;
 }
 
+// How much ends with an error.
+enum class reach : std::uint8_t { call, communicator, group };
+constexpr reach reach_of(const status& why) noexcept {
+    switch (why.code == errc::peer_aborted || why.code == errc::group_poisoned ? why.cause : why.code) {
+    case errc::cancelled:
+    case errc::deadline: return reach::call; // the ranks are in step, and all are there, or may come
+    case errc::peer_dead:
+    case errc::forked_child: return reach::group;
+    default: return reach::communicator;
+    }
+}
+
 template <Transport T>
 class failure {
 public:
     failure(T& transport, membership& members, control<T>& control, unexpected_messages<T>& early, in_flight<T>& flight)
-        : transport_(transport), members_(members), control_(control), early_(early), flight_(flight),
-          told_(members.size()) {}
+        : transport_(transport), members_(members), control_(control), early_(early),
+          flight_(flight), tells_{{}, members.size()} {}
     failure(const failure&) = delete;
     failure& operator=(const failure&) = delete;
 
     // What broke the group; ok: nothing has.
     const status& poison() const noexcept { return poison_; }
-    // At most one is open, as its end is the end of the group. While it is, no operation ends well.
+    // What broke a communicator, or the group; ok: nothing has.
+    const status& poison(std::uint16_t context) const noexcept {
+        if (poison_) return poison_;
+        for (const broken_communicator& b : broken_)
+            if (b.context == context) return b.why;
+        return poison_;
+    }
+    // At most one is open. While it is, no operation of its communicator ends well.
     bough::detail::dispute& dispute() noexcept { return dispute_; }
     const bough::detail::dispute& dispute() const noexcept { return dispute_; }
 
     // --- an operation fails ---
 
-    // Ends an operation, and breaks the group. Nothing, if the operation has failed.
-    BOUGH_COLD void fail(session_operation& op, const status& why) {
+    // Ends an operation, and what else the error reaches. Nothing, if the operation has failed.
+    void fail(session_operation& op, const status& why) { fail(op, why, reach_of(why)); }
+    BOUGH_COLD void fail(session_operation& op, const status& why, reach how_far) {
         if (op.result_) return;
-        if (detail::is_forked(transport_)) return op.end_in_child(); // the user's op has forked
-        end(op, why);
-        poison_with(why);
+        const envelope call = op.tag_;
+        if (!end(op, why)) return;
+        switch (how_far) {
+        case reach::call: return sheltered([&] { tell_given_up(call, why); });
+        case reach::communicator: return break_communicator(call.context, why);
+        case reach::group: return poison_with(why);
+        }
     }
-    BOUGH_COLD void fail(session_operation& op, errc code) { fail(op, {.code = code, .operation = op.tag_.operation}); }
+    BOUGH_COLD void fail(session_operation& op, errc code) {
+        fail(op, {.code = code, .operation = op.tag_.operation, .context = op.tag_.context});
+    }
     // Its engine has an error.
     BOUGH_COLD void stopped(session_operation& op) {
         status why = why_stopped(*op.work_, op.tag_.operation);
+        if (why.code == errc::peer_aborted) return taken_back(op, why.peer);
+        const reach how_far = reach_of(why);
         if (why.code == errc::peer_dead && members_.is_lost(why.peer)) why.code = members_.why_lost(why.peer);
-        why.code == errc::peer_aborted ? taken_back(op, why.peer) : fail(op, why);
+        fail(op, why, how_far);
     }
-    // A sender has taken back a message that the operation needs. Its abort or its loss says why.
+    // A sender has taken back a message that the operation needs. Its notice or its loss says why.
     void taken_back(session_operation& op, rank_t peer) {
         op.taken_back_by_ = peer;
         release_held(op); // the notice may be waiting for a slot
@@ -88,7 +122,7 @@ public:
     void fail_if_lost(session_operation& op) {
         if (op.result_) return;
         const auto fails = [&](rank_t r) {
-            fail(op, {.code = members_.why_lost(r), .peer = r, .operation = op.tag_.operation});
+            fail(op, {.code = members_.why_lost(r), .peer = r, .operation = op.tag_.operation}, reach::group);
         };
         if (const rank_t r = op.taken_back_by_; r != no_rank && members_.is_lost(r)) return fails(r);
         for (const auto& channel : op.work_->incoming())
@@ -112,22 +146,59 @@ public:
     }
     BOUGH_COLD void break_group(const status& why) {
         poison_with(why);
-        for (std::size_t i = 0; i < flight_.size();)
-            flight_[i].result_ ? void(++i) : (fail(flight_[i], why), void(i = 0));
+        end_all(why, [](const session_operation&) { return true; });
     }
+    // The communicator with this context, and no other one.
+    BOUGH_COLD void break_communicator(std::uint16_t context, const status& why) {
+        if (poison(context)) return;
+        sheltered([&] {
+            broken_.push_back({context, as_seen_by(members_.rank(), why)});
+            given_up_.forget(context);
+            note();
+            if (dispute_.is_of(context)) dispute_.close();
+            early_.drop([&](const event& e) { return is_call_of(e, context); });
+            const abort_notice said = abort_notice::of(why);
+            envelope call;
+            call.operation = why.operation;
+            call.context = context;
+            tell_members(broken_segment, call, std::as_bytes(std::span(&said, 1)));
+        });
+        end_all(why, [context](const session_operation& op) { return op.tag_.context == context; });
+    }
+    // A peer has given up this call; `why`: with what the call must end.
+    BOUGH_COLD void given_up_by_peer(const envelope& call, const status& why) {
+        if (poison(call.context)) return;
+        if (members_.communicators().was_started(call)) {
+            session_operation* op = flight_.find(call);
+            if (op != nullptr) fail(*op, why, reach::call);
+        } else if (given_up_.is_full()) {
+            break_communicator(call.context, {.code = errc::no_resources, .operation = call.operation});
+        } else if (!given_up_.has(call)) {
+            given_up_.add(call, why);
+            note();
+            early_.drop([&](const event& e) { return is_call_of(e, call.context) && same_call(e.envelope, call); });
+        }
+    }
+    // Has a peer given up this call, which this rank has still to make?
+    bool is_given_up(const envelope& call) const noexcept { return !given_up_.empty() && given_up_.has(call); }
     // There will be no answer.
-    BOUGH_COLD void conclude_dispute() { break_group(dispute_.known()); }
+    BOUGH_COLD void conclude_dispute() { break_communicator(dispute_.context(), dispute_.known()); }
+    // Does this operation wait for the end of a dispute?
+    bool is_disputed(const session_operation& op) const noexcept { return dispute_.is_of(op.tag_.context); }
 
     // --- calls that are refused ---
 
-    // Refuses the start of an operation, if the group is broken or a peer has refused this call. True: it
-    // is refused, and its result says why.
-    bool refuse_start(session_operation& op) { return has_refused_any() && refuses(op); }
-    // Is the group broken, or has a call been refused?
-    bool has_refused_any() const noexcept { return poison_ || !refusals_.empty(); }
+    // Refuses the start of an operation if its communicator is broken, or a peer has given up or
+    // refused this call. True: it is refused, and its result says why.
+    bool refuse_start(session_operation& op) { return may_refuse_ && refuses(op); }
+    // Is there anything for which a call may be refused?
+    bool may_refuse() const noexcept { return may_refuse_; }
     // This rank refuses a call, and tells those of `whom` (empty: all ranks) that are not lost.
     BOUGH_COLD void refuse(const envelope& call, errc why, std::span<const rank_t> whom) {
-        if (poison_) return;
+        if (poison(call.context)) return;
+        const bool is_over = given_up_.take(call).code != errc::ok;
+        note();
+        if (is_over) return members_.communicators().give_up(call);
         refusals_.mine(call, why);
         tell_refusal(call, why, whom);
         if (early_.any([&](const event& e) { return same_call(e.envelope, call); })) meets_refused(call);
@@ -135,12 +206,17 @@ public:
     bool has_refused(const envelope& call) const noexcept { return refusals_.why_mine(call) != errc::ok; }
     // A peer has started a call that this rank has refused.
     BOUGH_COLD void meets_refused(const envelope& call) {
-        break_group({.code = refusals_.why_mine(call), .peer = members_.rank(), .operation = call.operation});
+        break_communicator(call.context, {.code = refusals_.why_mine(call),
+                                          .peer = members_.rank(),
+                                          .operation = call.operation,
+                                          .context = call.context});
     }
     // A peer refuses a call; `said`: with what error the call must end.
     BOUGH_COLD void refused_by_peer(const envelope& call, const status& said) {
-        if (poison_ || has_refused(call)) return;
-        members_.communicators().was_started(call) ? break_group(said) : refusals_.theirs(call, said);
+        if (poison(call.context) || has_refused(call)) return;
+        if (members_.communicators().was_started(call)) return break_communicator(call.context, said);
+        refusals_.theirs(call, said);
+        note();
     }
 
     // --- exceptions ---
@@ -177,7 +253,7 @@ public:
 
     // --- telling the others ---
 
-    bool has_to_tell() const noexcept { return told_ != members_.size(); }
+    bool has_to_tell() const noexcept { return tells_.next != members_.size(); }
     // Sends what others must be told. If memory runs out, a later call tries again.
     BOUGH_COLD void tell() {
         ignore_exceptions([this] {
@@ -190,30 +266,58 @@ public:
     // The poison ends. Pre: no operation is in flight.
     void begin_epoch() noexcept {
         poison_ = {};
-        told_ = members_.size();
+        tells_.next = members_.size();
         refusals_.clear();
+        given_up_.clear();
+        broken_.clear();
         dispute_.close();
+        note();
+    }
+    // All members have let a communicator go: nothing of it is left.
+    void forget(std::uint16_t context) noexcept {
+        broken_.erase_if([context](const broken_communicator& b) { return b.context == context; });
+        given_up_.forget(context);
+        refusals_.forget(context);
+        if (dispute_.is_of(context)) dispute_.close();
+        note();
     }
 
 private:
-    // The one place where an operation in flight gets its error.
-    BOUGH_COLD void end(session_operation& op, const status& why) {
+    struct broken_communicator {
+        std::uint16_t context;
+        status why;
+    };
+
+    // The one place where an operation in flight gets its error. False: this is the child of a fork,
+    // and nothing but the operation ends.
+    BOUGH_COLD bool end(session_operation& op, const status& why) {
+        if (detail::is_forked(transport_)) return op.end_in_child(), false; // the user's op has forked
         op.result_ = as_seen_by(members_.rank(), why);
+        members_.communicators().give_up(op.tag_);
         release_held(op);
         const bound_schedule& bound = op.work_->bound();
         for (std::uint32_t i = 0; i != bound.steps.size() && op.pending_ != 0; ++i)
             if (bound.steps[i].verb == verb::send || bound.steps[i].verb == verb::receive)
                 (void)transport_.cancel(in_flight<T>::post_id(op, i));
         if (op.pending_ == 0) flight_.remove(op);
+        return true;
+    }
+    // Ends all operations that are meant.
+    template <class F>
+    void end_all(const status& why, F&& is_meant) {
+        for (std::size_t i = 0; i < flight_.size();) {
+            session_operation& op = flight_[i];
+            op.result_ || !is_meant(std::as_const(op)) ? void(++i) : (void(end(op, why)), void(i = 0));
+        }
     }
     // The one place where the group gets its error: the first one is kept. Every rank whose link is
     // alive is told.
     BOUGH_COLD void poison_with(const status& why) {
         if (poison_) return;
         poison_ = as_seen_by(members_.rank(), why);
-        tells_ = why;
+        tells_ = {why, 0};
         dispute_.close();
-        told_ = 0;
+        note();
         // Control messages stay: survivors need them, and begin_epoch() of the session finds some
         // among the early ones.
         early_.drop([this](const event& e) {
@@ -223,21 +327,61 @@ private:
     }
     void release_held(session_operation& op) { op.work_->engine().release_held(session_port<T>{flight_, early_, op}); }
     BOUGH_COLD bool refuses(session_operation& op) {
-        if (poison_) return op.result_ = poisoned(poison_), true;
+        if (const status& why = poison(op.tag_.context)) return op.result_ = poisoned(why), true;
+        if (const status why = given_up_.take(op.tag_)) {
+            note();
+            op.result_ = as_seen_by(members_.rank(), why);
+            members_.communicators().give_up(op.tag_);
+            sheltered([&] { tell_given_up(op.tag_, why); });
+            return true;
+        }
         if (op.result_ = refusals_.why_theirs(op.tag_); !op.result_) return false;
-        poison_with(op.result_);
+        break_communicator(op.tag_.context, op.result_);
         return true;
+    }
+    void note() noexcept { may_refuse_ = poison_ || !refusals_.empty() || !given_up_.empty() || !broken_.empty(); }
+    bool is_call_of(const event& e, std::uint16_t context) const noexcept {
+        return members_.is_of_epoch(e.envelope) && e.envelope.context == context &&
+               e.envelope.segment != control_segment;
+    }
+
+    // Messages to a rank that takes none are kept until it does, up to so many for each rank.
+    static constexpr std::size_t most_unsent = 1024;
+    BOUGH_COLD void tell_given_up(const envelope& call, const status& why) {
+        if (control_.unsent() >= most_unsent * members_.size())
+            return break_communicator(call.context, {.code = errc::no_resources, .operation = call.operation});
+        const given_up_notice said = given_up_notice::of(why);
+        tell_members(given_up_segment, call, std::as_bytes(std::span(&said, 1)));
+    }
+    // Sends a message to all other members of the communicator of `call` that are not lost.
+    void tell_members(std::uint32_t segment, const envelope& call, std::span<const std::byte> bytes) {
+        for_each_member(call, [&](rank_t r) { control_.put(r, segment, call, bytes); });
+        control_.flush();
+        departures<T>::flush(transport_);
+    }
+    // Nobody, if this rank has not got that communicator yet, or not any more.
+    template <class F>
+    void for_each_member(const envelope& call, F&& f) {
+        const contexts& all = members_.communicators();
+        const std::span<const rank_t>* some = all.members(call.context);
+        if (some == nullptr && call.context != 0 && (all.is_closed(call.context) || !all.has_started(call.context)))
+            return;
+        const bool has_all = some == nullptr || some->empty();
+        for (std::size_t i = 0; i != (has_all ? members_.size() : some->size()); ++i) {
+            const rank_t r = has_all ? static_cast<rank_t>(i) : (*some)[i];
+            if (r != members_.rank() && !members_.is_lost(r)) f(r);
+        }
     }
 
     // Puts the cause into control for every rank that is not lost and has not been told.
     void put_poison() {
         envelope call;
-        call.operation = tells_.operation;
-        call.context = tells_.context;
-        const abort_notice said = abort_notice::of(tells_);
-        for (; told_ != members_.size(); ++told_)
-            if (told_ != members_.rank() && !members_.is_lost(told_))
-                control_.put(told_, abort_segment, call, std::as_bytes(std::span(&said, 1)));
+        call.operation = tells_.why.operation;
+        call.context = tells_.why.context;
+        const abort_notice said = abort_notice::of(tells_.why);
+        for (rank_t& to = tells_.next; to != members_.size(); ++to)
+            if (to != members_.rank() && !members_.is_lost(to))
+                control_.put(to, abort_segment, call, std::as_bytes(std::span(&said, 1)));
     }
     void tell_refusal(const envelope& call, errc why, std::span<const rank_t> whom) {
         const abort_notice said = abort_notice::of({.code = why, .peer = members_.rank()});
@@ -254,9 +398,14 @@ private:
     control<T>& control_;
     unexpected_messages<T>& early_;
     in_flight<T>& flight_;
-    status poison_{};
-    status tells_{}; // the same, as it is told to others
-    rank_t told_;    // ranks below this one have been told of the poison
+    status poison_{}; // of the group
+    struct telling {
+        status why;  // the same, as it is told to others
+        rank_t next; // ranks below this one have been told
+    } tells_;
+    bool may_refuse_ = false;
+    plain_list<broken_communicator> broken_;
+    given_up_calls given_up_;
     refusals refusals_;
     bough::detail::dispute dispute_;
 };

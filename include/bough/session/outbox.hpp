@@ -106,15 +106,18 @@ public:
     static constexpr std::uint32_t id_mark = 0xffff'ffffu;
 
     bool empty() const noexcept { return messages_.empty(); }
+    std::size_t size() const noexcept { return messages_.size(); }
 
     // The next flush() sends it.
     void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
         messages_.push_back({to, tag, spare_.copy_of(bytes), std::uint64_t{id_mark} << 32 | next_id_++, false});
+        blocked_.reserve(messages_.capacity()); // flush() allocates nothing
     }
     // Reserves memory for so many more messages, until unreserve. If it throws, nothing has
     // changed.
     void reserve(std::size_t messages, std::size_t bytes) {
         messages_.reserve(messages_.size() + spare_.room() + messages);
+        blocked_.reserve(messages_.capacity());
         spare_.reserve(messages, bytes);
     }
     void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
@@ -122,9 +125,10 @@ public:
     // Posts the messages that are not posted yet, in order for each peer.
     template <Transport T>
     void flush(T& transport) {
+        blocked_.clear();
         for (std::size_t i = 0; i != messages_.size();) {
             message& m = messages_[i];
-            if (m.posted || blocked_before(i)) {
+            if (m.posted || is_blocked(m.to)) {
                 ++i;
                 continue;
             }
@@ -135,6 +139,7 @@ public:
                 continue;
             }
             m.posted = result == posted::pending;
+            if (!m.posted) blocked_.push_back(m.to); // the later ones must not overtake it
             ++i;
         }
     }
@@ -165,13 +170,14 @@ private:
         std::uint64_t id;
         bool posted;
     };
-    bool blocked_before(std::size_t i) const noexcept {
-        for (std::size_t k = 0; k != i; ++k)
-            if (!messages_[k].posted && messages_[k].to == messages_[i].to) return true;
+    bool is_blocked(rank_t to) const noexcept {
+        for (const rank_t r : blocked_)
+            if (r == to) return true;
         return false;
     }
 
     std::vector<message> messages_;
+    std::vector<rank_t> blocked_; // ranks to which the transport takes no more, in this flush
     spare_bytes spare_;
     std::uint32_t next_id_ = 0;
 };

@@ -32,6 +32,11 @@ public:
     // The status with which a call must end because a peer has refused it; empty: no peer is known
     // to have.
     status why_theirs(const envelope& tag) const noexcept { return by(theirs_, tag); }
+    void forget(std::uint16_t context) noexcept {
+        const auto of_it = [context](const refusal& r) { return r.context == context; };
+        mine_.erase_if(of_it);
+        theirs_.erase_if(of_it);
+    }
     void clear() noexcept {
         mine_.clear();
         theirs_.clear();

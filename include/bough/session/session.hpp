@@ -6,10 +6,12 @@
 // A message belongs to the operation that its envelope names, never to "the oldest open one from
 // this sender". A message that comes before its operation has started is kept
 // (bough/session/unexpected.hpp). A message is a call_mismatch if its signature differs from that
-// of this rank's call, or if this rank's plan does not expect it. The first failure poisons the
-// group: its cause is told to every rank whose link is alive, and every later operation fails at
-// once. The group of a session is that of its transport; communicators are contexts within it and
-// share its fate.
+// of this rank's call, or if this rank's plan does not expect it. A failure reaches no further than it
+// must (bough/session/failure.hpp): a call that is cancelled or late fails alone, on all members of
+// its communicator; calls that differ, are refused or throw poison their communicator; a lost rank
+// poisons the group. Every rank whose link is alive is told the cause. In what is poisoned every
+// later operation fails at once. The group of a session is that of its transport; communicators are
+// contexts within it.
 //
 // In the child of a fork, everything still belongs to the parent. A transport that knows of forks
 // says so by the optional member forked(). Then every operation in the child ends with
@@ -79,6 +81,11 @@ public:
         if (forked()) return {.code = errc::forked_child};
         return with_lock([&] { return core_.poison(); });
     }
+    // What broke the communicator with this context, or the group.
+    status poison(std::uint16_t context) const {
+        if (forked()) return {.code = errc::forked_child};
+        return with_lock([&] { return core_.poison(context); });
+    }
     bool is_lost(rank_t r) const {
         return with_lock([&] { return core_.is_lost(r); });
     }
@@ -133,13 +140,14 @@ public:
         if (!forked()) core_.reserve(work, context);
     }
 
-    // Gives an operation up: it ends with errc::cancelled, and the group with it.
+    // Gives an operation up: it ends with errc::cancelled, and on the other members of its
+    // communicator with peer_aborted, unless it has ended well there. Nothing else ends.
     void cancel(session_operation& op) {
         const lock_guard held = hold();
         if (!is_over(op)) core_.cancel(op, errc::cancelled);
     }
     // For an exception that does not come from the op, for instance when memory runs out: ends the
-    // operation, and the group with it, unless the operation has ended.
+    // operation, and its communicator with it, unless the operation has ended.
     void abandon(session_operation& op) noexcept;
     // Waits until the transport has given back the bytes of an operation that has failed. Rule T9
     // says that it does so soon. False: it has not within give_back_ns, and breaks the rule.
@@ -235,6 +243,23 @@ public:
 
     // The communicators of this session (bough/group.hpp). Only within with_lock.
     bough::contexts& contexts() noexcept { return core_.contexts(); }
+    // This rank has a communicator with this context and these members (empty: all ranks), which stay
+    // where they are until it lets the communicator go.
+    void open_communicator(std::uint16_t context, std::span<const rank_t> members) {
+        const lock_guard held = hold();
+        core_.contexts().open(context, members);
+    }
+    // Pre: none of its operations is in flight on this rank, and the epoch is that of open_communicator().
+    // `is_last`: this rank leaves the group with it, and need not tell the others.
+    void let_go_of_communicator(std::uint16_t context, bool is_last) {
+        const lock_guard held = hold();
+        if (!forked()) is_last ? core_.contexts().leave(context) : core_.let_go(context);
+    }
+    // Every later call of this communicator ends with group_poisoned, on all of its members.
+    void break_communicator(std::uint16_t context, const status& why) {
+        const lock_guard held = hold();
+        if (!forked()) core_.break_communicator(context, why);
+    }
     // How many agreements have begun in a context, this one included.
     std::uint32_t next_agreement(std::uint16_t context) {
         return with_lock([&] { return core_.contexts().next_agreement(context); });

@@ -60,7 +60,7 @@ class host_nic {
 public:
     template <class Communicator>
     explicit host_nic(Communicator& comm)
-        : session_(comm.shared_session()), rank_(comm.rank()), timeout_ns_(comm.options().timeout_ns),
+        : session_(kept(comm)), rank_(comm.rank()), timeout_ns_(comm.options().timeout_ns),
           most_waiting_(comm.options().early.bytes) {
         for (rank_t r = 0; r != comm.size(); ++r) ranks_.push_back(comm.world_rank(r));
         tag_.context = comm.context();
@@ -173,6 +173,14 @@ private:
         waiting_bytes_ += bytes;
     }
 
+    // The session, and with it the communicator, whose number is the device's.
+    template <class Communicator>
+    static std::shared_ptr<session<X>> kept(Communicator& comm) {
+        if constexpr (requires { comm.core(); })
+            return {comm.core(), comm.shared_session().get()};
+        else
+            return comm.shared_session();
+    }
     struct owed {
         std::uint32_t stream;
         std::uint64_t credits; // how many are still to come

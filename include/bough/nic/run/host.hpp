@@ -371,10 +371,10 @@ private:
         });
         if (is_late) fail(why);
     }
-    // Has the group failed? Then this program fails, too: with the same status, or with
+    // Has the communicator failed, or the group? Then this program fails, too: with the same status, or with
     // group_poisoned if `code` is not ok, as for what begins after the failure.
     bool hear_poison(errc code) {
-        status poison = device_.session_->poison();
+        status poison = device_.session_->poison(device_.tag_.context);
         if (!poison) return false;
         if (code != errc::ok && poison.code != errc::forked_child) poison = poisoned(poison);
         error_ = poison;
