@@ -9,6 +9,11 @@
 // is any of Asio's: a handler void(boost::system::error_code), use_future, use_awaitable, ... Calls
 // count, for their order on all ranks, when they are initiated; with a lazy token that is when it
 // is awaited.
+//
+// With as_status(token) the result is a bough::status in place of an error code: it says whose fault it
+// was, the first cause, and both values of what differs. Nothing is thrown then:
+//   bough::status s = co_await bough::async_barrier(comm, bough::as_status(boost::asio::use_awaitable));
+//   bough::async_barrier(comm, bough::as_status([](const bough::status& s) { ... }));
 #ifndef BOUGH_ASIO_ASYNC_HPP
 #define BOUGH_ASIO_ASYNC_HPP
 
@@ -31,8 +36,16 @@
 #include <bough/scatter.hpp>
 
 #include <concepts>
+#include <type_traits>
+#include <utility>
 
 namespace bough::inline BOUGH_ABI {
+
+// A completion token of the async_ collectives, and of async_wait, whose handler gets a bough::status.
+template <class Token>
+detail::status_token<std::decay_t<Token>> as_status(Token&& token) {
+    return {std::forward<Token>(token)};
+}
 
 inline constexpr detail::asynchronous<detail::allgather_forms> async_allgather{};
 inline constexpr detail::asynchronous<detail::allgatherv_forms> async_allgatherv{};
@@ -56,7 +69,7 @@ inline constexpr detail::asynchronous<detail::scatterv_forms> async_scatterv{};
 // Waits for an operation that has been started, or for a run of a persistent one:
 //   bough::persistent_operation total = bough::bind_allreduce(comm, std::span(&sum, 1), bough::plus{});
 //   total.start();
-//   bough::async_wait(comm, total, token);         // void(boost::system::error_code)
+//   bough::async_wait(comm, total, token);         // void(boost::system::error_code), or as_status(token)
 // The communicator is the operation's own or another one over the same transport. The operation
 // must stay where it is until the handler is called. If the operation has ended, or was never
 // started, it completes at once, but not inside this call.
@@ -64,8 +77,11 @@ template <class X, std::derived_from<detail::operation_handle> Operation, class 
 decltype(auto) async_wait(communicator<X>& comm, Operation& started, Token&& token) {
     static_assert(is_on_executor_v<X>, "bough: async_wait needs a communicator over an executor: "
                                        "communicator comm{on_executor{std::move(transport), io_context}}");
-    return boost::asio::async_initiate<Token, void(boost::system::error_code)>(
-        detail::initiate_wait<X>{&comm, &started}, token);
+    return detail::with_result_of(
+        token, [&]<class Result, class Given>(std::type_identity<Result>, Given& given) -> decltype(auto) {
+            return boost::asio::async_initiate<Given, void(Result)>(detail::initiate_wait<X, Result>{&comm, &started},
+                                                                    given);
+        });
 }
 
 } // namespace bough

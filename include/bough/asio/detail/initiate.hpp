@@ -4,8 +4,8 @@
 //
 // The handler is called by its associated executor, never inside the initiating function, and after
 // the memory from its associated allocator has been given back. If the handler has a cancellation
-// slot (Boost 1.77 or newer), cancellation works with the type `terminal` only, because giving up a
-// collective ends the group.
+// slot (Boost 1.77 or newer), cancellation works with the types `terminal` and `partial`: the operation is
+// given up on all of its ranks, whose results are then unspecified, and nothing else ends.
 #ifndef BOUGH_ASIO_DETAIL_INITIATE_HPP
 #define BOUGH_ASIO_DETAIL_INITIATE_HPP
 
@@ -40,19 +40,28 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
+// What a handler gets: an error code, or the whole status.
+template <class Result>
+Result async_result_of(const status& s) {
+    if constexpr (std::is_same_v<Result, status>)
+        return s;
+    else
+        return make_boost_error_code(s.code);
+}
+
 // A handler with its result.
-template <class Handler>
+template <class Handler, class Result>
 struct async_completion {
     using allocator_type = boost::asio::associated_allocator_t<Handler>;
     Handler handler;
-    boost::system::error_code result;
+    Result result;
     allocator_type get_allocator() const noexcept { return boost::asio::get_associated_allocator(handler); }
     void operator()() { std::move(handler)(result); }
 };
 
 // A handler that waits for an operation. The operation is the waiter's own (start, then wait), or
 // belongs to a caller that keeps it until the handler is called.
-template <class Handler, class Executor>
+template <class Handler, class Executor, class Result>
 class async_waiter final : public driven_waiter {
     using handler_executor = boost::asio::associated_executor_t<Handler, Executor>;
     using allocator = typename std::allocator_traits<
@@ -98,7 +107,7 @@ public:
         auto work = std::move(work_);
         destroy(handler);
         boost::asio::post(work.get_executor(),
-                          async_completion<Handler>{std::move(handler), make_boost_error_code(ended.code)});
+                          async_completion<Handler, Result>{std::move(handler), async_result_of<Result>(ended)});
     }
     void drop() noexcept override {
         deaf();
@@ -122,7 +131,8 @@ private:
         async_waiter* self;
         asio_driver<Executor>* driver;
         void operator()(boost::asio::cancellation_type type) const {
-            if ((type & boost::asio::cancellation_type::terminal) == boost::asio::cancellation_type::none) return;
+            constexpr auto heard = boost::asio::cancellation_type::terminal | boost::asio::cancellation_type::partial;
+            if ((type & heard) == boost::asio::cancellation_type::none) return;
             self->watched_->cancel();
             driver->schedule(); // its turn completes the waiter
         }
@@ -145,17 +155,18 @@ private:
     boost::asio::executor_work_guard<handler_executor> work_;
 };
 
-template <class T, class E, class Handler>
+template <class Result, class T, class E, class Handler>
 void complete_later(communicator<on_executor<T, E>>& comm, operation own, operation_handle* theirs, Handler&& handler) {
     asio_driver<E>& driver = comm.transport().driver();
     if (!driver.attached())
         driver.attach(std::make_unique<driven_session_of<session<on_executor<T, E>>>>(comm.shared_session()));
-    async_waiter<std::decay_t<Handler>, E>::make(driver, std::move(own), theirs, std::forward<Handler>(handler));
+    async_waiter<std::decay_t<Handler>, E, Result>::make(driver, std::move(own), theirs,
+                                                         std::forward<Handler>(handler));
 }
 
 // Starts a collective. A lazy token (deferred, use_awaitable) keeps this object until the result is
 // wanted.
-template <class Forms, class X>
+template <class Forms, class X, class Result>
 struct initiate_collective {
     using executor_type = typename X::executor_type;
     communicator<X>* comm;
@@ -163,11 +174,11 @@ struct initiate_collective {
     executor_type get_executor() const noexcept { return comm->transport().get_executor(); }
     template <class Handler, class... A>
     void operator()(Handler&& handler, A&&... arguments) const {
-        detail::complete_later(*comm, detail::start<Forms>(*comm, std::forward<A>(arguments)...), nullptr,
-                               std::forward<Handler>(handler));
+        detail::complete_later<Result>(*comm, detail::start<Forms>(*comm, std::forward<A>(arguments)...), nullptr,
+                                       std::forward<Handler>(handler));
     }
 };
-template <class X>
+template <class X, class Result>
 struct initiate_wait {
     using executor_type = typename X::executor_type;
     communicator<X>* comm;
@@ -176,9 +187,27 @@ struct initiate_wait {
     executor_type get_executor() const noexcept { return comm->transport().get_executor(); }
     template <class Handler>
     void operator()(Handler&& handler) const {
-        detail::complete_later(*comm, operation(), watched, std::forward<Handler>(handler));
+        detail::complete_later<Result>(*comm, operation(), watched, std::forward<Handler>(handler));
     }
 };
+
+template <class Token>
+struct status_token {
+    Token token;
+};
+template <class Token>
+inline constexpr bool is_status_token_v = false;
+template <class Token>
+inline constexpr bool is_status_token_v<status_token<Token>> = true;
+
+// Calls f(result type, token) with what the handlers of this token get.
+template <class Token, class F>
+decltype(auto) with_result_of(Token& token, F&& f) {
+    if constexpr (is_status_token_v<std::remove_const_t<Token>>)
+        return f(std::type_identity<status>(), token.token);
+    else
+        return f(std::type_identity<boost::system::error_code>(), token);
+}
 
 // One async_ collective: the arguments of the collective, and a completion token.
 template <class Forms>
@@ -196,9 +225,12 @@ private:
     static decltype(auto) initiate(communicator<X>& comm, std::index_sequence<I...>, std::tuple<A...>&& all) {
         if constexpr (explain_call<Forms, initiator<X>, std::tuple_element_t<I, std::tuple<A...>>...>()) {
             auto& token = std::get<sizeof...(I)>(all); // an lvalue, as async_initiate takes it
-            using token_type = std::remove_reference_t<decltype(token)>;
-            return boost::asio::async_initiate<token_type, void(boost::system::error_code)>(
-                initiate_collective<Forms, X>{&comm}, token, as_argument<I>(std::get<I>(std::move(all)))...);
+            return with_result_of(
+                token, [&]<class Result, class Token>(std::type_identity<Result>, Token& given) -> decltype(auto) {
+                    return boost::asio::async_initiate<Token, void(Result)>(
+                        initiate_collective<Forms, X, Result>{&comm}, given,
+                        as_argument<I>(std::get<I>(std::move(all)))...);
+                });
         }
     }
     // Passes spans instead of containers and values, because a lazy token copies its arguments.
