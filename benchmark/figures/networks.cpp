@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// The figures of the pages on networks: allreduce on simulated tori.
+// The figures of the pages on networks: allreduce on simulated tori, with a late rank, and with a slow cable.
 #include "csv.hpp"
+#include <bough/algorithm/allreduce/late_rank.hpp>
+#include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/algorithm/swing.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/arriving.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/model/walk.hpp>
 #include <bough/simulate/network.hpp>
 #include <bough/simulate/simulate.hpp>
 
@@ -61,9 +66,56 @@ void swing_on_tori(const std::string& directory) {
     }
 }
 
+// From the arrival of the late rank to the end.
+template <class A>
+double after_arrival_ms(const A& algorithm, const dimensions& at, std::uint64_t bytes) {
+    constexpr model::alpha_beta_gamma costs{.alpha_ns = 3000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0};
+    std::vector<std::uint64_t> arrivals(at.size, 0);
+    arrivals[at.root] = 100'000'000;
+    return model::walk(plan_allreduce(algorithm, at), model::arriving{costs, arrivals}, bytes).makespan_ns / 1e6 - 100;
+}
+
+void one_late_rank(const std::string& directory) {
+    figures::csv table(directory, "networks_late_rank", "ranks,late_rank_ms,blocks,ring_ms,circulant_ms,times_faster");
+    for (const rank_t ranks : {8u, 13u, 24u, 48u}) {
+        const std::uint64_t bytes = 64 << 20;
+        const dimensions at{.size = ranks, .root = 2};
+        double best = after_arrival_ms(late_rank_allreduce{}, {.size = ranks, .root = 2, .blocks = 1}, bytes);
+        block_t blocks = 1;
+        for (block_t n = 2; n <= 1024; n *= 2) {
+            const double now = after_arrival_ms(late_rank_allreduce{}, {.size = ranks, .root = 2, .blocks = n}, bytes);
+            if (now < best) best = now, blocks = n;
+        }
+        const double around = after_arrival_ms(ring{}, at, bytes), skips = after_arrival_ms(circulant{}, at, bytes);
+        table.row(ranks, best, blocks, around, skips, std::min(around, skips) / best);
+    }
+}
+
+void one_slow_cable(const std::string& directory) {
+    figures::csv table(directory, "networks_slow_rank", "share,ranks,slow_rank_ms,ring_ms,times_faster,bound_ms");
+    const std::uint64_t bytes = 64 << 20;
+    for (const double share : {1.0, 0.5, 0.25})
+        for (const rank_t ranks : {8u, 16u}) {
+            network star(ranks, 1);
+            for (rank_t r = 0; r != ranks; ++r) star.join(r, ranks, r == 3 ? 25 * share : 25);
+            star.route();
+            const auto run = [&](const auto& plan) {
+                return simulate(plan, message_of_1_us, {.bytes = bytes, .network = &star}).makespan_ns / 1e6;
+            };
+            const double found =
+                run(plan_allreduce(slow_rank_allreduce{3}, {.size = ranks, .blocks = 16 * (ranks - 1)}));
+            const double around = run(plan_allreduce(ring{}, {.size = ranks}));
+            const double vector_ms = static_cast<double>(bytes) / 25e6;
+            table.row(share, ranks, found, around, around / found,
+                      std::max(vector_ms / share, (2 - 1.0 / (ranks - 1)) * vector_ms));
+        }
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
     const std::string directory = figures::directory(count, arguments);
     swing_on_tori(directory);
+    one_late_rank(directory);
+    one_slow_cable(directory);
 }

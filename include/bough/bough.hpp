@@ -9,7 +9,9 @@
 #include <bough/algorithm/allreduce/binary_blocks.hpp>
 #include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/double_tree.hpp>
+#include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/allreduce/up_down.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
@@ -191,6 +193,8 @@
 #include <bough/schedule/traits.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/fitted_trees.hpp>
+#include <bough/select/late_ranks.hpp>
+#include <bough/select/on_network.hpp>
 #include <bough/select/print_decision.hpp>
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/alltoall.hpp>
@@ -216,6 +220,7 @@
 #include <bough/simulate/export_chrome.hpp>
 #include <bough/simulate/export_svg.hpp>
 #include <bough/simulate/network.hpp>
+#include <bough/simulate/network_bound.hpp>
 #include <bough/simulate/noise.hpp>
 #include <bough/simulate/result.hpp>
 #include <bough/simulate/simulate.hpp>

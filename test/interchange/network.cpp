@@ -52,7 +52,7 @@ TEST_CASE("network files: what is wrong is said, with its line") {
     CHECK(fault_of_network("hosts two") == "line 1: hosts: needs a number from 1 to 4096");
     CHECK(fault_of_network("hosts 2 3") == "line 1: hosts: there is more in the line");
     CHECK(fault_of_network("hosts 2\nwire 0 1 1") ==
-          "line 2: there is no 'wire'; known are hosts, switches, hop, cable, place");
+          "line 2: there is no 'wire'; known are hosts, switches, hop, cable, torus, place");
     for (const char* speed : {"0", "-1", "inf", "nan", "", "fast"})
         CHECK(fault_of_network(std::string("hosts 2\ncable 0 1 ") + speed) ==
               "line 2: cable: needs a speed in bytes per ns that is finite and above 0");
@@ -63,8 +63,13 @@ TEST_CASE("network files: what is wrong is said, with its line") {
         CHECK(fault_of_network(std::string("hosts 1\nhop ") + hop) ==
               "line 2: hop: needs a time in ns that is finite and not negative");
     CHECK(fault_of_network("hosts 2\ncable 0 1 1\nplace 0 2") == "line 3: place: there is no host 2; the last is 1");
-    CHECK(fault_of_network("hosts 1\nplace") == "line 2: place: needs a host for each rank");
-    CHECK(fault_of_network("hosts 1\nplace x") == "line 2: place: needs hosts, as 'place 1 0'");
+    CHECK(fault_of_network("hosts 1\nplace") == "line 2: place: needs the host of each rank, as 'place 1 0'");
+    CHECK(fault_of_network("hosts 1\nplace x") == "line 2: place: needs the host of each rank, as 'place 1 0'");
+    CHECK(fault_of_network("hosts 1\ntorus 2 3") == "line 2: torus: extents: their product is not the number of hosts");
+    CHECK(fault_of_network("hosts 1\ntorus 2 2 65536 65536 65536 65536 0") ==
+          "line 2: torus: extents: their product is not the number of hosts");
+    CHECK(fault_of_network("torus 2 2\ntorus 2 2") == "line 2: torus: said twice");
+    CHECK(fault_of_network("torus 2x2") == "line 1: torus: needs extents, as 'torus 8 8'");
     CHECK(fault_of_network("hosts 2") == "network: not connected: there is no way between two hosts with ranks");
     // A host forwards nothing, so it joins no others.
     CHECK(fault_of_network("hosts 3\ncable 0 1 1\ncable 1 2 1") ==

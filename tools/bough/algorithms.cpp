@@ -10,7 +10,9 @@
 #include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/double_tree.hpp>
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
+#include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
@@ -36,6 +38,7 @@
 #include <bough/algorithm/ring.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
+#include <bough/algorithm/swing.hpp>
 
 namespace cli {
 
@@ -45,6 +48,15 @@ template <class Goal>
 bough::any_algorithm circulant_of(bough::rank_t ports) {
     if (ports == 0) throw usage_error("--degree", "circulant needs at least one port");
     return bough::algorithm_for<Goal>(bough::circulant{.ports = ports});
+}
+
+template <class Goal>
+bough::any_algorithm swing_of(const bough::grid_extents& extents, bough::rank_t ports) {
+    return bough::algorithm_for<Goal>(bough::swing{extents, ports});
+}
+template <class Goal>
+bough::any_algorithm swing_of_ports(bough::rank_t ports) {
+    return swing_of<Goal>({}, ports);
 }
 
 using list = std::vector<named_algorithm>;
@@ -60,7 +72,10 @@ list allreduce_list() {
             {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
             {"lowest_bit_first", "lowest_bit_first", bough::algorithm_for<goal>(bough::lowest_bit_first{})},
             {"ring", "ring", bough::algorithm_for<goal>(bough::ring{})},
+            {"swing", "swing", swing_of<goal>({}, 0), swing_of_ports<goal>, swing_of<goal>},
             {"double_tree", "double_tree_allreduce", bough::double_tree_allreduce{}},
+            {"late_rank", "late_rank_allreduce", bough::late_rank_allreduce{}},
+            {"slow_rank", "slow_rank_allreduce", bough::slow_rank_allreduce{}},
             {"census", "inexact_census", bough::inexact_census{}}};
 }
 list reduce_list() {
@@ -85,7 +100,8 @@ list reduce_scatter_list() {
             {"pairwise", "pairwise_reduce_scatter", bough::pairwise_reduce_scatter{}},
             {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
             {"lowest_bit_first", "lowest_bit_first_reduce_scatter", bough::lowest_bit_first_reduce_scatter{}},
-            {"ring", "ring_reduce_scatter", bough::ring_reduce_scatter{}}};
+            {"ring", "ring_reduce_scatter", bough::ring_reduce_scatter{}},
+            {"swing", "swing", swing_of<goal>({}, 1), nullptr, swing_of<goal>}};
 }
 list allgather_list() {
     using goal = bough::goal::allgather;
@@ -94,7 +110,8 @@ list allgather_list() {
             {"neighbour_exchange", "neighbour_exchange", bough::neighbour_exchange{}},
             {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
             {"lowest_bit_first", "lowest_bit_first_allgather", bough::lowest_bit_first_allgather{}},
-            {"ring", "ring_allgather", bough::ring_allgather{}}};
+            {"ring", "ring_allgather", bough::ring_allgather{}},
+            {"swing", "swing", swing_of<goal>({}, 1), nullptr, swing_of<goal>}};
 }
 
 template <class S>

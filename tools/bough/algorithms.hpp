@@ -4,6 +4,7 @@
 #define BOUGH_TOOLS_ALGORITHMS_HPP
 
 #include "catalogue.hpp"
+#include <bough/algorithm/grid_extents.hpp>
 
 namespace cli {
 
@@ -13,6 +14,8 @@ struct named_algorithm {
     bough::any_algorithm algorithm;
     // With --degree (its ports, or blocks per message); null if it takes none. Throws usage_error.
     bough::any_algorithm (*of_degree)(bough::rank_t) = nullptr;
+    // With --extents; --degree is 0 if it is not given. Null if it takes none.
+    bough::any_algorithm (*of_grid)(const bough::grid_extents&, bough::rank_t degree) = nullptr;
 };
 
 // Of a collective, those that are no trees.

@@ -10,6 +10,12 @@ constexpr const char* about_model =
     "A file that 'bough measure --json' wrote, a cluster file, or alpha,beta,gamma in ns and ns per byte; "
     "5000,1,0.25 if not given";
 
+std::string about_choice_network() {
+    return "Price by runs over a network, and say how near its bound the winner comes; --model is then one of those of "
+           "'bough simulate', lrc:1us,0,0 if not given. " +
+           std::string(about_networks);
+}
+
 } // namespace
 
 void add_choose(command_line& line) {
@@ -18,6 +24,7 @@ void add_choose(command_line& line) {
                  "  bough choose allreduce --ranks 13 --bytes 64K\n"
                  "  bough choose allreduce --ranks 13 --bytes 8,1M --model 2000,0.1,0.05 --require order\n"
                  "  bough choose allreduce --ranks 4 --bytes 8K --table tuned.json\n"
+                 "  bough choose allreduce --ranks 64 --bytes 1M,32M --network torus:8x8,50,200,hop=50\n"
                  "Exit status 1 if there is none that has what is required.",
                  &choose);
     command->add_option("COLLECTIVE", typed.collective, about_collectives)->required()->type_name("");
@@ -26,6 +33,7 @@ void add_choose(command_line& line) {
         ->type_name("SIZES");
     command->add_option("--root", typed.root, "The rank at the top; 0 if not given")->type_name("R");
     command->add_option("--model", typed.model, about_model)->type_name("MODEL");
+    command->add_option("--network", typed.network, about_choice_network())->type_name("NET");
     command->add_option("--table", typed.table, "A file that 'bough tune' wrote, to compare the model with")
         ->type_name("FILE");
     command
@@ -36,7 +44,7 @@ void add_choose(command_line& line) {
                       "The op gives the same bits in any order, as min and sums of integers do");
     command
         ->add_option("--arrivals", typed.arrivals,
-                     "reduce: when each rank comes, as 0,20us,0; trees made for that are candidates, too")
+                     "reduce, allreduce: when each rank comes, as 0,20us,0; plans made for that are candidates, too")
         ->type_name("LIST");
     command->add_flag("--all", typed.all, "Price every candidate, also those that cannot win");
     add_format(command, typed.format, {"text", "json"});
@@ -52,6 +60,7 @@ void add_map(command_line& line) {
     command->add_option("--ranks", typed.ranks, "A range as 2..64")->type_name("P");
     command->add_option("--bytes", typed.bytes, "A range as 8..16M: its powers of two")->type_name("SIZES");
     command->add_option("--model", typed.model, about_model)->type_name("MODEL");
+    command->add_option("--network", typed.network, about_choice_network())->type_name("NET");
     command->add_option("--require", typed.require, "order, bits, any_size")->type_name("WHAT");
     add_format(command, typed.format, {"text", "svg", "json"});
 }

@@ -27,6 +27,7 @@ void add_run(command_line& line) {
                      "One by name; auto: the one that the model prefers; all: each in turn. auto if not given")
         ->type_name("A");
     command->add_option("--degree", typed.degree, about_degree)->type_name("F");
+    command->add_option("--extents", typed.extents, about_extents)->type_name("EXTENTS");
     command->add_option("--root", typed.root, "The rank at the top; 0 if not given")->type_name("R");
     command
         ->add_option(
@@ -85,6 +86,18 @@ void add_launch(command_line& line) {
     line.keep_program_in(typed.program, typed.ranks_as);
 }
 
+void add_network(command_line& line) {
+    auto [command, typed] = line.add("network", "Say what a network is made of, or write its file",
+                                     "  bough network torus:8x8,50,200\n"
+                                     "  bough network fat_tree:8x8/1x4,12.5,hop=50ns --format file > tree.network\n"
+                                     "  bough network rails:2,4,25,300 --format dot | dot -Tsvg > rails.svg\n"
+                                     "The file is text; doc/networks.md says what its lines mean.",
+                                     &network);
+    command->add_option("NETWORK", typed.network, about_networks)->required()->type_name("");
+    command->add_option("--seed", typed.seed, "Of irregular; 1 if not given")->type_name("SEED");
+    add_format(command, typed.format, {"text", "json", "file", "dot"});
+}
+
 void add_simulate(command_line& line) {
     auto [command, typed] = line.add(
         "simulate", "Run a plan in virtual time, with skew, noise and a network if wanted",
@@ -131,11 +144,7 @@ void add_simulate(command_line& line) {
         ->add_option("--split", s.split,
                      "POLL,COST: a rank that would wait goes back to its work and polls; POLL 0: it is interrupted")
         ->type_name("SPLIT");
-    command
-        ->add_option("--network", s.network,
-                     "crossbar:64,1 fat_tree:4,3,1 torus:4x4x4,1 dragonfly:4,2,2,1 irregular:64,16,8,50,1; the "
-                     "last is bytes per ns of a cable")
-        ->type_name("NET");
+    command->add_option("--network", s.network, about_networks)->type_name("NET");
     command->add_option("--operations", s.operations, "As many, one after the other")->type_name("N");
     command->add_option("--compute", s.compute, "Work between two of them")->type_name("TIME");
     command->add_option("--runs", s.runs, "Runs, each with the next seed; 1 if not given")->type_name("N");

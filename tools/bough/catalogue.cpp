@@ -62,6 +62,7 @@ std::string known_algorithms(collective c) {
 bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, std::string_view argument) {
     if (has_trees(c))
         if (const auto shape = find_shape(wanted.name, wanted.degree)) {
+            if (!wanted.extents.empty()) throw usage_error("--extents", "a tree has no extents to choose");
             if (wanted.ordered && !shape->rank_ordered())
                 throw usage_error("--ordered",
                                   shape->name() + " cannot keep rank order: its subtrees are not intervals of ranks");
@@ -71,6 +72,10 @@ bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, 
         if (a.name != wanted.name) continue;
         if (wanted.degree && !a.of_degree) throw usage_error("--degree", wanted.name + " has no degree to choose");
         if (wanted.ordered) throw usage_error("--ordered", wanted.name + " is no tree: there is nothing to choose");
+        if (!wanted.extents.empty()) {
+            if (!a.of_grid) throw usage_error("--extents", wanted.name + " is not for tori: it has no extents to choose");
+            return a.of_grid(parse_extents("--extents", wanted.extents), wanted.degree.value_or(0));
+        }
         return wanted.degree ? a.of_degree(*wanted.degree) : a.algorithm;
     }
     throw usage_error(argument,
@@ -138,7 +143,7 @@ void check(const problem& what, std::string_view argument) {
 
 problem parse_problem(const plan_arguments& typed, bough::rank_t ranks) {
     const collective c = find_collective(typed.collective);
-    problem what{c, find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), typed.ordered})};
+    problem what{c, find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), typed.ordered, typed.extents})};
     what.at.size = ranks;
     what.at.root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, bough::no_rank - 1));
     if (!typed.blocks.empty())

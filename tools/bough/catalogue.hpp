@@ -71,6 +71,7 @@ struct algorithm_name {
     std::string name;
     std::optional<bough::rank_t> degree;
     bool ordered = false;
+    std::string extents{}; // of a torus, as 8x8; empty: one ring
 };
 // Throws usage_error: not an algorithm of the collective, a bad degree, ordered where there is no order. `argument` is
 // where the name was typed.

@@ -4,17 +4,21 @@
 #include "catalogue.hpp"
 #include "commands.hpp"
 #include "models.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include "timed_tree.hpp"
 #include <bough/model/arriving.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/fitted_trees.hpp>
+#include <bough/select/late_ranks.hpp>
 #include <bough/select/print_decision.hpp>
 
 #include <algorithm>
 #include <iostream>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace cli {
 
@@ -48,6 +52,33 @@ std::string times_the_fastest(double ns, double fastest_ns) {
     return ": " + bough::factor_text(ns / fastest_ns) + " times the fastest";
 }
 
+int choose_over_network(const choose_arguments& typed, const priced_network& on, collective c,
+                        const bough::dimensions& at, const std::vector<std::uint64_t>& sizes,
+                        const bough::choose_options& options) {
+    for (const auto& [value, name] : {std::pair{&typed.table, "--table"}, std::pair{&typed.arrivals, "--arrivals"}})
+        if (!value->empty()) throw usage_error(name, "does not go with --network");
+    bool any = true;
+    json documents = json::array();
+    for (const std::uint64_t bytes : sizes) {
+        const bough::decision d = choose_on(on, c, at, {.bytes = bytes, .exact_op = typed.exact}, options);
+        const bough::network_bound least = bound_on(on.over, on.model, c, at, bytes);
+        any &= bool(d);
+        if (typed.format == "json") {
+            documents.push_back(json_of(d));
+            documents.back()["least_ns"] = least.ns();
+            if (d) documents.back()["share_of_bound"] = least.ns() / d.winner().predicted_ns;
+            continue;
+        }
+        std::cout << d;
+        if (d) std::cout << "  that is " << text_of(least, d.winner().predicted_ns) << '\n';
+    }
+    if (typed.format == "json")
+        print(std::cout, {{"network", on.text}, {"decisions", std::move(documents)}});
+    else
+        std::cout << "network: " << on.text << '\n';
+    return any ? 0 : 1;
+}
+
 } // namespace
 
 int choose(const choose_arguments& typed) {
@@ -55,12 +86,15 @@ int choose(const choose_arguments& typed) {
     const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks_chosen));
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     const auto sizes = bytes_of(c, typed.bytes, "64K");
-    const named_model model = parse_model(typed.model);
     const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
+    if (const auto on = parse_priced_network(typed.network, typed.model, ranks))
+        return choose_over_network(typed, *on, c, {.size = ranks, .root = root}, sizes, options);
+    const named_model model = parse_model(typed.model);
     if (ranks > 4096 && has_rank_blocks(c)) throw usage_error("--ranks", "at most 4096, since each has a block");
     std::vector<std::uint64_t> arrivals;
     if (!typed.arrivals.empty()) {
-        if (c != collective::reduce) throw usage_error("--arrivals", "is for reduce");
+        if (c != collective::reduce && c != collective::allreduce)
+            throw usage_error("--arrivals", "is for reduce and allreduce");
         arrivals = parse_arrivals(typed.arrivals);
         if (arrivals.size() != ranks)
             throw usage_error("--arrivals", "there are times of " + std::to_string(arrivals.size()) +
@@ -75,6 +109,7 @@ int choose(const choose_arguments& typed) {
         const bough::dimensions at{.size = ranks, .root = root};
         const bough::problem what{.bytes = bytes, .exact_op = typed.exact};
         auto from = standard_candidates(c, at, what);
+        if (c == collective::allreduce && !arrivals.empty()) bough::add_late_rank(from, at, what, arrivals);
         const bough::any_cost_model costs = std::visit(
             [&](const auto& m) -> bough::any_cost_model {
                 if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))

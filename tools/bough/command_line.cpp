@@ -45,8 +45,8 @@ command_line::command_line() {
     app_.require_subcommand(0, 1);
     app_.footer("'bough COMMAND --help' explains a command and shows two examples.");
     for (const auto add : {&add_tree, &add_compare, &add_schedule, &add_verify, &add_table, &add_choose, &add_map,
-                           &add_measure, &add_simulate, &add_tune, &add_predict, &add_run, &add_launch, &add_timeline,
-                           &add_nic, &add_export, &add_import, &add_demo})
+                           &add_measure, &add_simulate, &add_network, &add_tune, &add_predict, &add_run, &add_launch,
+                           &add_timeline, &add_nic, &add_export, &add_import, &add_demo})
         add(*this);
     add_completion();
     add_help();
@@ -179,10 +179,14 @@ void add_plan(CLI::App* command, plan_arguments& plan, const std::string& about_
         ->required(required)
         ->type_name("");
     command->add_option("--ranks", plan.ranks, about_ranks)->required(required)->type_name("P");
-    command->add_option("--root", plan.root, "The rank at the top; 0 if not given")->type_name("R");
+    command
+        ->add_option("--root", plan.root,
+                     "The rank at the top; the late, or slow, one of late_rank and slow_rank; 0 if not given")
+        ->type_name("R");
     command->add_option("--blocks", plan.blocks, "Cut the vector into B blocks, which a tree pipelines")
         ->type_name("B");
     command->add_option("--degree", plan.degree, about_degree)->type_name("F");
+    command->add_option("--extents", plan.extents, about_extents)->type_name("EXTENTS");
     command->add_flag("--ordered", plan.ordered, "Keep rank order for any root, for an op that does not commute");
 }
 

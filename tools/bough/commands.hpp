@@ -39,6 +39,7 @@ struct plan_arguments {
     std::string algorithm;
     std::string ranks;
     std::string degree;
+    std::string extents; // of a torus
     std::string root = "0";
     std::string blocks;
     bool ordered = false;
@@ -89,6 +90,7 @@ struct choose_arguments {
     std::string bytes; // empty: 64K
     std::string root = "0";
     std::string model;    // a file or three costs; empty: those of bough's own tables
+    std::string network;  // to run the candidates over
     std::string table;    // a file
     std::string require;  // order,bits,any_size
     bool exact = false;   // the op
@@ -103,10 +105,18 @@ struct map_arguments {
     std::string ranks = "2..64";
     std::string bytes; // empty: 8..16M
     std::string model;
+    std::string network; // to run the candidates over
     std::string require;
     std::string format = "text";
 };
 int map(const map_arguments&);
+
+struct network_arguments {
+    std::string network;
+    std::string seed = "1"; // of irregular
+    std::string format = "text";
+};
+int network(const network_arguments&);
 
 struct tune_arguments {
     std::string collective;
@@ -148,6 +158,7 @@ struct run_arguments {
     std::string collective;
     std::string algorithm = "auto"; // or all, or a name
     std::string degree;
+    std::string extents; // of a torus
     std::string ranks;
     std::string root = "0";
     std::string transport = "in_process";

@@ -3,6 +3,7 @@
 #include "catalogue.hpp"
 #include "commands.hpp"
 #include "models.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include "progress.hpp"
 #include "short_name.hpp"
@@ -11,8 +12,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +32,7 @@ constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 struct cell {
     std::size_t winner = 0; // of map::names
     double ns = 0;
+    double least_ns = 0; // of any plan on the network, if there is one
 };
 
 struct winners {
@@ -38,11 +42,12 @@ struct winners {
     std::vector<std::string> names;  // in the order in which they are met
     std::vector<std::size_t> counts; // of cells
     std::vector<cell> cells;         // of each number of ranks, all sizes
+    std::string by;                  // the model, or the network
 
     const cell& at(std::size_t row, std::size_t column) const { return cells[row * sizes.size() + column]; }
 };
 
-winners find_winners(const map_arguments& typed, const named_model& model) {
+winners find_winners(const map_arguments& typed) {
     winners found;
     found.collective = find_collective(typed.collective);
     const rank_range range = parse_rank_range(typed.ranks);
@@ -52,6 +57,10 @@ winners find_winners(const map_arguments& typed, const named_model& model) {
     for (std::size_t p = range.first; p <= range.last; p += step) found.ranks.push_back(static_cast<bough::rank_t>(p));
     found.sizes = byte_range_of(found.collective, typed.bytes, "8..16M");
     const bough::choose_options options{.needed = parse_requirements(typed.require)};
+    const auto on = parse_priced_network(typed.network, typed.model, range.last);
+    std::optional<named_model> model;
+    if (!on) model = parse_model(typed.model);
+    found.by = on ? on->text : model->text;
     std::uint64_t work = 0; // a choice takes about as many steps as there are ranks
     for (const bough::rank_t p : found.ranks) work += p * found.sizes.size();
     progress::expect(work);
@@ -60,8 +69,9 @@ winners find_winners(const map_arguments& typed, const named_model& model) {
             progress::step(p);
             const bough::dimensions at{.size = p};
             const bough::problem what{.bytes = bytes};
-            const auto d =
-                bough::choose(standard_candidates(found.collective, at, what), at, what, model.costs, options);
+            const bough::decision d =
+                on ? choose_on(*on, found.collective, at, what, options)
+                   : bough::choose(standard_candidates(found.collective, at, what), at, what, model->costs, options);
             if (!d) throw usage_error("--require", "no algorithm has all of that");
             std::string name = short_name(d.winner().what.algorithm, p);
             auto place = std::find(found.names.begin(), found.names.end(), name);
@@ -76,8 +86,27 @@ winners find_winners(const map_arguments& typed, const named_model& model) {
             }
             ++found.counts[index];
             found.cells.push_back({index, d.winner().predicted_ns});
+            if (on) found.cells.back().least_ns = bound_on(on->over, on->model, found.collective, at, bytes).ns();
         }
     return found;
+}
+
+// "the winners do 40 to 92 %, 71 % on average, of what this network can do"; empty without a network.
+std::string bound_text(const winners& found) {
+    double least = 100, most = 0, sum = 0;
+    std::size_t count = 0;
+    for (const cell& c : found.cells) {
+        if (c.least_ns == 0 || c.ns == 0) continue;
+        const double percent = std::min(100.0, std::floor(100 * c.least_ns / c.ns + 1e-9));
+        least = std::min(least, percent);
+        most = std::max(most, percent);
+        sum += percent;
+        ++count;
+    }
+    if (count == 0) return "";
+    const auto whole = [](double percent) { return std::to_string(static_cast<int>(percent)); };
+    return "the winners do " + whole(least) + " to " + whole(most) + " %, " + whole(sum / static_cast<double>(count)) +
+           " % on average, of what this network can do";
 }
 
 bool is_doubling(const std::vector<std::uint64_t>& sizes) {
@@ -94,8 +123,8 @@ std::string sizes_text(const std::vector<std::uint64_t>& sizes) {
     return text + " bytes";
 }
 
-void print_text(std::ostream& out, const winners& found, const named_model& model) {
-    out << "The fastest " << name_of(found.collective) << " by ranks and bytes; " << model.text << "\n\n";
+void print_text(std::ostream& out, const winners& found) {
+    out << "The fastest " << name_of(found.collective) << " by ranks and bytes; " << found.by << "\n\n";
     for (std::size_t row = found.ranks.size(); row-- != 0;) {
         std::string number = std::to_string(found.ranks[row]);
         out << std::string(6 - std::min<std::size_t>(6, number.size()), ' ') << number << "  ";
@@ -107,21 +136,25 @@ void print_text(std::ostream& out, const winners& found, const named_model& mode
     for (std::size_t i = 0; i != found.names.size(); ++i)
         out << "  " << letters[i] << "  " << found.names[i] << "  (" << found.counts[i] << " of " << found.cells.size()
             << ")\n";
+    if (const std::string text = bound_text(found); !text.empty()) out << "\n  " << text << '\n';
 }
 
-json json_of(const winners& found, const named_model& model) {
+json json_of(const winners& found) {
     json document{{"collective", name_of(found.collective)},
-                  {"model", model.text},
+                  {"model", found.by},
                   {"ranks", found.ranks},
                   {"bytes", found.sizes},
                   {"algorithms", found.names},
                   {"cells", json::array()}};
     for (std::size_t row = 0; row != found.ranks.size(); ++row)
-        for (std::size_t column = 0; column != found.sizes.size(); ++column)
+        for (std::size_t column = 0; column != found.sizes.size(); ++column) {
+            const cell& c = found.at(row, column);
             document["cells"].push_back({{"ranks", found.ranks[row]},
                                          {"bytes", found.sizes[column]},
-                                         {"algorithm", found.names[found.at(row, column).winner]},
-                                         {"ns", found.at(row, column).ns}});
+                                         {"algorithm", found.names[c.winner]},
+                                         {"ns", c.ns}});
+            if (c.least_ns != 0) document["cells"].back()["least_ns"] = c.least_ns;
+        }
     return document;
 }
 
@@ -144,7 +177,7 @@ std::string escaped(const std::string& text) {
 
 bool is_tick(std::uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-void print_svg(std::ostream& out, const winners& found, const named_model& model) {
+void print_svg(std::ostream& out, const winners& found) {
     const int columns = static_cast<int>(found.sizes.size()), rows = static_cast<int>(found.ranks.size());
     const int cell_width = std::clamp(660 / columns, 12, 60), cell_height = std::clamp(504 / rows, 4, 36);
     const int left = 84, top = 92, width = columns * cell_width, height = rows * cell_height;
@@ -161,7 +194,8 @@ void print_svg(std::ostream& out, const winners& found, const named_model& model
         << "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"14\" fill=\"#222\">\n"
         << "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
     text(left, 38, "The fastest " + std::string(name_of(found.collective)), "font-size=\"24\" font-weight=\"bold\"");
-    text(left, 66, model.text, "font-size=\"15\" fill=\"#666\"");
+    const std::string of_bound = bound_text(found);
+    text(left, 66, found.by + (of_bound.empty() ? "" : "; " + of_bound), "font-size=\"15\" fill=\"#666\"");
     for (int row = 0; row != rows; ++row) {
         const int y = top + (rows - 1 - row) * cell_height;
         for (int begin = 0; begin != columns;) {
@@ -215,14 +249,13 @@ void print_svg(std::ostream& out, const winners& found, const named_model& model
 } // namespace
 
 int map(const map_arguments& typed) {
-    const named_model model = parse_model(typed.model);
-    const winners found = find_winners(typed, model);
+    const winners found = find_winners(typed);
     if (typed.format == "json")
-        print(std::cout, json_of(found, model));
+        print(std::cout, json_of(found));
     else if (typed.format == "svg")
-        print_svg(std::cout, found, model);
+        print_svg(std::cout, found);
     else
-        print_text(std::cout, found, model);
+        print_text(std::cout, found);
     return 0;
 }
 

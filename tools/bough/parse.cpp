@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <string>
 
 namespace cli {
 
@@ -38,6 +39,18 @@ rank_range parse_rank_range(std::string_view text) {
     const rank_range range{parse_ranks(text.substr(0, dots)), parse_ranks(text.substr(dots + 2))};
     if (range.last < range.first) throw usage_error("--ranks", "the range " + quoted(text) + " ends before it begins");
     return range;
+}
+
+bough::grid_extents parse_extents(std::string_view argument, std::string_view text) {
+    bough::grid_extents made;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find('x', at), text.size());
+        if (made.dimensions == bough::grid_extents::most)
+            throw usage_error(argument, "at most " + std::to_string(bough::grid_extents::most) + " dimensions");
+        made.add(static_cast<bough::rank_t>(parse_number(argument, text.substr(at, end - at), 1, 1u << 16)));
+        at = end + 1;
+    }
+    return made;
 }
 
 std::optional<bough::rank_t> parse_degree(std::string_view text) {

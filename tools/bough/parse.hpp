@@ -3,6 +3,7 @@
 #ifndef BOUGH_TOOLS_PARSE_HPP
 #define BOUGH_TOOLS_PARSE_HPP
 
+#include <bough/algorithm/grid_extents.hpp>
 #include <bough/core/rank.hpp>
 
 #include <cstdint>
@@ -36,6 +37,9 @@ rank_range parse_rank_range(std::string_view text);
 
 // The value of --degree; nothing if it was not given.
 std::optional<bough::rank_t> parse_degree(std::string_view text);
+
+// `8x8`, `4x4x4`: up to 6 extents, each from 1 on. Throws usage_error.
+bough::grid_extents parse_extents(std::string_view argument, std::string_view text);
 
 // Throws unless there is such a transport.
 void check_transport(std::string_view name);

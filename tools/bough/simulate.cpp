@@ -3,6 +3,7 @@
 #include "catalogue.hpp"
 #include "commands.hpp"
 #include "costs.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include "progress.hpp"
 #include "simulation.hpp"
@@ -158,6 +159,8 @@ int simulate(const simulate_arguments& typed) {
     bough::sim_options options = parse_simulation(typed, ranks);
     std::optional<bough::network> network;
     if (!typed.network.empty()) network = parse_network(typed.network, options.noise.seed);
+    if (network)
+        if (const bough::status bad = network->check(ranks)) throw usage_error("--network", bad.argument);
     if (network) options.network = &*network;
     const auto runs = static_cast<std::uint32_t>(parse_number("--runs", typed.runs, 1, 1'000'000));
     const std::size_t bins =
@@ -188,6 +191,8 @@ int simulate(const simulate_arguments& typed) {
     *f.measured = f.measured->without_highest(drop);
     f.left_out = values.size() - f.measured->size();
 
+    std::optional<bough::network_bound> least;
+    if (network) least = bound_on(*network, model, what.collective, what.at, options.bytes);
     const std::uint64_t seed = options.noise.seed;
     if (typed.plan.format == "csv") {
         print_csv(std::cout, f, seed, typed.per_rank);
@@ -200,6 +205,7 @@ int simulate(const simulate_arguments& typed) {
         document["seed"] = seed;
         document["runs"] = runs;
         document["first_run"] = json_of(f.results.front());
+        if (least) document["least_ns"] = least->ns();
         const bough::sample& s = *f.measured;
         json& m = document["measured"] = {{"what", typed.measure}, {"left_out", f.left_out}, {"least_ns", s.least()}};
         for (const double p : {1.0, 10.0, 50.0, 90.0, 99.0})
@@ -224,6 +230,9 @@ int simulate(const simulate_arguments& typed) {
     }
     std::cout << text_of(what) << "; " << size_text(options.bytes) << " bytes; " << model.text << "\n";
     print_text(std::cout, f, typed, measured, bins);
+    if (least && options.operations == 1 && f.results.front().latency_ns() > 0)
+        std::cout << "  " << (runs == 1 ? "" : "the first run: ") << text_of(*least, f.results.front().latency_ns())
+                  << '\n';
     return 0;
 }
 

@@ -5,16 +5,23 @@
 #include "catalogue.hpp"
 #include "models.hpp"
 #include "parse.hpp"
+#include <bough/interchange/network.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cli {
 
 namespace {
+
+constexpr std::string_view known_networks = "crossbar, fat_tree, torus, mesh, dragonfly, rails, sockets, irregular";
 
 using strings = std::vector<std::string>;
 
@@ -182,62 +189,147 @@ simulated_model parse_simulated_model(const std::string& text) {
     return std::visit([&](const auto& model) { return simulated_model{model, known.text}; }, known.parameters);
 }
 
-bough::network parse_network(const std::string& text, std::uint64_t seed) {
-    const std::string argument = "--network";
-    constexpr std::uint64_t most_hosts = 4096; // paths between all are kept
-    const auto parsed = parse_kind(text);
-    const std::string& kind = parsed.first; // clang++ 14 captures no structured binding
-    const strings& numbers = parsed.second;
-    const auto number = [&](std::size_t i, std::uint64_t least, std::uint64_t most) {
-        return parse_count(argument, numbers[i], least, most);
-    };
-    const auto speed = [&] {
-        const double value = parse_decimal(argument, numbers.back());
-        if (value <= 0) throw usage_error(argument, "a cable has a speed above 0");
+namespace {
+
+bough::network read_network_file(const std::string& argument, const std::string& name) {
+    std::ifstream in(name, std::ios::binary);
+    if (!in)
+        throw usage_error(argument,
+                          "there is no file '" + name + "', and it is none of " + std::string(known_networks));
+    std::ostringstream text;
+    text << in.rdbuf();
+    bough::network_file file = bough::read_network(text.str());
+    if (!file.network) throw usage_error(argument, name + ": " + to_string(file.fault));
+    return *std::move(file.network);
+}
+
+// What is typed after the colon: numbers, speeds, extents.
+class network_numbers {
+public:
+    network_numbers(std::string argument, strings numbers)
+        : argument_(std::move(argument)), numbers_(std::move(numbers)) {}
+
+    // Takes hop=TIME off the end.
+    double take_hop() {
+        if (numbers_.empty() || !numbers_.back().starts_with("hop=")) return 0;
+        const double ns = parse_time(argument_, numbers_.back().substr(4));
+        numbers_.pop_back();
+        return ns;
+    }
+    void check(std::size_t least, std::size_t most, const std::string& form) const {
+        check_count(argument_, numbers_, least, most, form);
+    }
+    std::size_t size() const { return numbers_.size(); }
+    std::uint32_t count(std::size_t i, std::uint64_t least, std::uint64_t most) const {
+        return parse_count(argument_, numbers_[i], least, most);
+    }
+    // Of a cable; if it is not there, `otherwise`.
+    double speed(std::size_t i, double otherwise = 0) const {
+        if (i >= numbers_.size()) return otherwise;
+        const double value = parse_decimal(argument_, numbers_[i]);
+        if (value <= 0) throw usage_error(argument_, "a cable has a speed above 0");
         return value;
-    };
-    const auto bounded = [&](std::uint64_t hosts) {
-        if (hosts > most_hosts) throw usage_error(argument, "at most " + std::to_string(most_hosts) + " hosts");
-    };
+    }
+    bool has_extents(std::size_t i) const { return numbers_[i].find('x') != std::string::npos; }
+    // 4x4x4
+    std::vector<std::uint32_t> extents(const std::string& text) const {
+        std::vector<std::uint32_t> made;
+        for (const std::string& e : split(text, 'x'))
+            made.push_back(parse_count(argument_, e, 1, bough::most_network_hosts));
+        return made;
+    }
+    const std::string& text(std::size_t i) const { return numbers_[i]; }
+    // Paths between all hosts are kept.
+    void bounded(const std::vector<std::uint32_t>& factors) const {
+        std::uint64_t hosts = 1;
+        for (const std::uint32_t f : factors)
+            if ((hosts *= f) > bough::most_network_hosts)
+                throw usage_error(argument_, "at most " + std::to_string(bough::most_network_hosts) + " hosts");
+    }
+
+private:
+    std::string argument_;
+    strings numbers_;
+};
+
+bough::network fat_tree_of(const network_numbers& n) {
+    const std::string argument = "--network";
+    if (n.has_extents(0)) {
+        n.check(2, 2, "fat_tree:DOWN/UP,SPEED, as fat_tree:8x8/1x4,1");
+        const strings parts = split(n.text(0), '/');
+        if (parts.size() != 2) throw usage_error(argument, "needs fat_tree:DOWN/UP,SPEED, as fat_tree:8x8/1x4,1");
+        const auto down = n.extents(parts[0]), up = n.extents(parts[1]);
+        if (down.size() != up.size())
+            throw usage_error(argument, "needs as many numbers up as down, as fat_tree:8x8/1x4,1");
+        n.bounded(down);
+        n.bounded(up);
+        return bough::network::fat_tree(down, up, n.speed(1));
+    }
+    n.check(3, 3, "fat_tree:PORTS,LEVELS,SPEED");
+    const std::uint32_t k = n.count(0, 2, 64), levels = n.count(1, 1, 12);
+    n.bounded(std::vector<std::uint32_t>(levels, k));
+    return bough::network::fat_tree(k, levels, n.speed(2));
+}
+
+bough::network network_of(const std::string& kind, const network_numbers& n, std::uint64_t seed) {
+    const std::string argument = "--network";
+    constexpr std::uint64_t most = bough::most_network_hosts;
     if (kind == "crossbar") {
-        check_count(argument, numbers, 2, 2, "crossbar:HOSTS,SPEED");
-        return bough::network::crossbar(number(0, 1, most_hosts), speed());
+        n.check(2, 2, "crossbar:HOSTS,SPEED");
+        return bough::network::crossbar(n.count(0, 1, most), n.speed(1));
     }
     if (kind == "fat_tree") {
-        check_count(argument, numbers, 3, 3, "fat_tree:PORTS,LEVELS,SPEED");
-        const std::uint32_t k = number(0, 2, 64), levels = number(1, 1, 12);
-        std::uint64_t hosts = 1;
-        for (std::uint32_t l = 0; l != levels && hosts <= most_hosts; ++l) hosts *= k;
-        bounded(hosts);
-        return bough::network::fat_tree(k, levels, speed());
+        n.check(2, 3, "fat_tree:PORTS,LEVELS,SPEED or fat_tree:DOWN/UP,SPEED");
+        return fat_tree_of(n);
     }
-    if (kind == "torus") {
-        check_count(argument, numbers, 2, 2, "torus:4x4x4,SPEED");
-        std::vector<std::uint32_t> extents;
-        std::uint64_t hosts = 1;
-        for (const std::string& e : split(numbers[0], 'x')) {
-            extents.push_back(parse_count(argument, e, 1, most_hosts));
-            hosts *= extents.back();
-            bounded(hosts);
-        }
-        return bough::network::torus(extents, speed());
+    if (kind == "torus" || kind == "mesh") {
+        n.check(2, 3, kind + ":4x4x4,SPEED or " + kind + ":4x4x4,SPEED,HOST_SPEED");
+        const auto extents = n.extents(n.text(0));
+        n.bounded(extents);
+        return kind == "torus" ? bough::network::torus(extents, n.speed(1), n.speed(2))
+                               : bough::network::mesh(extents, n.speed(1), n.speed(2));
     }
     if (kind == "dragonfly") {
-        check_count(argument, numbers, 4, 4, "dragonfly:ROUTERS,HOSTS_EACH,GLOBAL,SPEED");
-        const std::uint32_t routers = number(0, 1, 64), each = number(1, 1, 64), global = number(2, 1, 64);
-        bounded((std::uint64_t{routers} * global + 1) * routers * each);
-        return bough::network::dragonfly(routers, each, global, speed());
+        n.check(4, 5,
+                "dragonfly:ROUTERS,HOSTS_EACH,GLOBAL,SPEED or dragonfly:ROUTERS,HOSTS_EACH,GLOBAL,SPEED,GLOBAL_SPEED");
+        const std::uint32_t routers = n.count(0, 1, 64), each = n.count(1, 1, 64), global = n.count(2, 1, 64);
+        n.bounded({routers * global + 1, routers, each});
+        return bough::network::dragonfly(routers, each, global, n.speed(3), n.speed(4));
+    }
+    if (kind == "rails") {
+        n.check(4, 4, "rails:NODES,CARDS,CARD_SPEED,INNER_SPEED");
+        const std::uint32_t nodes = n.count(0, 1, most), cards = n.count(1, 1, most);
+        n.bounded({nodes, cards});
+        return bough::network::rails(nodes, cards, n.speed(2), n.speed(3));
+    }
+    if (kind == "sockets") {
+        n.check(6, 6, "sockets:NODES,SOCKETS,CORES,CARD_SPEED,BETWEEN_SPEED,CORE_SPEED");
+        const std::uint32_t nodes = n.count(0, 1, most), sockets = n.count(1, 1, most), cores = n.count(2, 1, most);
+        n.bounded({nodes, sockets, cores});
+        return bough::network::sockets(nodes, sockets, cores, n.speed(3), n.speed(4), n.speed(5));
     }
     if (kind == "irregular") {
-        check_count(argument, numbers, 5, 5, "irregular:HOSTS,SWITCHES,PORTS,PERCENT,SPEED");
-        const std::uint32_t hosts = number(0, 1, most_hosts), switches = number(1, 1, most_hosts);
-        const std::uint32_t ports = number(2, 1, 4096), percent = number(3, 0, 100);
+        n.check(5, 5, "irregular:HOSTS,SWITCHES,PORTS,PERCENT,SPEED");
+        const std::uint32_t hosts = n.count(0, 1, most), switches = n.count(1, 1, most);
+        const std::uint32_t ports = n.count(2, 1, 4096), percent = n.count(3, 0, 100);
         if ((hosts + switches - 1) / switches + (switches == 1 ? 0 : 2) > ports)
             throw usage_error(argument, "each switch needs a port for each of its hosts and two more");
-        return bough::network::irregular(hosts, switches, ports, percent, seed, speed());
+        return bough::network::irregular(hosts, switches, ports, percent, seed, n.speed(4));
     }
-    throw usage_error(argument,
-                      "there is no '" + kind + "'; known are crossbar, fat_tree, torus, dragonfly, irregular");
+    throw usage_error(argument, "there is no '" + kind + "'; known are " + std::string(known_networks));
+}
+
+} // namespace
+
+bough::network parse_network(const std::string& text, std::uint64_t seed) {
+    const std::string argument = "--network";
+    if (text.find(':') == std::string::npos) return read_network_file(argument, text);
+    const auto parsed = parse_kind(text);
+    network_numbers numbers(argument, parsed.second);
+    const double hop_ns = numbers.take_hop();
+    bough::network made = network_of(parsed.first, numbers, seed);
+    made.hop_ns = hop_ns;
+    return made;
 }
 
 bough::sim_options parse_simulation(const simulate_arguments& typed, bough::rank_t ranks) {

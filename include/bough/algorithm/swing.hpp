@@ -31,9 +31,9 @@
 //             2024, arXiv 2401.09356
 //
 // Picture, allreduce, one port, ring of 8, the reduce_scatter of rank 0 (blocks):
-//   round 1   sends 1 3 4 6 to 1     gets 0 2 5 7 from 1
-//   round 2   sends 2 7 to 7         gets 0 5 from 7
-//   round 3   sends 5 to 3           gets 0 from 3
+//   round 1   sends 1 2 5 6 to 1     gets 0 3 4 7 from 1
+//   round 2   sends 4 7 to 7         gets 0 3 from 7
+//   round 3   sends 3 to 3           gets 0 from 3
 #ifndef BOUGH_ALGORITHM_SWING_HPP
 #define BOUGH_ALGORITHM_SWING_HPP
 

@@ -10,6 +10,7 @@
 //   hop 50                           ns that each link of a path adds; 0 if there is no such line
 //   cable 0 2 12.5                   between two vertices, in bytes per ns each way
 //   cable 1 2 12.5
+//   torus 2 1                        the extents of a torus, whose hosts are numbered as network::torus numbers them
 //   place 1 0                        the host of rank 0, of rank 1, ...; rank r on host r if there is no such line
 // Words are separated by blanks. Speeds and times are written so that reading gives the same doubles.
 // A file of more than most_network_vertices vertices or most_network_cables cables is refused, and
@@ -67,10 +68,13 @@ public:
                 number(hop_ns_, 0, "hop: needs a time in ns that is finite and not negative");
             else if (what == "cable")
                 cable();
+            else if (what == "torus")
+                list(extents_, extents_line_, "torus", "extents, as 'torus 8 8'");
             else if (what == "place")
-                place();
+                list(placement_, place_line_, "place", "the host of each rank, as 'place 1 0'");
             else
-                return fail("there is no '" + std::string(what) + "'; known are hosts, switches, hop, cable, place");
+                return fail("there is no '" + std::string(what) +
+                            "'; known are hosts, switches, hop, cable, torus, place");
             if (file_.fault.none() && !word().empty()) fail(std::string(what) + ": there is more in the line");
         }
         if (!file_.fault.none()) return std::move(file_);
@@ -134,14 +138,14 @@ private:
             return void(fail("cable: more than " + std::to_string(most_network_cables)));
         cables_.push_back(c);
     }
-    void place() {
-        if (!placement_.empty()) return void(fail("place: said twice"));
-        place_line_ = line_;
-        for (std::string_view host = word(); !host.empty(); host = word()) {
-            placement_.push_back(0);
-            if (!parse(host, placement_.back())) return void(fail("place: needs hosts, as 'place 1 0'"));
+    void list(std::vector<std::uint32_t>& values, std::size_t& line, const char* what, const char* form) {
+        if (!values.empty()) return void(fail(std::string(what) + ": said twice"));
+        line = line_;
+        for (std::string_view one = word(); !one.empty(); one = word()) {
+            values.push_back(0);
+            if (!parse(one, values.back())) return void(fail(std::string(what) + ": needs " + form));
         }
-        if (placement_.empty()) fail("place: needs a host for each rank");
+        if (values.empty()) fail(std::string(what) + ": needs " + form);
     }
     network_file build() {
         const std::uint32_t switches = switches_ == unknown ? 0 : switches_;
@@ -164,6 +168,9 @@ private:
         made.hop_ns = hop_ns_;
         made.route();
         if (const status bad = made.check(hosts_)) return fail(bad.argument);
+        made.extents = std::move(extents_);
+        line_ = extents_line_;
+        if (const status bad = made.check(hosts_)) return fail(std::string("torus: ") + bad.argument);
         made.placement = std::move(placement_);
         file_.network = std::move(made);
         return std::move(file_);
@@ -174,11 +181,11 @@ private:
     }
 
     std::string_view text_, rest_;
-    std::size_t line_ = 0, place_line_ = 0;
+    std::size_t line_ = 0, place_line_ = 0, extents_line_ = 0;
     std::uint32_t hosts_ = unknown, switches_ = unknown;
     double hop_ns_ = 0;
     std::vector<cable_line> cables_;
-    std::vector<std::uint32_t> placement_;
+    std::vector<std::uint32_t> placement_, extents_;
     network_file file_;
 };
 
@@ -193,11 +200,14 @@ inline std::string write_network(const network& n) {
         text += "cable " + std::to_string(c.from) + ' ' + std::to_string(c.to) + ' ' +
                 detail::shortest_text(c.bytes_per_ns) + '\n';
     }
-    if (!n.placement.empty()) {
-        text += "place";
-        for (const std::uint32_t host : n.placement) text += ' ' + std::to_string(host);
+    const auto list = [&](const char* what, const std::vector<std::uint32_t>& values) {
+        if (values.empty()) return;
+        text += what;
+        for (const std::uint32_t value : values) text += ' ' + std::to_string(value);
         text += '\n';
-    }
+    };
+    list("torus", n.extents);
+    list("place", n.placement);
     return text;
 }
 

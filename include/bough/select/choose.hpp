@@ -103,7 +103,8 @@ struct decision {
     dimensions at{};
     problem what{};
     requirements needed{};
-    bool measured = false; // prices are from a table, not from a model
+    bool measured = false;   // prices are from a table, not from a model
+    bool on_network = false; // prices are those of runs over a network (bough/select/on_network.hpp)
     std::vector<prospect> prospects{};
 
     // Was there a candidate that may be taken?
@@ -151,7 +152,7 @@ inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimens
 // program that names its algorithms compiles none of them.
 template <int = 0>
 decision sort_out(const candidate_list& from, const dimensions& at, const problem& what, const requirements& needed) {
-    decision made{from.kind, at, what, needed, false, {}};
+    decision made{from.kind, at, what, needed, false, false, {}};
     made.prospects.reserve(from.list.size());
     for (const candidate& c : from.list) {
         dimensions d = at;

@@ -90,12 +90,14 @@ inline std::string to_string(const decision& d) {
     } else {
         const std::size_t in = static_cast<std::size_t>(std::count_if(
             d.prospects.begin(), d.prospects.end(), [](const prospect& p) { return p.excluded == exclusion::none; }));
-        text +=
-            ": " + std::string(d.winner().what.text().c_str()) + ", " + time_text(d.winner().predicted_ns) + "\n  " +
-            (in == 1 ? "the only candidate that may be taken"
-                     : "of " + std::to_string(in) + " candidates, " +
-                           (d.measured ? "it was measured as the fastest" : "the model expects it to be the fastest")) +
-            "\n";
+        text += ": " + std::string(d.winner().what.text().c_str()) + ", " + time_text(d.winner().predicted_ns) +
+                "\n  " +
+                (in == 1 ? "the only candidate that may be taken"
+                         : "of " + std::to_string(in) + " candidates, " +
+                               (d.measured     ? "it was measured as the fastest"
+                                : d.on_network ? "it is the fastest over this network"
+                                               : "the model expects it to be the fastest")) +
+                "\n";
     }
     std::size_t width = 0;
     for (const prospect& p : d.prospects) width = std::max(width, p.what.text().size());
@@ -107,7 +109,9 @@ inline std::string to_string(const decision& d) {
         if (p.excluded != exclusion::none)
             text += "out: " + reason_text(p);
         else if (p.at_least)
-            text += "at least " + time_text(p.predicted_ns) + ": its busiest rank alone takes that long";
+            text += "at least " + time_text(p.predicted_ns) +
+                    (d.on_network ? ": its busiest link alone takes that long"
+                                  : ": its busiest rank alone takes that long");
         else
             text += time_text(p.predicted_ns) +
                     (has_factor(p.predicted_ns, d.winner().predicted_ns)

@@ -64,6 +64,7 @@ public:
     constexpr const std::vector<link>& links() const noexcept { return links_; }
 
     double hop_ns = 0;                      // what each link of a path adds
+    std::vector<std::uint32_t> extents{};   // of a torus: host h is at h modulo the first in the first dimension
     std::vector<std::uint32_t> placement{}; // the host of each rank; empty: rank r on host r modulo hosts
     // Pre: places(rank + 1).
     constexpr std::uint32_t host_of(rank_t rank) const noexcept {
@@ -82,6 +83,11 @@ public:
     constexpr status check(rank_t ranks) const {
         if (!(hop_ns >= 0 && hop_ns < std::numeric_limits<double>::infinity()))
             return invalid_argument("hop_ns: a time that is finite and not negative");
+        if (!extents.empty()) {
+            std::uint64_t product = 1;
+            for (const std::uint32_t e : extents) product = product > hosts_ ? product : product * e;
+            if (product != hosts_) return invalid_argument("extents: their product is not the number of hosts");
+        }
         if (!places(ranks)) return invalid_argument("placement: must name a host of the network for each rank");
         BOUGH_EXPECTS(!towards_.empty(), "network: call route() when the last cable is laid");
         for (rank_t r = 1; r < ranks && (!placement.empty() || r < hosts_); ++r) // cables go both ways
@@ -337,6 +343,7 @@ private:
             }
             weight *= e;
         }
+        if (closed) n.extents = extents;
         n.route();
         return n;
     }

@@ -53,5 +53,5 @@ prints 'reduce over 64 ranks, 8 bytes, rank order required: tree_reduce{table "p
 run 0 choose broadcast --ranks 64 --bytes 8 --all
 prints 'tree_broadcast{table "postal"}'
 
-refuses "--arrivals: is for reduce" choose allreduce --ranks 2 --arrivals 1,2
+refuses "--arrivals: is for reduce and allreduce" choose broadcast --ranks 2 --arrivals 1,2
 refuses "--arrivals: there are times of 2 ranks, not of 3" choose reduce --ranks 3 --arrivals 1,2

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+// Chooses by simulated runs over a network, where a model of pairs of ranks does not know what links
+// messages share. Adds the candidates that are made for the network.
+//
+//   auto from = standard_candidates<goal::allreduce>(at, what);
+//   add_network_candidates(from, at, what, network);     on a torus: swing; with one slow cable: slow_rank
+//   decision d = choose(from, at, what, on_network{network, model});
+//
+// The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
+// lower bound: what its messages put on the busiest link, divided by the link's speed. Candidates are simulated in
+// the order of these bounds, until the bound says that the rest cannot win. A plan with more than
+// options.most_steps messages is left unpriced, unless options.price_all.
+// A pure function of its arguments, on which all ranks must agree. Shared cores (problem::cores) are
+// not looked at.
+// Pre: network.check(at.size) is ok.
+#ifndef BOUGH_SELECT_ON_NETWORK_HPP
+#define BOUGH_SELECT_ON_NETWORK_HPP
+
+#include <bough/algorithm/allreduce/slow_rank.hpp>
+#include <bough/algorithm/swing.hpp>
+#include <bough/concepts/cost_model.hpp>
+#include <bough/core/contract.hpp>
+#include <bough/model/block_sizes.hpp>
+#include <bough/schedule/goal.hpp>
+#include <bough/select/candidates.hpp>
+#include <bough/select/choose.hpp>
+#include <bough/select/plan_ref.hpp>
+#include <bough/simulate/network.hpp>
+#include <bough/simulate/simulate.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace bough::inline BOUGH_ABI {
+
+// The network, and what messages cost beside it.
+template <CostModel M>
+struct on_network {
+    const network& over;
+    const M& model;
+};
+template <class M>
+on_network(const network&, const M&) -> on_network<M>;
+
+namespace detail {
+
+// A sink that puts the messages of a rank on the links of their paths.
+class link_load {
+public:
+    link_load(const network& over, const model::block_sizes& sizes)
+        : over_(over), sizes_(sizes), bytes_(over.links().size(), 0) {}
+
+    void sender(rank_t rank) noexcept { rank_ = rank; }
+    std::uint64_t messages() const noexcept { return messages_; }
+    // The time that the busiest link needs.
+    double busiest_ns() const {
+        double most = 0;
+        for (std::size_t l = 0; l != bytes_.size(); ++l)
+            most = std::max(most, static_cast<double>(bytes_[l]) / over_.links()[l].bytes_per_ns);
+        return most;
+    }
+
+    void send_part(rank_t to, slice from) {
+        if (to != to_) {
+            to_ = to;
+            path_.clear();
+            over_.path(over_.host_of(rank_), over_.host_of(to), path_);
+        }
+        for (const std::uint32_t l : path_) bytes_[l] += sizes_.bytes_of(from);
+    }
+    void send(rank_t to, slice from) {
+        send_part(to, from);
+        to_ = no_rank; // the next sender has other paths
+        ++messages_;
+    }
+    void receive(rank_t, slice) {}
+    void receive_part(rank_t, slice) {}
+    void combine(slice, slice, slice) {}
+    void copy(slice, slice) {}
+
+private:
+    const network& over_;
+    const model::block_sizes& sizes_;
+    std::vector<std::uint64_t> bytes_; // of each link
+    std::vector<std::uint32_t> path_;
+    rank_t rank_ = 0, to_ = no_rank;
+    std::uint64_t messages_ = 0;
+};
+
+inline void add_slow_rank(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
+    std::vector<double> speed(over.hosts(), 0.0);
+    for (const network::link& l : over.links())
+        if (l.from < over.hosts()) speed[l.from] += l.bytes_per_ns;
+    rank_t slowest = 0;
+    double others = std::numeric_limits<double>::infinity(); // the slowest of them
+    for (rank_t r = 1; r != at.size; ++r) {
+        const double now = speed[over.host_of(r)], least = speed[over.host_of(slowest)];
+        others = std::min(others, std::max(now, least));
+        if (now < least) slowest = r;
+    }
+    if (at.size < 3 || speed[over.host_of(slowest)] >= others) return;
+    for (const block_t chunks : {4u, 16u, 64u})
+        if (what.bytes / (at.size - 1) / chunks >= 512) made.add(slow_rank_allreduce{slowest}, chunks * (at.size - 1));
+}
+
+} // namespace detail
+
+// On a torus with a rank on each host, in the order of hosts: swing, for allreduce, reduce_scatter
+// and allgather. If all that joins one rank's host is slower than that of any other: slow_rank, for
+// allreduce.
+template <int = 0>
+void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
+    if (at.size < 2) return;
+    if (made.kind == goal::allreduce::kind) detail::add_slow_rank(made, at, what, over);
+    if (over.extents.empty() || over.extents.size() > grid_extents::most || at.size != over.hosts()) return;
+    for (rank_t r = 0; r != at.size; ++r)
+        if (over.host_of(r) != r) return;
+    grid_extents grid;
+    for (const std::uint32_t e : over.extents) grid.add(e);
+    if (made.kind == goal::allreduce::kind) {
+        made.add(swing_allreduce{grid});
+        if (detail::swing_rounds::all_ports(grid) != 1) made.add(swing_allreduce{grid, 1});
+    }
+    if (made.kind == goal::reduce_scatter::kind) made.add(swing_reduce_scatter{grid});
+    if (made.kind == goal::allgather::kind) made.add(swing_allgather{grid});
+}
+
+// Chooses among candidates by simulated runs. at.blocks does not matter.
+template <CostModel M>
+decision choose(const candidate_list& from, const dimensions& at, const problem& what, const on_network<M>& prices,
+                const choose_options& options = {}) {
+    decision made = detail::sort_out(from, at, what, options.needed);
+    made.on_network = true;
+    struct open {
+        std::size_t index;
+        double bound_ns;
+        std::uint64_t messages;
+    };
+    std::vector<open> order;
+    for (std::size_t i = 0; i != made.prospects.size(); ++i) {
+        const prospect& p = made.prospects[i];
+        if (p.excluded != exclusion::none) continue;
+        const model::block_sizes sizes(what.bytes, p.blocks, what.element_bytes);
+        detail::link_load load(prices.over, sizes);
+        const dimensions d{at.size, at.root, p.blocks};
+        for (rank_t r = 0; r != at.size; ++r) {
+            load.sender(r);
+            p.what.algorithm.emit(d, r, load);
+        }
+        order.push_back({i, load.busiest_ns(), load.messages()});
+    }
+    std::sort(order.begin(), order.end(), [](const open& a, const open& b) {
+        return a.bound_ns != b.bound_ns ? a.bound_ns < b.bound_ns : a.index < b.index;
+    });
+    double best_ns = std::numeric_limits<double>::infinity();
+    for (const open& one : order) {
+        prospect& p = made.prospects[one.index];
+        p.predicted_ns = one.bound_ns;
+        if (!options.price_all && one.bound_ns >= best_ns) {
+            p.at_least = true;
+            continue;
+        }
+        if (!options.price_all && one.messages > options.most_steps) {
+            p.predicted_ns = 0;
+            p.excluded = exclusion::too_many_steps;
+            continue;
+        }
+        const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
+        const sim_result run = simulate(
+            plan, prices.model, {.bytes = what.bytes, .element_bytes = what.element_bytes, .network = &prices.over});
+        p.predicted_ns = run.makespan_ns;
+        if (run.deadlock())
+            p.excluded = exclusion::deadlock;
+        else
+            best_ns = std::min(best_ns, p.predicted_ns);
+    }
+    // The winner is the first of those that are as good as the best.
+    const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
+        return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= best_ns * (1 + equal_price_share);
+    });
+    if (wins != made.prospects.end()) std::rotate(made.prospects.begin(), wins, wins + 1);
+    detail::rank_by_price(made, wins == made.prospects.end() ? 0 : 1);
+    return made;
+}
+
+} // namespace bough
+
+#endif

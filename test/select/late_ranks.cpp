@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/arriving.hpp>
+#include <bough/select/choose.hpp>
+#include <bough/select/late_ranks.hpp>
+#include <bough/select/standard/allreduce.hpp>
+
+#include <cstdint>
+#include <vector>
+
+using namespace bough;
+
+TEST_CASE("late_ranks: chosen where one rank is late enough, and only there") {
+    const model::alpha_beta_gamma costs{.alpha_ns = 3000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0};
+    const dimensions at{.size = 12};
+    const problem what{.bytes = 12 << 20};
+    const auto winner = [&](std::vector<std::uint64_t> arrivals) {
+        auto from = standard_candidates<goal::allreduce>(at, what);
+        add_late_rank(from, at, what, arrivals);
+        const decision d = choose(from, at, what, model::arriving{costs, arrivals});
+        const auto* hides = d.winner().what.algorithm.get<late_rank_allreduce>();
+        return hides == nullptr ? no_rank : hides->late;
+    };
+    std::vector<std::uint64_t> arrivals(12, 0);
+    arrivals[7] = 20'000'000; // a vector takes 1.26 ms
+    CHECK(winner(arrivals) == 7);
+    arrivals[7] = 100'000;
+    CHECK(winner(arrivals) == no_rank);
+    arrivals[7] = arrivals[2] = 20'000'000; // two are late
+    CHECK(winner(arrivals) == no_rank);
+    CHECK(winner(std::vector<std::uint64_t>(12, 5)) == no_rank);
+}
+
+TEST_CASE("late_ranks: short vectors and lone ranks get no candidate") {
+    candidate_list made{goal::allreduce::kind, {}};
+    add_late_rank(made, {.size = 3}, {.bytes = 1000}, std::vector<std::uint64_t>{0, 9, 0});
+    CHECK(made.list.empty());
+    add_late_rank(made, {.size = 1}, {.bytes = 1 << 20}, std::vector<std::uint64_t>{0});
+    CHECK(made.list.empty());
+    add_late_rank(made, {.size = 3}, {.bytes = 1 << 20}, std::vector<std::uint64_t>{0, 9, 0});
+    REQUIRE_FALSE(made.list.empty());
+    CHECK(made.list.front().algorithm.get<late_rank_allreduce>()->late == 1);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "support/catch.hpp"
+#include <bough/algorithm/circulant.hpp>
+#include <bough/algorithm/halving_doubling.hpp>
+#include <bough/algorithm/ring.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/select/on_network.hpp>
+#include <bough/select/print_decision.hpp>
+
+#include <algorithm>
+#include <string>
+
+using namespace bough;
+
+namespace {
+
+constexpr model::lrc over_costs{.message_latency_ns = 1000, .receive = {}, .combine = {}, .startup_ns = 0, .copy = {}};
+
+candidate_list usual_and(const dimensions& at, const network& over) {
+    auto made = candidates<goal::allreduce>(ring{}, circulant{}, halving_doubling{});
+    add_network_candidates(made, at, {.bytes = 1 << 20}, over);
+    return made;
+}
+
+} // namespace
+
+TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate elsewhere") {
+    network torus = network::torus({4, 4}, 50, 200);
+    torus.hop_ns = 50;
+    const dimensions at{.size = 16};
+    const problem what{.bytes = 1 << 20};
+    const candidate_list from = usual_and(at, torus);
+    REQUIRE(from.list.size() == 5);
+    const decision d = choose(from, at, what, on_network{torus, over_costs});
+    REQUIRE(d);
+    CHECK(d.winner().what.algorithm == any_algorithm(swing_allreduce{{4, 4}}));
+    CHECK(to_string(d).find("swing{.extents = {4, 4}}, ") != std::string::npos);
+    CHECK(to_string(d).find("it is the fastest over this network") != std::string::npos);
+    CHECK(to_string(d).find("its busiest link alone takes that long") != std::string::npos);
+
+    CHECK(usual_and({.size = 15}, torus).list.size() == 3);
+    CHECK(usual_and(at, network::mesh({4, 4}, 50, 200)).list.size() == 3);
+    CHECK(usual_and(at, network::crossbar(16, 50)).list.size() == 3);
+    torus.placement = {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    CHECK(usual_and(at, torus).list.size() == 3);
+    candidate_list gathers{goal::allgather::kind, {}}, scatters{goal::reduce_scatter::kind, {}},
+        scans{goal::scan::kind, {}};
+    torus.placement.clear();
+    for (candidate_list* one : {&gathers, &scatters, &scans}) add_network_candidates(*one, at, {}, torus);
+    CHECK(gathers.list.size() == 1);
+    CHECK(scatters.list.size() == 1);
+    CHECK(scans.list.empty());
+}
+
+TEST_CASE("on_network: a slow cable is gone around, and only a slow one") {
+    const auto star = [](double slow) {
+        network made(8, 1);
+        for (std::uint32_t h = 0; h != 8; ++h) made.join(h, 8, h == 5 ? slow : 25.0);
+        made.route();
+        return made;
+    };
+    const dimensions at{.size = 8};
+    const problem what{.bytes = 64 << 20};
+    const network half = star(12.5);
+    const candidate_list from = usual_and(at, half);
+    REQUIRE(from.list.size() == 6);
+    const decision d = choose(from, at, what, on_network{half, over_costs});
+    REQUIRE(d);
+    REQUIRE(d.winner().what.algorithm.get<slow_rank_allreduce>() != nullptr);
+    CHECK(d.winner().what.algorithm.get<slow_rank_allreduce>()->slow == 5);
+    CHECK(usual_and(at, star(25)).list.size() == 3);
+    // A candidate, but not the best: a cable that is hardly slower.
+    const network nearly = star(24);
+    const decision usual = choose(usual_and(at, nearly), at, what, on_network{nearly, over_costs});
+    REQUIRE(usual);
+    CHECK(usual.winner().what.algorithm.get<slow_rank_allreduce>() == nullptr);
+    network two = star(12.5);
+    two.placement = {5, 5, 0, 1, 2, 3, 4, 6}; // two ranks behind the slow cable
+    CHECK(usual_and(at, two).list.size() == 3);
+}
+
+TEST_CASE("on_network: a lower bound changes no choice, and is one") {
+    network torus = network::torus({3, 4}, 2, 8);
+    for (const network& over : {torus, network::fat_tree({4, 3}, {1, 2}, 1), network::crossbar(12, 1)})
+        for (const std::uint64_t bytes : {12u, 12000u, 1200000u}) {
+            const dimensions at{.size = 12};
+            const problem what{.bytes = bytes};
+            const candidate_list from = usual_and(at, over);
+            const decision quick = choose(from, at, what, on_network{over, over_costs});
+            const decision full = choose(from, at, what, on_network{over, over_costs}, {.price_all = true});
+            REQUIRE(quick);
+            CAPTURE(bytes, to_string(quick), to_string(full));
+            CHECK(quick.winner() == full.winner());
+            for (const prospect& p : quick.prospects) {
+                const auto same = std::find_if(full.prospects.begin(), full.prospects.end(),
+                                               [&](const prospect& f) { return f.what == p.what; });
+                CHECK(p.predicted_ns <= same->predicted_ns);
+                if (!p.at_least) CHECK(p.predicted_ns == same->predicted_ns);
+            }
+        }
+}
+
+TEST_CASE("on_network: what is required, and what is too much") {
+    const network over = network::crossbar(8, 1);
+    const dimensions at{.size = 8};
+    const candidate_list from = usual_and(at, over);
+    const decision ordered =
+        choose(from, at, {.bytes = 800}, on_network{over, over_costs}, {.needed = order_preserving});
+    REQUIRE(ordered);
+    CHECK(ordered.winner().what.algorithm == any_algorithm::of<goal::allreduce>(halving_doubling{}));
+    const decision none = choose(from, at, {.bytes = 800}, on_network{over, over_costs}, {.most_steps = 0});
+    CHECK_FALSE(none);
+    CHECK(none.prospects.front().excluded == exclusion::too_many_steps);
+}

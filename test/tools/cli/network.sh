@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSL-1.0
+# bough network, and its files.
+. "${0%/*}/expect.sh"
+
+run 0 network torus:8x8,50,200,hop=50
+prints "64 hosts, 64 switches"
+prints "of hosts          64 cables of 200 bytes per ns"
+prints "between switches  128 cables of 50 bytes per ns"
+prints "from host to host 3 to 10 links, 6.06 on average, 50 ns each"
+for net in crossbar:3,1 fat_tree:2,2,1 fat_tree:4x2/1x2,1.5 torus:2x3,1 mesh:2x3,0.1,0.3 dragonfly:2,1,1,1,0.5 \
+    rails:2,3,1,6 sockets:2,2,2,1,8,2 irregular:8,4,8,50,1; do
+    run 0 network "$net,hop=1us" --format file
+    cp "$scratch/out" "$scratch/net"
+    run 0 network "$net,hop=1us"
+    keep said
+    run 0 network "$scratch/net"
+    cmp -s "$scratch/said" "$scratch/out" || fail "the file of $net is another network"
+    run 0 network "$scratch/net" --format file
+    cmp -s "$scratch/net" "$scratch/out" || fail "the file of $net is not written again"
+    # A run over the file is the run over the network.
+    run 0 simulate allreduce ring --ranks 3 --bytes 4K --network "$net,hop=1us"
+    keep said
+    run 0 simulate allreduce ring --ranks 3 --bytes 4K --network "$scratch/net"
+    cmp -s "$scratch/said" "$scratch/out" || fail "a run over the file of $net differs"
+    json network "$scratch/net" --json
+done
+run 0 network crossbar:2,1 --format dot
+prints '  0 -- s0 [label="1"]'
+
+refuses "--network: needs torus:4x4x4,SPEED or torus:4x4x4,SPEED,HOST_SPEED" network torus:4x4
+refuses "--network: a cable has a speed above 0" network torus:4x4,0
+refuses "--network: a cable has a speed above 0" network torus:4x4,1,0
+refuses "--network: needs a number that is not negative, not 'inf'" network mesh:4x4,inf
+refuses "--network: needs a time as 300, 1.5us" network mesh:4x4,1,hop=x
+refuses "--network: needs as many numbers up as down" network fat_tree:4x4/1,1
+refuses "--network: at most 4096 hosts" network rails:100,100,1,1
+refuses "--network: there is no 'star'; known are crossbar, fat_tree, torus, mesh" network star:4,1
+refuses "--network: there is no file 'nothing'" network nothing
+printf 'hosts 3\nswitches 1\ncable 0 3 1\ncable 1 3 1\n' >"$scratch/net"
+refuses "--network: $scratch/net: network: not connected: there is no way between two hosts with ranks" network "$scratch/net"
+printf 'hosts 2\ncable 0 1 0\n' >"$scratch/net"
+refuses "--network: $scratch/net: line 2: cable: needs a speed in bytes per ns that is finite and above 0" simulate allreduce ring --ranks 2 --network "$scratch/net"
+printf 'hosts 2\ncable 0 1 1\nplace 1 0\n' >"$scratch/net"
+run 0 simulate allreduce ring --ranks 2 --network "$scratch/net"
+refuses "--network: placement: must name a host of the network for each rank" simulate allreduce ring --ranks 3 --network "$scratch/net"

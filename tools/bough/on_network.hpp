@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// Choices by runs over a network, and the least time that any plan can have there.
+#ifndef BOUGH_TOOLS_ON_NETWORK_HPP
+#define BOUGH_TOOLS_ON_NETWORK_HPP
+
+#include "catalogue.hpp"
+#include "simulation.hpp"
+#include <bough/select/choose.hpp>
+#include <bough/simulate/network_bound.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace cli {
+
+// What is typed for choices: --network and --model.
+struct priced_network {
+    bough::network over;
+    simulated_model model;
+    std::string text; // "torus:8x8,50,200; L 1 us"
+};
+// Nothing if no network was typed. Without a model a message takes 1 us beside the links. Throws
+// usage_error, also if the network cannot have so many ranks.
+std::optional<priced_network> parse_priced_network(const std::string& network, const std::string& model,
+                                                   bough::rank_t most_ranks);
+
+// The standard candidates and those of the network.
+bough::decision choose_on(const priced_network&, collective, const bough::dimensions&, const bough::problem&,
+                          const bough::choose_options&);
+bough::network_bound bound_on(const bough::network&, const simulated_model&, collective, const bough::dimensions&,
+                              std::uint64_t bytes);
+// "84 % of what this network can do: no plan takes less than 317 us"
+std::string text_of(const bough::network_bound&, double ns);
+
+} // namespace cli
+
+#endif
