@@ -73,7 +73,8 @@ bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, 
         if (wanted.degree && !a.of_degree) throw usage_error("--degree", wanted.name + " has no degree to choose");
         if (wanted.ordered) throw usage_error("--ordered", wanted.name + " is no tree: there is nothing to choose");
         if (!wanted.extents.empty()) {
-            if (!a.of_grid) throw usage_error("--extents", wanted.name + " is not for tori: it has no extents to choose");
+            if (!a.of_grid)
+                throw usage_error("--extents", wanted.name + " is not for tori: it has no extents to choose");
             return a.of_grid(parse_extents("--extents", wanted.extents), wanted.degree.value_or(0));
         }
         return wanted.degree ? a.of_degree(*wanted.degree) : a.algorithm;

@@ -65,7 +65,8 @@ std::size_t default_iterations(std::uint64_t bytes, bough::rank_t ranks) {
 std::vector<bough::candidate> candidates_of(const run_arguments& typed, collective c, const bough::dimensions& at,
                                             const bough::problem& what, const bough::any_cost_model& model) {
     if (typed.algorithm != "all" && typed.algorithm != "auto")
-        return {{find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false, typed.extents}, "--algorithm")}};
+        return {
+            {find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false, typed.extents}, "--algorithm")}};
     std::vector<bough::candidate> found;
     if (typed.algorithm == "auto") {
         const bough::decision d = bough::choose(standard_candidates(c, at, what), at, what, model);
@@ -157,7 +158,8 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
     workload work = find_workload(typed.op, typed.type);
     const auto sizes = parse_bytes(typed, work, ranks);
     if (typed.algorithm != "all" && typed.algorithm != "auto")
-        find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false, typed.extents}, "--algorithm"); // before measuring
+        find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false, typed.extents},
+                       "--algorithm"); // before measuring
     else if (!typed.degree.empty())
         throw usage_error("--degree", "goes with one algorithm, not with " + typed.algorithm);
     std::size_t iterations = 0;
