@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bough needs of the MPI under which it runs: Open MPI's component and MPICH's preloaded library
-// each give it. All else is written once, over PMPI_ calls.
+// What bough needs of the MPI under which it runs. Open MPI's component gives it; all else is written over
+// PMPI_ calls, for any MPI.
 #ifndef BOUGH_TOOLS_MPI_HOST_HPP
 #define BOUGH_TOOLS_MPI_HOST_HPP
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// mca_coll_bough.so: a collective component of Open MPI 4 and 5. It stands above the other components:
+// mca_coll_bough.so: a collective component of Open MPI 4. It stands above the other components:
 // its module saves their functions, takes calls, and passes on the others.
 #include "open_mpi_headers.hpp"
 #include "route.hpp"
