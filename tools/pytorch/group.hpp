@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the process group of PyTorch asks of bough, in C: PyTorch 1.13 is compiled as C++17 and bough as
+// C++20, and a newer c10d needs a new adapter.cpp only.
+#ifndef BOUGH_TOOLS_PYTORCH_GROUP_HPP
+#define BOUGH_TOOLS_PYTORCH_GROUP_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bough_torch {
+
+enum class kind : std::uint8_t {
+    allreduce,      // in place, in `out`
+    reduce,         // in place, in `out`
+    broadcast,      // in place, in `out`
+    allgather,      // `in` has `count` elements, `out` as many for each rank
+    reduce_scatter, // `out` has `count` elements, `in` as many for each rank
+    gather,         // as allgather; `out` at the root
+    scatter,        // as reduce_scatter; `in` at the root
+    alltoall,       // both have `count` elements for each rank
+    alltoallv,      // by `sends` and `receives`
+    barrier,
+    send,    // `out`, to `root`
+    receive, // into `out`, from `root`
+};
+enum class dtype : std::uint8_t { u8, i8, i16, i32, i64, f32, f64, f16, bf16, boolean, c64, c128 };
+enum class reduction : std::uint8_t { sum, average, product, min, max, band, bor, bxor };
+
+struct call {
+    bough_torch::kind kind = kind::barrier;
+    bough_torch::dtype type = dtype::u8;
+    reduction op = reduction::sum;
+    const void* in = nullptr;
+    void* out = nullptr;
+    std::size_t count = 0;
+    int root = 0; // or the other rank of a send or receive
+    int tag = 0;
+    const std::size_t *sends = nullptr, *receives = nullptr; // alltoallv: elements for and from each rank
+    std::uint64_t timeout_ns = 0;                            // 0: that of the group
+};
+
+// Where the ranks meet before they can talk. 0: well; 1: nobody set the key in time; 2: it is gone.
+struct store {
+    void* context;
+    int (*set)(void* context, const char* key, const void* data, std::size_t bytes);
+    int (*get)(void* context, const char* key, void* data, std::size_t bytes, std::uint64_t timeout_ns);
+};
+
+struct options {
+    std::uint64_t timeout_ns = 0;
+    bool same_bits = false;           // sums do not depend on the length of a vector, nor on an element's place
+    bool accumulate_in_float = false; // sums of 16 bits are rounded once
+};
+
+struct group; // one thread of its own; all functions may be called by any thread
+// `error` null: it ended well. Called once for each start, by whichever thread finds out, without a lock.
+using done = void(void* context, const char* error);
+
+// Null: `error` says why, in at most `bytes` characters.
+group* make(int rank, int size, const store& where, const options& chosen, char* error, std::size_t bytes);
+void free(group* g); // what is in flight is given up
+// Starts `count` calls, which are one job. Their data must live until it is done.
+void start(group* g, const call* calls, std::size_t count, done* told, void* context);
+// Works on what is in flight until over(context) says true, or for so long. False: not over.
+bool wait(group* g, bool (*over)(void*), void* context, std::uint64_t timeout_ns);
+
+} // namespace bough_torch
+
+#endif
