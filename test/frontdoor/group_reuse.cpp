@@ -98,7 +98,8 @@ TEST_CASE("group: a communicator that is poisoned does not take its siblings wit
         seen.expect(s.code == errc::call_mismatch || s.cause == errc::call_mismatch);
         allreduce(other, x, plus{}, s);
         seen.expect(s.code == errc::group_poisoned);
-        seen.expect(other.poison().mismatch == mismatch::count);
+        const status why = other.poison(); // a rank that was asked before it made its call knows no values
+        seen.expect(why.code == errc::call_mismatch || why.cause == errc::call_mismatch);
         seen.expect(!comm.poison() && adds_up(comm));
         seen.expect(agree(other, 7) == 7); // works on what is poisoned, too
         auto third = duplicate(comm);
