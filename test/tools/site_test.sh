@@ -62,6 +62,9 @@ if command -v chromium >/dev/null; then
     open "$link"
     has 'data-ready="1"'
     has 'needs a number from 1 to 256'
+    # By keyboard, at three widths, with changes, the link and the map.
+    [ -z "$node" ] || "$node" "$root/test/tools/browser.mjs" "$page" "$(command -v chromium)" check ||
+        fail "the page, used as by a visitor"
 else
     skipped+=" chromium"
 fi

@@ -111,7 +111,7 @@ const spoken = name => name.replaceAll("_", " ");
 function fillForm() {
   $("collective").replaceChildren(...catalogue.collectives.map(c => element("option", { value: c.name }, spoken(c.name))));
   const bytes = sizes.includes(state.bytes) ? sizes : [...sizes, state.bytes];
-  $("bytes").replaceChildren(...bytes.map(size => element("option", { value: size }, size.replace(/(\d)([KM]?)$/, "$1 $2") + "B")));
+  $("bytes").replaceChildren(...bytes.map(size => element("option", { value: size }, size.replace(/(\d)([KM]?)$/, (_, digit, unit) => digit + " " + (unit && unit + "i")) + "B")));
   $("network").replaceChildren(...networks.map(([name, value]) => element("option", { value }, name)));
 }
 const fill = (select, algorithms, none) => {
@@ -157,7 +157,7 @@ function showForm() {
 function timeText(ns) {
   const [unit, scale] = ns >= 1e9 ? ["s", 1e9] : ns >= 1e6 ? ["ms", 1e6] : ns >= 1e4 ? ["µs", 1e3] : ["ns", 1];
   const value = ns / scale;
-  return value.toFixed(scale === 1 ? 0 : value < 100 ? 1 : 0) + " " + unit;
+  return value.toFixed(scale === 1 || value >= 100 ? 0 : value < 10 ? 2 : 1) + " " + unit;
 }
 const grouped = value => String(value).replace(/\B(?=(\d{3})+(?!\d))/g, " ");
 const names = ["send", "receive", "combine", "copy"];
@@ -207,7 +207,7 @@ function drawDeed(draw, verb, x, y, width, height) {
 // --- The timeline --------------------------------------------------------------------------------
 
 class Timeline {
-  constructor(canvas, frame) { this.canvas = canvas; this.frame = frame; this.zoom = 1; }
+  constructor(canvas, frame, most = 840) { Object.assign(this, { canvas, frame, most, zoom: 1 }); }
   // `span` is the time that the whole width stands for.
   show(answer, span, label) {
     this.answer = answer;
@@ -220,8 +220,8 @@ class Timeline {
     if (!this.run) return prepared(this.canvas, 10, 1);
     const p = this.answer.size, room = this.frame.clientWidth || 600;
     this.left = p > 99 ? 36 : 30;
-    this.row = p <= 16 ? 26 : p <= 32 ? 20 : p <= 64 ? 13 : Math.max(3, 840 / p);
-    this.bar = p <= 32 ? this.row - 7 : Math.max(this.row * .78, 2);
+    this.row = Math.max(3, Math.min(this.most / p, p <= 16 ? 26 : p <= 32 ? 20 : 13));
+    this.bar = this.row >= 18 ? this.row - 7 : Math.max(this.row * .78, 2);
     this.width = Math.round(room * this.zoom);
     this.height = Math.round(p * this.row + 30);
     this.scale = (this.width - this.left - 14) / this.span;
@@ -263,7 +263,16 @@ class Timeline {
       if (run.stuck && free < this.span) draw.fillRect(this.x(free), this.y(r) - 1, (this.span - free) * this.scale, 2);
     }
     this.drawMessages(draw);
-    for (let r = 0; r < p; ++r)
+    // Small ones have no pattern: all of a kind at once.
+    if (small) for (let verb = 0; verb < 4; ++verb) {
+      draw.fillStyle = palette[names[verb]];
+      for (let r = 0; r < p; ++r) {
+        const top = this.y(r) - this.bar / 2 + (verb === 1 ? this.bar / 2 : 0), height = verb < 2 ? this.bar / 2 : this.bar;
+        for (let i = run.first[r]; i < run.first[r + 1]; ++i)
+          if (run.verb[i] === verb) draw.fillRect(this.x(run.begin[i]), top, Math.max((run.end[i] - run.begin[i]) * this.scale, 1.5), height);
+      }
+    }
+    else for (let r = 0; r < p; ++r)
       for (let i = run.first[r]; i < run.first[r + 1]; ++i)
         drawDeed(draw, run.verb[i], this.x(run.begin[i]), this.y(r) - this.bar / 2, Math.max((run.end[i] - run.begin[i]) * this.scale, 1.5), this.bar);
     if (this.bar < 11) return;
@@ -279,7 +288,6 @@ class Timeline {
   drawMessages(draw) {
     const { run } = this;
     if (run.messages > 40000) return;
-    this.sent ??= null;
     const dense = run.messages > 3000;
     draw.strokeStyle = palette.arrow;
     draw.lineWidth = dense ? .35 : this.answer.size > 64 ? .6 : 1;
@@ -440,9 +448,9 @@ const graph = {
 
 // --- The moment ----------------------------------------------------------------------------------
 
-let now = Infinity, events = [], playing = 0;
+let now = Infinity, events = null, playing = 0;
 const line = new Timeline($("run"), $("run_frame"));
-const besideLines = [new Timeline($("run_a"), $("run_a_frame")), new Timeline($("run_b"), $("run_b_frame"))];
+const besideLines = [new Timeline($("run_a"), $("run_a_frame"), 420), new Timeline($("run_b"), $("run_b_frame"), 420)];
 function setTime(t, keep) {
   const end = plan.run ? plan.run.makespan_ns : 0;
   now = Math.min(Math.max(t, 0), end);
@@ -474,8 +482,10 @@ function play() {
   };
   playing = requestAnimationFrame(frame);
 }
-const nextEvent = () => events.find(e => e > now + 1e-6) ?? plan.run.makespan_ns;
-const lastEvent = () => events.findLast(e => e < now - 1e-6) ?? 0;
+// When something begins or ends, in order; found when it is first asked for.
+const eventsOf = () => events ??= plan.run ? Float64Array.from(new Set([...plan.run.begin, ...plan.run.end])).sort() : [];
+const nextEvent = () => eventsOf().find(e => e > now + 1e-6) ?? plan.run.makespan_ns;
+const lastEvent = () => eventsOf().findLast(e => e < now - 1e-6) ?? 0;
 
 // --- The steps -----------------------------------------------------------------------------------
 
@@ -695,7 +705,7 @@ function update() {
   update.fault = state.edit;
   showForm();
   graph.layout();
-  events = plan.run ? [...new Set([...plan.run.begin, ...plan.run.end])].sort((a, b) => a - b) : [];
+  events = null;
   for (const id of ["to_begin", "back", "play", "next", "time"]) $(id).disabled = !plan.run;
   now = Infinity;
   line.show(plan, plan.run ? plan.run.makespan_ns * (plan.run.stuck ? 1.15 : 1) : 0, plan.run ? `Timeline of ${spoken(state.algorithm)}: ${plan.size} ranks, ${plan.run.messages} messages, ${timeText(plan.run.makespan_ns)}. The steps are in the table below.` : "No timeline");
