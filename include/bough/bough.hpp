@@ -178,6 +178,7 @@
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/remote/simulated.hpp>
+#include <bough/report.hpp>
 #include <bough/run_time.hpp>
 #include <bough/scan.hpp>
 #include <bough/scatter.hpp>

@@ -57,7 +57,7 @@ public:
         set_timeout_ns(nanoseconds_of(timeout));
     }
     // Sets options().while_waiting, for the waits that begin from now on.
-    void set_while_waiting(const waiting_hook& hook) noexcept { core_->options.while_waiting = hook; }
+    void set_while_waiting(const waiting_hook& hook) noexcept { core_->set_while_waiting(hook); }
     // Sets options().costs. An empty model: the costs that options().levels or the transport state again.
     void set_costs(const any_cost_model& costs) noexcept { core_->set_costs(costs); }
 
@@ -66,6 +66,14 @@ public:
     // The failure that broke this communicator or the group, if there is one: every later operation
     // ends with group_poisoned.
     status poison() const { return core_->shared_session()->poison(context()); }
+
+    // What this communicator has done so far on this rank.
+    bough::counters counters() const { return core_->counters(); }
+    // What is known here of the communicators over this transport: their latest calls, those in flight
+    // and the ranks that they wait for, messages that came early, and what broke the group. Print it,
+    // save it, or merge it with those of other ranks: bough/report.hpp. If several threads use the
+    // session, what one of them is recording may be half there.
+    rank_report report() { return core_->make_report(); }
 
     // Runs a plan on this rank and waits for its end. Pre: the plan's size is the group's. It is
     // for front doors and for your own plans, and checks nothing about types.
@@ -81,6 +89,7 @@ public:
 #else
         bound = &core_->plans.find(plan, rank(), core_->members());
 #endif
+        if (!bound->is_named) core_->name_plan(*bound);
         call_signature full = signature;
         full.kind = decltype(plan.goal())::kind;
         return run_guarded(*bound, [&] { return core_->start(bound->blocking, bound->work, c, full); });
@@ -109,7 +118,7 @@ public:
         return core_->repeated.find(key, core_->plans);
     }
     void keep_repeated(const detail::repeat_key& key, const call& c) noexcept {
-        core_->repeated.keep(key, c, core_->plans);
+        if (!core_->reporter.recorded.has_hook()) core_->repeated.keep(key, c, core_->plans);
     }
     // Runs it with the data that `again` has now.
     status run_repeated(detail::repeated_call& again) {
@@ -179,17 +188,19 @@ private:
     }
     template <class F>
     status start_and_wait(detail::bound_plan& bound, F& start) {
-        if (!core_->has_no_hook()) [[unlikely]]
-            return start_and_wait_with_hook(bound, start);
+        if (!core_->is_plain()) [[unlikely]]
+            return start_and_wait_with_care(bound, start);
         if (const status bad = start()) return bad;
         return shared_session()->wait(bound.blocking);
     }
 
     template <class F>
-    BOUGH_COLD status start_and_wait_with_hook(detail::bound_plan& bound, F& start) {
+    BOUGH_COLD status start_and_wait_with_care(detail::bound_plan& bound, F& start) {
         BOUGH_EXPECTS(!core_->in_hook(), "while_waiting: makes a blocking call on the communicator that waits");
         if (const status bad = start()) return bad;
-        return shared_session()->wait(bound.blocking, core_->hook());
+        const status result = shared_session()->wait(bound.blocking, core_->hook());
+        if (result) core_->report_failure(result);
+        return result;
     }
 
     std::shared_ptr<detail::communicator_core<T>> core_;

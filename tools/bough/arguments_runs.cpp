@@ -98,6 +98,20 @@ void add_network(command_line& line) {
     add_format(command, typed.format, {"text", "json", "file", "dot"});
 }
 
+void add_doctor(command_line& line) {
+    auto [command, typed] =
+        line.add("doctor", "Merge reports and recordings of the ranks of a job, and name what holds it up",
+                 "  bough doctor /run/job/*.bough\n"
+                 "  bough doctor reports.of.node1 reports.of.node2 --json\n"
+                 "The files of ranks that survived are enough; those of a job that still runs may be read, too.\n"
+                 "Exit status: 0 if nothing has failed, and nobody is known to be missing; otherwise 1.",
+                 &doctor);
+    command->add_option("FILE", typed.files, "Reports, and recordings that ranks have written, or still write")
+        ->required()
+        ->type_name("");
+    add_format(command, typed.format, {"text", "json"});
+}
+
 void add_simulate(command_line& line) {
     auto [command, typed] = line.add(
         "simulate", "Run a plan in virtual time, with skew, noise and a network if wanted",

@@ -44,9 +44,10 @@ command_line::command_line() {
     app_.failure_message([](const CLI::App*, const CLI::Error& e) { return std::string(e.what()); });
     app_.require_subcommand(0, 1);
     app_.footer("'bough COMMAND --help' explains a command and shows two examples.");
-    for (const auto add : {&add_tree, &add_compare, &add_schedule, &add_verify, &add_table, &add_choose, &add_map,
-                           &add_measure, &add_simulate, &add_network, &add_tune, &add_predict, &add_run, &add_launch,
-                           &add_timeline, &add_nic, &add_export, &add_import, &add_demo})
+    for (const auto add :
+         {&add_tree,    &add_compare,  &add_schedule, &add_verify, &add_table,   &add_choose, &add_map,
+          &add_measure, &add_simulate, &add_network,  &add_tune,   &add_predict, &add_run,    &add_launch,
+          &add_doctor,  &add_timeline, &add_nic,      &add_export, &add_import,  &add_demo})
         add(*this);
     add_completion();
     add_help();

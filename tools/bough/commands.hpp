@@ -187,6 +187,12 @@ struct launch_arguments {
 };
 int launch(const launch_arguments&);
 
+struct doctor_arguments {
+    std::vector<std::string> files;
+    std::string format = "text";
+};
+int doctor(const doctor_arguments&);
+
 // What a simulated run is made of.
 struct timed_arguments {
     std::string bytes;                          // empty: 4K

@@ -6,12 +6,15 @@
 
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/communicator/repeated_calls.hpp>
+#include <bough/communicator/reporter.hpp>
 #include <bough/communicator/spare_bytes.hpp>
 #include <bough/communicator/unbound_call.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/report/options.hpp>
+#include <bough/report/value.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
@@ -51,6 +54,8 @@ struct communicator_options {
     std::shared_ptr<const two_levels> levels{};
     // Called while a blocking call waits, and by wait() and wait_for() of operations.
     waiting_hook while_waiting{};
+    // What is recorded of calls, and who gets reports (doc/reports.md).
+    report_options report{};
 };
 
 namespace detail {
@@ -93,6 +98,10 @@ public:
     // Tells the other members that they may use the number of the communicator again. If it is the last
     // user of its session, the rank leaves the group, which says enough.
     ~communicator_core() {
+        if (session_->forked())
+            reporter.recorded.disown();
+        else
+            session_->unrecord(reporter.recorded);
         if (context_ == 0 || members_.empty() || session_->forked() || is_stale()) return;
         session_->let_go_of_communicator(context_, session_.use_count() == 1);
     }
@@ -124,6 +133,7 @@ public:
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
         if (is_stale()) return stale();
         envelope tag = next_tag();
+        op.record_in(reporter.recorded);
         bool has_started = false;
 #if BOUGH_HAS_EXCEPTIONS
         try {
@@ -153,6 +163,7 @@ public:
         if ((turns_ += moved ? 1 : 16) >= 1024) {
             turns_ = 0;
             session_->check_deadlines();
+            report_if_asked();
         }
         return moved;
     }
@@ -185,30 +196,71 @@ public:
     communicator_options options_among(const std::vector<rank_t>& members) const;
     std::size_t remembered_choices() const noexcept { return choices_.size(); }
 
-    // The hook of the options, for a wait; none inside the hook.
+    // The hook of the options, for a wait; none inside the hook. It looks for signals, too.
     waiting_hook hook() noexcept {
-        return !options.while_waiting || in_hook_ ? waiting_hook{} : waiting_hook{&call_hook, this};
+        return !wants_hook() || reporter.in_hook ? waiting_hook{} : waiting_hook{&call_hook, this};
     }
-    bool in_hook() const noexcept { return in_hook_; }
-    // Has a wait nothing to do with a hook?
-    bool has_no_hook() const noexcept { return !options.while_waiting && !in_hook_; }
+    bool in_hook() const noexcept { return reporter.in_hook; }
+    // Has a blocking call nothing to do with hooks, signals and reports?
+    bool is_plain() const noexcept { return reporter.is_plain && !reporter.in_hook; }
+    void set_while_waiting(const waiting_hook& hook) noexcept {
+        options.while_waiting = hook;
+        reporter.is_plain = !wants_hook() && !options.report.on_failure;
+    }
+
+    // --- reports ---
+
+    rank_report make_report() {
+        rank_report made;
+        session_->for_each_recorder([&](recorder& its) { made.append(its.bytes()); });
+        return made;
+    }
+    // An operation has failed. The first failure that broke the group is reported; what follows from
+    // it is not.
+    BOUGH_COLD void report_failure(const status& why) {
+        const report_sink& to = options.report.on_failure;
+        if (!to || reporter.has_reported || why.code == errc::group_poisoned || why.code == errc::forked_child) return;
+        if (!session_->poison(context_) && !is_deadline(why)) return;
+        reporter.has_reported = static_cast<bool>(session_->poison(context_));
+        ignore_exceptions([&] { to.function(to, make_report()); });
+    }
+    void name_plan(bound_plan& bound) {
+        const label text = bound.text();
+        session_->with_lock([&] { reporter.recorded.name_plan(bound.work.bound().plan_id, text.c_str()); });
+        bound.is_named = true;
+    }
+    bough::counters counters() const {
+        bough::counters its = session_->with_lock([this] { return reporter.recorded.head().counts; });
+        its.calls = operations_;
+        return its;
+    }
 
     communicator_options options;
     plan_cache plans;
     repeated_calls repeated;
     std::vector<std::unique_ptr<spare_frame>> spare_frames;
     spare_bytes packed; // of blocking calls
+    detail::reporter reporter;
     unbound_call<communicator_core> unbound;
 
 private:
     static bool call_hook(void* self, std::uint32_t idle) noexcept {
         auto& core = *static_cast<communicator_core*>(self);
+        core.report_if_asked();
         const waiting_hook now = core.options.while_waiting; // the hook may change it
         if (!now) return false;
-        core.in_hook_ = true;
+        core.reporter.in_hook = true;
         const bool stays_awake = now(idle);
-        core.in_hook_ = false;
+        core.reporter.in_hook = false;
         return stays_awake;
+    }
+
+    bool wants_hook() const noexcept { return options.while_waiting || options.report.on_signal != 0; }
+    // Has the signal come since the last report?
+    void report_if_asked() {
+        if (!reporter.is_asked(options.report.on_signal)) return;
+        const report_sink& to = options.report.signalled ? options.report.signalled : options.report.on_failure;
+        if (to) ignore_exceptions([&] { to.function(to, make_report()); });
     }
 
     struct made_choice {
@@ -253,7 +305,6 @@ private:
     std::uint16_t context_ = 0;
     std::uint32_t epoch_ = 1;
     rank_t rank_ = 0;
-    bool in_hook_ = false;
     bool has_stated_costs_ = false; // options.costs are not the program's own
     std::vector<made_choice> choices_;
     std::size_t latest_choice_ = 0; // the one that was asked for last
@@ -266,8 +317,9 @@ private:
 template <Transport T>
 communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std::vector<rank_t> members,
                                         std::uint16_t context, const communicator_options& given)
-    : options(given), plans(given.cached_plans), session_(std::move(shared)), members_(std::move(members)),
-      context_(context), epoch_(session_->epoch()) {
+    : options(given), plans(given.cached_plans),
+      reporter({shared->rank(), shared->size(), shared->epoch(), context, members}, given.report),
+      session_(std::move(shared)), members_(std::move(members)), context_(context), epoch_(session_->epoch()) {
     BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
     BOUGH_EXPECTS(options.cached_choices >= 1, "cached_choices: at least one choice must be remembered");
     if constexpr (KnowsLevels<T>) {
@@ -275,6 +327,8 @@ communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std:
         if (given.levels == nullptr && !members_.empty()) options.levels = options.levels->among(members_);
     }
     if (!options.costs) use_stated_costs();
+    set_while_waiting(options.while_waiting);
+    session_->record(reporter.recorded);
     rank_ = session_->rank();
     for (rank_t r = 0; r != members_.size(); ++r)
         if (members_[r] == session_->rank()) rank_ = r;

@@ -57,6 +57,7 @@ public:
     template <class P>
     void bind(const P& plan, const call& c, const call_signature& signature) {
         work_ = core_->plans.take(plan, core_->rank(), core_->members());
+        if (!work_->is_named) core_->name_plan(*work_);
         call_ = c;
         signature_ = signature;
     }
@@ -248,6 +249,8 @@ private:
         }
         ended_ = true;
         give_back();
+        if (result_) [[unlikely]]
+            core_->report_failure(result_);
     }
     void give_back() noexcept {
         if (persistent_ || !work_) return;

@@ -10,6 +10,7 @@
 
 #include <bough/concepts/plan.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/label.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/operation.hpp>
@@ -28,14 +29,22 @@ struct bound_plan {
     bound_plan(const void* t, bound_schedule b) : tag(t), work(std::move(b)) {}
     const void* tag; // names its type
     prepared work;
-    session_operation blocking; // of the blocking call that uses the plan, kept for the next one
-    bool is_waiting = false;    // that call is under way: nobody else may use the plan, or destroy it
+    session_operation blocking;     // of the blocking call that uses the plan, kept for the next one
+    virtual label text() const = 0; // of its algorithm
+    bool is_named = false;          // the recorder of its communicator knows what it is called
+    bool is_waiting = false;        // that call is under way: nobody else may use the plan, or destroy it
 };
 
 template <class P>
 struct bound_plan_of final : bound_plan {
     bound_plan_of(const void* t, const P& p, rank_t rank, const std::vector<rank_t>& members)
         : bound_plan(t, bough::bind_plan(p, rank, members)), plan(p) {}
+    label text() const override {
+        if constexpr (requires { plan.algorithm(); })
+            return bough::label_of(plan.algorithm());
+        else
+            return bough::label_of(plan);
+    }
     P plan;
 };
 

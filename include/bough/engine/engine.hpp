@@ -81,6 +81,7 @@ public:
     }
 
     bool done() const noexcept { return left_ == 0; }
+    std::uint32_t steps_left() const noexcept { return left_; }
     errc error() const noexcept { return error_; }
     std::uint32_t error_step() const noexcept { return error_step_; }
     // For a call_mismatch: the elements that the step has room for, and those that came. Otherwise

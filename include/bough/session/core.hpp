@@ -73,6 +73,12 @@ public:
     bough::contexts& contexts() noexcept { return members_.communicators(); }
     control<T>& messages() noexcept { return control_; }
     bool forked() const noexcept { return detail::is_forked(transport_); }
+    detail::records<T>& records() noexcept { return failure_.records(); }
+    // Notes in the recorders what is in flight.
+    void note() {
+        leave_straight();
+        failure_.sheltered([&] { records().note(); });
+    }
 
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns);
@@ -160,7 +166,7 @@ private:
         }
     };
     // True: something happened.
-    bool go_straight(std::uint32_t looks = 1) {
+    bool go_straight(std::uint32_t looks = 1, bool is_start = false) {
         if constexpr (PollsPeers<T> && !GatheringTransport<T>) {
             session_operation& op = *straight_;
             straight_run& run = op.work_->straight();
@@ -175,6 +181,8 @@ private:
             if (now == straight_run::state::waits) return run.steps_done() != before;
             if (now == straight_run::state::done) {
                 straight_ = nullptr;
+                if (op.record_.in != nullptr)
+                    is_start ? op.record_.in->ends_alone(op.tag_.operation) : op.record_.in->ends(op.tag_.operation);
                 flight_.remove(op);
                 return true;
             }
@@ -259,11 +267,16 @@ private:
             return failure_.fail(op, unexpected_message(e));
         }
         port p{flight_, matching_.early(), op};
+        operation_event now{.what = operation_event::kind::arrived, .step = step, .peer = e.peer, .bytes = e.bytes};
+        op.tell_if_watched(now);
         failure_.guarded(op, [&] { op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true}, p); });
+        now.what = operation_event::kind::combined;
+        op.tell_if_watched(now);
         settle(op);
     }
     void deliver_early(session_operation& op) {
         for (event e; matching_.next_early(e, op);) {
+            if (op.record_.in != nullptr) op.record_.in->was_early(e.bytes);
             if (!op.done_)
                 deliver(op, e);
             else if (matching_.early().release(e.id); !op.result_) // it needs no more: another call, or an inquiry
@@ -290,7 +303,9 @@ private:
         if (e.code != errc::ok)
             return failure_.fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
         port p{flight_, matching_.early(), *op};
-        failure_.guarded(*op, [&] { op->work_->engine().completed(static_cast<std::uint32_t>(e.id), p); });
+        const auto step = static_cast<std::uint32_t>(e.id);
+        op->tell_if_watched({.what = operation_event::kind::completed, .step = step, .peer = e.peer});
+        failure_.guarded(*op, [&] { op->work_->engine().completed(step, p); });
         settle(*op);
     }
 
@@ -311,6 +326,7 @@ private:
     void end_well(session_operation& op) {
         if (op.proposed_) [[unlikely]]
             watch_.withdraw(op);
+        op.record_end();
         flight_.remove(op);
     }
 
@@ -357,38 +373,46 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     flight_.prepare(op, work, tag, members_.epoch(), signature, timeout_ns);
     if (forked()) return op.end_in_child();
     contexts().start(tag);
-    disputes_.started(op.tag_, signature);
+    if (op.record_.in == nullptr) disputes_.started(op.tag_, signature);
     if (failure_.refuse_start(op)) return;
     work.prepare(c);
+    op.record_.how = {call_state::in_flight, errc::ok,
+                      static_cast<std::uint16_t>(std::min<std::uint64_t>(c.element_bytes, 0xffff))};
     flight_.add(op);
-    if (flight_.size() == 1 && may_go_straight(work)) {
+    if (op.record_.in != nullptr) op.record_.in->begins(op.tag_.operation, op.signature_, op.record_.how);
+    if (op.is_watched()) [[unlikely]]
+        op.tell({.what = operation_event::kind::start});
+    else if (flight_.size() == 1 && may_go_straight(work)) {
         work.straight().start(combine_of(c));
         straight_ = &op;
-        return void(go_straight());
+        return void(go_straight(1, true));
     }
     port p{flight_, matching_.early(), op};
+    op.record_.starting = true;
     failure_.guarded(op, [&] { work.start(c, p); });
     settle(op);
     if (!matching_.early().empty()) deliver_early(op);
     if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
     hand_over();
+    op.record_.starting = false;
 }
 
 template <Transport T>
 bool session_core<T>::repeat(session_operation& op, const repeatable& what, std::uint32_t number,
                              std::uint64_t timeout_ns) {
     prepared& work = *op.work_;
-    if (!flight_.empty() || op.tag_.epoch != members_.epoch() || what.layout != work.layout() || forked() ||
-        failure_.may_refuse() || !may_go_straight(work) || !work.prepare_again(what.made.input, what.made.output))
+    if (!flight_.empty() || op.record_.in == nullptr || op.tag_.epoch != members_.epoch() ||
+        what.layout != work.layout() || forked() || failure_.may_refuse() || !may_go_straight(work) ||
+        !work.prepare_again(what.made.input, what.made.output))
         return false;
     if (op.tag_.digest.hash != what.digest.hash) sign(op.tag_, op.signature_ = what.signature);
     flight_.renew(op, number, timeout_ns);
     contexts().start(op.tag_);
-    disputes_.started(op.tag_, op.signature_);
     flight_.add(op);
+    op.record_.in->begins(number, op.signature_, op.record_.how);
     work.straight().start(combine_of(what.made));
     straight_ = &op;
-    go_straight();
+    go_straight(1, true);
     return true;
 }
 
@@ -436,6 +460,7 @@ void session_core<T>::check_deadlines() {
     const std::uint64_t now = transport_.now_ns();
     if (failure_.dispute().is_late(now)) failure_.conclude_dispute();
     watch_.look(now);
+    if (!flight_.empty()) failure_.sheltered([&] { records().note_now_and_then(now); });
     hand_over();
 }
 

@@ -34,9 +34,13 @@ public:
     disputes(const disputes&) = delete;
     disputes& operator=(const disputes&) = delete;
 
-    // This rank makes a call.
+    // This rank makes a call that no recorder records.
     void started(const envelope& tag, const call_signature& signature) noexcept { recent_.add(tag, signature); }
-    const envelope& latest_call() const noexcept { return recent_.latest(); }
+    // The latest call of this rank; operation 0: there is none.
+    envelope latest_call() const noexcept {
+        const envelope recorded = failure_.records().latest_call();
+        return recorded.operation != 0 ? recorded : recent_.latest();
+    }
     void begin_epoch() noexcept { recent_.clear(); }
     void forget(std::uint16_t context) noexcept { recent_.forget(context); }
 
@@ -81,7 +85,8 @@ private:
     // This rank's call of that number; null: it is forgotten. `running` is memory for the call of
     // an operation.
     const made_call* find(const session_operation* op, const envelope& tag, made_call& running) const noexcept {
-        if (op == nullptr) return recent_.find(tag);
+        if (op == nullptr)
+            return failure_.records().find(tag, running.tag, running.signature) ? &running : recent_.find(tag);
         running = {op->tag_, op->signature_};
         return &running;
     }

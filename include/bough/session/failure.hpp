@@ -31,6 +31,7 @@
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
 #include <bough/session/port.hpp>
+#include <bough/session/records.hpp>
 #include <bough/session/refusals.hpp>
 #include <bough/session/unexpected.hpp>
 
@@ -70,10 +71,11 @@ class failure {
 public:
     failure(T& transport, membership& members, control<T>& control, unexpected_messages<T>& early, in_flight<T>& flight)
         : transport_(transport), members_(members), control_(control), early_(early),
-          flight_(flight), tells_{{}, members.size()} {}
+          flight_(flight), tells_{{}, members.size()}, records_(flight, early) {}
     failure(const failure&) = delete;
     failure& operator=(const failure&) = delete;
 
+    detail::records<T>& records() noexcept { return records_; }
     // What broke the group; ok: nothing has.
     const status& poison() const noexcept { return poison_; }
     // What broke a communicator, or the group; ok: nothing has.
@@ -94,6 +96,7 @@ public:
     BOUGH_COLD void fail(session_operation& op, const status& why, reach how_far) {
         if (op.result_) return;
         const envelope call = op.tag_;
+        if (!detail::is_forked(transport_)) record(why, how_far == reach::group, call.context);
         if (!end(op, why)) return;
         switch (how_far) {
         case reach::call: return sheltered([&] { tell_given_up(call, why); });
@@ -145,12 +148,14 @@ public:
         }
     }
     BOUGH_COLD void break_group(const status& why) {
+        record(why, true);
         poison_with(why);
         end_all(why, [](const session_operation&) { return true; });
     }
     // The communicator with this context, and no other one.
     BOUGH_COLD void break_communicator(std::uint16_t context, const status& why) {
         if (poison(context)) return;
+        record(why, false, context);
         sheltered([&] {
             broken_.push_back({context, as_seen_by(members_.rank(), why)});
             given_up_.forget(context);
@@ -288,11 +293,17 @@ private:
         status why;
     };
 
+    // Notes what was in flight, before anything of it is cleared away.
+    void record(const status& why, bool of_all, std::uint16_t context = 0) {
+        records_.fails(as_seen_by(members_.rank(), why), of_all, context);
+    }
     // The one place where an operation in flight gets its error. False: this is the child of a fork,
     // and nothing but the operation ends.
     BOUGH_COLD bool end(session_operation& op, const status& why) {
         if (detail::is_forked(transport_)) return op.end_in_child(), false; // the user's op has forked
         op.result_ = as_seen_by(members_.rank(), why);
+        if (op.record_.in != nullptr) op.record_.in->fails(op.tag_.operation, op.result_.code);
+        op.tell_if_watched({.what = operation_event::kind::end, .code = op.result_.code});
         members_.communicators().give_up(op.tag_);
         release_held(op);
         const bound_schedule& bound = op.work_->bound();
@@ -408,6 +419,7 @@ private:
     given_up_calls given_up_;
     refusals refusals_;
     bough::detail::dispute dispute_;
+    detail::records<T> records_;
 };
 
 } // namespace bough::detail

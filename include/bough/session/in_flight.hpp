@@ -66,7 +66,7 @@ public:
     }
     // Makes room for operations of this plan.
     void reserve(prepared& work) { ahead_.prepare(work); }
-    // The operation starts. Pre: prepare().
+    // The operation starts. Pre: prepare(), and renew().
     BOUGH_ALWAYS_INLINE void add(session_operation& op) {
         op.ticket_ = ++tickets_ & 0x7fff'ffffu;
         if (!all_.empty()) [[unlikely]]
@@ -110,7 +110,10 @@ public:
     posted send(session_operation& op, std::uint32_t step, rank_t to, std::uint32_t segment,
                 std::span<const std::byte> bytes) {
         const bool oldest = is_oldest(op);
-        if (!oldest && !ahead_.fits(to, bytes.size())) return blocked_ = true, posted::would_block;
+        if (!oldest && !ahead_.fits(to, bytes.size())) {
+            if (op.record_.in != nullptr) op.record_.in->refused();
+            return blocked_ = true, posted::would_block;
+        }
         op.tag_.segment = segment;
         posted result = transport_.post_send(to, op.tag_, bytes, post_id(op, step));
         // The peer is lost, but its last messages may be among the events that are still to be
@@ -118,6 +121,7 @@ public:
         if (result == posted::failed && handling_) result = posted::would_block;
         if (result == posted::pending) ++op.pending_;
         if (result == posted::would_block) blocked_ = true;
+        if (op.record_.in != nullptr) note_send(op, step, to, bytes.size(), result);
         if (!oldest && (result == posted::pending || result == posted::complete))
             ahead_.sent(*op.work_, to, bytes.size());
         return result;
@@ -177,6 +181,13 @@ private:
 
     static std::uint64_t key_of(const envelope& call) noexcept {
         return std::uint64_t{call.context} << 32 | call.operation;
+    }
+    static void note_send(session_operation& op, std::uint32_t step, rank_t to, std::uint64_t bytes, posted result) {
+        if (result == posted::would_block) return op.record_.in->refused();
+        if (result != posted::pending && result != posted::complete) return;
+        op.record_.in->sent(bytes);
+        if (op.is_watched()) [[unlikely]]
+            op.tell({.what = operation_event::kind::sent, .step = step, .peer = to, .bytes = bytes});
     }
     // It may send ahead. An operation that is the oldest from its start never does.
     void join_others(session_operation& op) {

@@ -5,6 +5,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/status.hpp>
+#include <bough/report/recorder.hpp>
 #include <bough/session/deadline_stages.hpp>
 
 #include <cstdint>
@@ -33,6 +34,8 @@ template <Transport T>
 class disputes;
 template <Transport T>
 class deadline_watch;
+template <Transport T>
+class records;
 } // namespace detail
 
 // One operation of a communicator, from start to end. The caller owns it and keeps it alive and in
@@ -44,6 +47,8 @@ public:
     // Those of the call that it is, or was last.
     const call_signature& signature() const noexcept { return signature_; }
     const call_digest& digest() const noexcept { return tag_.digest; }
+    // Its calls are recorded there from now on. Pre: it is not in flight.
+    void record_in(detail::recorder& its) noexcept { record_.in = &its; }
 
 private:
     template <Transport T>
@@ -66,7 +71,28 @@ private:
     friend class detail::disputes;
     template <Transport T>
     friend class detail::deadline_watch;
+    template <Transport T>
+    friend class detail::records;
     using due = deadline_stages::due;
+
+    // Tells the hook of its communicator, if there is one.
+    bool is_watched() const noexcept { return record_.in != nullptr && record_.in->has_hook(); }
+    void tell_if_watched(const operation_event& e) const {
+        if (is_watched()) [[unlikely]]
+            tell(e);
+    }
+    // It has ended well.
+    void record_end() const {
+        if (record_.in == nullptr) return;
+        record_.starting ? record_.in->ends_at_once(tag_.operation) : record_.in->ends(tag_.operation);
+        tell_if_watched({.what = operation_event::kind::end});
+    }
+    BOUGH_COLD void tell(operation_event e) const {
+        e.number = tag_.operation;
+        e.call = &signature_;
+        e.element_bytes = record_.how.element_bytes;
+        record_.in->tell(e);
+    }
 
     // For the child of a fork: this copy of the operation ends; the one of the parent goes on.
     void end_in_child() noexcept {
@@ -75,6 +101,11 @@ private:
     }
 
     prepared* work_ = nullptr;
+    struct record {
+        detail::recorder* in = nullptr; // of its communicator; null: its calls are not recorded
+        call_record::how how{};         // as it is recorded at its start
+        bool starting = false;          // the call that starts it has not returned
+    } record_{};
     envelope tag_{}; // the envelope of its messages; each send fills in the segment
     call_signature signature_{};
     std::uint32_t ticket_ = 0;  // upper half of the ids of its posts: unique on this rank while it is in flight

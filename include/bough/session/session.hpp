@@ -265,6 +265,25 @@ public:
         return with_lock([&] { return core_.contexts().next_agreement(context); });
     }
 
+    // --- for bough/communicator/core.hpp ---
+
+    // Records the calls of a communicator, until unrecord(). If memory runs out, nothing has changed.
+    void record(detail::recorder& its) {
+        const lock_guard held = hold();
+        core_.records().add(its);
+    }
+    void unrecord(detail::recorder& its) noexcept {
+        const lock_guard held = hold();
+        core_.records().remove(its);
+    }
+    // Calls f(recorder) for that of each communicator, after they have noted what is in flight now.
+    template <class F>
+    void for_each_recorder(F&& f) {
+        const lock_guard held = hold();
+        if (!forked()) core_.note();
+        core_.records().for_each(f);
+    }
+
     // --- for bough/session/agreement.hpp, and for NIC programs (bough/nic/run/host.hpp) ---
 
     void send_control(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {

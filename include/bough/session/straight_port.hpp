@@ -33,6 +33,7 @@ struct straight_port {
         const posted result =
             transport.post_send(to, op.tag_, {data, static_cast<std::size_t>(bytes)}, in_flight<T>::post_id(op, step));
         if (result == posted::pending) ++op.pending_;
+        if (op.record_.in != nullptr && result != posted::would_block) op.record_.in->sent(bytes);
         return result;
     }
     // A message that differs in anything from the one that the step waits for is `other`.

@@ -60,7 +60,9 @@ struct tree_allreduce {
     constexpr status check_claims(const dimensions& at) const { return check_tree_claims(shape, at); }
     constexpr bracket_class bracket(const dimensions& at) const { return tree_bracket(shape, at); }
     static constexpr bool may_hold = true; // a child's message may wait where it landed until its turn comes
-    constexpr label text() const { return label("tree_allreduce").field(label_of(shape)).field("landing", landing, 0); }
+    constexpr label text() const {
+        return label("tree_allreduce").field(bough::label_of(shape)).field("landing", landing, 0);
+    }
     friend constexpr bool operator==(const tree_allreduce&, const tree_allreduce&) = default;
 };
 template <class S>

@@ -54,7 +54,7 @@ struct tree_broadcast {
     static constexpr bool steady_in_blocks = true;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
     constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
-    constexpr label text() const { return label("tree_broadcast").field(label_of(shape)); }
+    constexpr label text() const { return label("tree_broadcast").field(bough::label_of(shape)); }
     friend constexpr bool operator==(const tree_broadcast&, const tree_broadcast&) = default;
 };
 template <class S>
