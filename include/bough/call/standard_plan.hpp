@@ -32,7 +32,10 @@ std::shared_ptr<const plan<Goal, any_algorithm>> standard_plan(const dimensions&
         if (excluded_by(same, Goal::kind, here, needed, what.exact_op, refusal) == exclusion::none)
             return std::make_shared<const chosen>(same.algorithm, here);
     }
-    const decision d = choose(standard_candidates<Goal>(at, what), at, what, costs, {.needed = needed});
+    candidate_list from = standard_candidates<Goal>(at, what);
+    if constexpr (requires { standard_set<Goal>::add_for_any_partition(from, at, what); })
+        if (needed.any_partition) standard_set<Goal>::add_for_any_partition(from, at, what);
+    const decision d = choose(from, at, what, costs, {.needed = needed});
     if (!d) return nullptr;
     return std::make_shared<const chosen>(d.winner().what.algorithm, dimensions{at.size, at.root, d.winner().blocks});
 }

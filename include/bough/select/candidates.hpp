@@ -4,7 +4,7 @@
 //
 //   auto from = candidates<goal::allreduce>(ring{}, halving_doubling{}, recursive_doubling{});
 //   from.add(tree_allreduce{chain{}}, 64);                  in 64 blocks; a list may also be made at run time
-//   required(rank_consistent | order_preserving | any_size)
+//   required(rank_consistent | order_preserving | any_size | same_bits_for_any_partition)
 #ifndef BOUGH_SELECT_CANDIDATES_HPP
 #define BOUGH_SELECT_CANDIDATES_HPP
 
@@ -59,7 +59,8 @@ struct requirements {
     bool rank_consistent = false;
     bool order_preserving = false;
     bool any_size = false;
-    bracket_class bracket{}; // if claimed(), this class is required
+    bracket_class bracket{};    // if claimed(), this class is required
+    bool any_partition = false; // the class that all lengths share: same_bits_for_any_partition
 
     constexpr requirements() = default;
     constexpr requirements(bool consistent, bool order, bool every_size, bracket_class b = {})
@@ -67,8 +68,10 @@ struct requirements {
     constexpr requirements(bracket_class b) : bracket(b) {}
 
     friend constexpr requirements operator|(const requirements& a, const requirements& b) noexcept {
-        return {a.rank_consistent || b.rank_consistent, a.order_preserving || b.order_preserving,
-                a.any_size || b.any_size, a.bracket.claimed() ? a.bracket : b.bracket};
+        requirements both{a.rank_consistent || b.rank_consistent, a.order_preserving || b.order_preserving,
+                          a.any_size || b.any_size, a.bracket.claimed() ? a.bracket : b.bracket};
+        both.any_partition = a.any_partition || b.any_partition;
+        return both;
     }
     friend constexpr bool operator==(const requirements&, const requirements&) = default;
 };
@@ -79,6 +82,15 @@ inline constexpr requirements rank_consistent{true, false, false};
 inline constexpr requirements order_preserving{false, true, false};
 // Serves any number of ranks, not only this one.
 inline constexpr requirements any_size{false, false, true};
+// allreduce, reduce, reduce_scatter: the bits of an element depend on what the ranks contribute to it, and on
+// their number. They do not depend on its place in the vector, on the length of the vector or of its blocks,
+// on the root, or on which of the three collectives it is. So a vector may be cut into buckets in any way.
+// The bracket is that of recursive_doubling; ops that are exact have no need of it.
+inline constexpr requirements same_bits_for_any_partition = [] {
+    requirements made;
+    made.any_partition = true;
+    return made;
+}();
 // The same bits as a plan of this algorithm gives at these dimensions. Pre: it claims a bracket class.
 template <Algorithm A>
 constexpr requirements same_bits_as(const A& algorithm, const dimensions& at) {

@@ -23,10 +23,12 @@
 #ifndef BOUGH_SELECT_CHOOSE_HPP
 #define BOUGH_SELECT_CHOOSE_HPP
 
+#include <bough/algorithm/levels.hpp>
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/stable_sort.hpp>
+#include <bough/schedule/goal.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/steady_price.hpp>
@@ -131,6 +133,12 @@ namespace detail {
 // A plan of so many steps is walked in full: that takes about as long as to walk parts of it.
 inline constexpr std::uint64_t steps_walked_anyway = 4096;
 
+// Does the collective combine what all ranks contribute?
+constexpr bool combines_whole(std::uint8_t kind) noexcept {
+    return kind == goal::allreduce::kind || kind == goal::reduce::kind || kind == goal::reduce_scatter::kind ||
+           kind == goal::scan::kind || kind == goal::exscan::kind;
+}
+
 inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimensions& at, const requirements& needed,
                              bool exact_op, const char*& refusal) {
     if (!c.algorithm.serves_kind(kind)) return exclusion::other_collective;
@@ -144,6 +152,9 @@ inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimens
     if (said.needs_exact && !exact_op) return exclusion::not_exact;
     if (needed.rank_consistent && !said.rank_consistent && !exact_op) return exclusion::not_consistent;
     if (needed.bracket.claimed() && !(said.bracket == needed.bracket)) return exclusion::other_bits;
+    if (needed.any_partition && !exact_op && at.size > 2 && combines_whole(kind) &&
+        !(said.bracket == level_bracket(fold_levels(at.size))))
+        return exclusion::other_bits;
     return exclusion::none;
 }
 

@@ -75,6 +75,7 @@ inline std::string to_string(const requirements& needed) {
     add(needed.rank_consistent, "the same bits on every rank");
     add(needed.any_size, "any number of ranks");
     add(needed.bracket.claimed(), "one bracket class");
+    add(needed.any_partition, "the same bits for any partition");
     return text;
 }
 

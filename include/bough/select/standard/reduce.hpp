@@ -40,6 +40,10 @@ struct standard_set<goal::reduce> {
         // here only for its few peers and because it keeps rank order.
         if (at.size <= 64) detail::add_segmented(made, tree_reduce{ordered{chain{}}}, at, what);
     }
+    // Where the bits must be those of a long vector, a short one takes this, too.
+    static void add_for_any_partition(auto& made, const dimensions& at, const problem& what) {
+        if (at.size > 1 && what.bytes / at.size == 0) made.add(halving_gather{});
+    }
 };
 
 } // namespace bough
