@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSL-1.0
-# bough doctor. What it finds in recordings: test/report.
+# bough doctor. What it finds in recordings: test/report and test/processes/recordings.cpp.
 . "${0%/*}/expect.sh"
 
 : >"$scratch/empty"

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSL-1.0
+// A process is stopped or killed in the middle of a loop of collectives: what the ranks have recorded in files names it, while
+// the others hang and after they have given up.
+//   BOUGH_TEST_ALL=1: 80 of each over each transport
+#include "processes/links.hpp"
+#include "support/catch.hpp"
+#include "support/sample.hpp"
+#include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/group.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/report.hpp>
+#include <bough/report/recording_file.hpp>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace bough;
+using bough_test::clock_ns;
+using bough_test::over_each_link;
+using bough_test::processes;
+using bough_test::report;
+
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+std::string recording_of(rank_t r) {
+    return "/tmp/bough_test_" + std::to_string(::getppid()) + "." + std::to_string(r) + ".bough";
+}
+
+template <class X>
+status recorded_call(communicator<X>& comm, std::uint64_t dice) {
+    std::vector<int> x(std::array<std::size_t, 3>{1, 60, 3'000}[dice / 8 % 3], 1);
+    status s;
+    switch (dice % 3) {
+    case 0: allreduce(comm, std::span(x), plus{}, s); break;
+    case 1: broadcast(comm, std::span(x), root{static_cast<rank_t>(dice / 64 % comm.size())}, s); break;
+    default: barrier(comm, s); break;
+    }
+    return s;
+}
+
+struct strike {
+    rank_t ranks, victim;
+    std::uint64_t seed;
+    unsigned after_us;
+    int signal;
+};
+
+// What the files of all ranks, or of all but one, say.
+diagnosis read_files(rank_t ranks, rank_t but, std::string& text) {
+    merged_reports all;
+    for (rank_t r = 0; r != ranks; ++r) {
+        if (r == but) continue;
+        const std::string name = "/tmp/bough_test_" + std::to_string(::getpid()) + "." + std::to_string(r) + ".bough";
+        std::ifstream in(name, std::ios::binary);
+        const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+        std::string fault;
+        all.add(std::as_bytes(std::span(bytes.data(), bytes.size())), name, fault);
+        text += fault;
+    }
+    text += all.text();
+    return all.find();
+}
+bool names(const diagnosis& d, rank_t r) { return d.ranks == std::vector<rank_t>{r}; }
+
+// Returns what was wrong, or nothing.
+template <class Link>
+std::string strike_one(const strike& what) {
+    processes group(what.ranks, [&](auto& wire, report& told) {
+        communicator comm{Link::join(wire),
+                          {.timeout_ns = 3'000 * ms, .report = {.file = recording_file(recording_of(wire.rank()))}}};
+        auto other = duplicate(comm);
+        told.phase = 1;
+        status s;
+        for (std::uint64_t i = 0; !s; ++i) {
+            const std::uint64_t dice = bough_test::mixed(what.seed + i);
+            s = recorded_call(dice >> 32 & 3 ? comm : other, dice);
+        }
+        told.result = s;
+        told.phase = 2;
+        while (told.phase != 3) comm.progress(); // nobody leaves before all have reported
+    });
+    if (!group.reached(1)) return "the group was not made";
+    std::this_thread::sleep_for(std::chrono::microseconds(what.after_us));
+    group.kill(what.victim, what.signal);
+    std::string wrong;
+    using cause = diagnosis::cause;
+    if (what.signal == SIGSTOP) { // the others hang
+        std::this_thread::sleep_for(std::chrono::milliseconds(1'000));
+        std::string text;
+        const diagnosis d = read_files(what.ranks, no_rank, text);
+        if (!names(d, what.victim) || (d.what != cause::not_called && d.what != cause::stuck))
+            wrong += "while they hang:\n" + text;
+    }
+    const std::uint64_t last = clock_ns() + 60'000 * ms;
+    for (rank_t r = 0; r != what.ranks; ++r) {
+        while (r != what.victim && group.of(r).phase != 2 && clock_ns() < last)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (r != what.victim && group.of(r).phase != 2) wrong += "rank " + std::to_string(r) + " does not end\n";
+    }
+    for (const rank_t but : {no_rank, what.victim}) { // with the file of the victim, and without it
+        std::string text;
+        const diagnosis d = read_files(what.ranks, but, text);
+        const bool is_right =
+            what.signal == SIGKILL ? d.what == cause::died : d.what == cause::not_called || d.what == cause::stuck;
+        if (!names(d, what.victim) || !is_right)
+            wrong += (but == no_rank ? "afterwards:\n" : "of the survivors:\n") + text;
+    }
+    if (what.signal == SIGSTOP) {
+        group.kill(what.victim, SIGCONT);
+        while (group.of(what.victim).phase != 2 && clock_ns() < last)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (group.of(what.victim).phase != 2) wrong += "the victim does not end\n";
+    }
+    for (rank_t r = 0; r != what.ranks; ++r) {
+        group.of(r).phase = 3;
+        ::unlink(("/tmp/bough_test_" + std::to_string(::getpid()) + "." + std::to_string(r) + ".bough").c_str());
+    }
+    group.wait();
+    return wrong;
+}
+
+} // namespace
+
+TEST_CASE("processes: the recordings of a job name a rank that was stopped or killed") {
+    const int trials = bough_test::all() ? 80 : 2;
+    over_each_link([&]<class Link>(Link) {
+        for (const int signal : {SIGSTOP, SIGKILL}) {
+            int right = 0;
+            for (int trial = 0; trial != trials; ++trial) {
+                const std::uint64_t dice =
+                    bough_test::mixed(bough_test::seed() * 90'000 + static_cast<std::uint64_t>(trial));
+                const auto ranks = static_cast<rank_t>(3 + dice % 5);
+                const strike what{ranks, static_cast<rank_t>(dice / 8 % ranks), dice,
+                                  static_cast<unsigned>(dice / 64 % 20'000), signal};
+                const std::string wrong = strike_one<Link>(what);
+                CAPTURE(Link::name, trial, what.ranks, what.victim, what.after_us, signal);
+                CHECK(wrong == "");
+                right += wrong.empty();
+            }
+            std::printf("%s: the recordings named %d of %d %s ranks\n", Link::name, right, trials,
+                        signal == SIGKILL ? "killed" : "stopped");
+        }
+    });
+}
