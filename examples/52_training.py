@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Distributed data-parallel training over bough.
 
-  PYTHONPATH=$(tools/torch build | tail -n 1) /usr/bin/python3 -m torch.distributed.run --nproc_per_node 2 examples/52_training.py
+  export PYTHONPATH=$(tools/torch build | tail -n 1)
+  /usr/bin/python3 -m torch.distributed.run --nproc_per_node 2 --redirects 1 --tee 1 examples/52_training.py
 """
 import torch
 import torch.distributed as dist

@@ -371,8 +371,8 @@ private:
         return bough::start_reduce(comm_, data, op, bough::root{static_cast<bough::rank_t>(c.root)}, choice());
     }
     bough::automatic choice() const {
-        if (!options_.same_bits || size_ < 2) return {};
-        return {.required = bough::same_bits_as(bough::recursive_doubling{}, {.size = size_})};
+        if (!options_.same_bits) return {};
+        return {.required = bough::same_bits_for_any_partition};
     }
     // The two ranks between which messages go this way: the first sends. Both know its number, so making
     // it needs no message.

@@ -302,6 +302,10 @@ def test_same_bits(rank, size):
     for part in parts.split([1, 2, 5, 100, 3000, 96892, 300000]):
         dist.all_reduce(part)
     assert torch.equal(whole, parts)
+    once = torch.randn(400000, generator=torch.Generator().manual_seed(rank))
+    for part in once.split([1, 2, 5, 100, 3000, 96892, 300000]):
+        dist.reduce(part, size - 1)
+    assert rank != size - 1 or torch.equal(whole, once)
 
 
 def test_rounded_once(rank, size):

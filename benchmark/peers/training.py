@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The process group of tools/torch beside gloo through Python, in turns in the same run.
 
-  PYTHONPATH=$(tools/torch build | tail -n 1) /usr/bin/python3 benchmark/peers/torch.py [ranks [rounds [most bytes]]]
+  PYTHONPATH=$(tools/torch build | tail -n 1) /usr/bin/python3 benchmark/peers/training.py [ranks [rounds [most bytes]]]
 
 Figures are medians over the rounds at rank 0; a ratio, bough to gloo, is the median of the rounds' ratios. The
 last lines are a step of training: 50 buckets, all started before the first is waited for; and float16 and
