@@ -173,18 +173,19 @@ struct job {
     void* context = nullptr;
     std::string error{};
 
+    // With the lock, as all that touches operations: also a handle that ends gives memory back to the
+    // communicator.
     bool is_over() {
-        bool over = true;
-        for (part& p : parts) over &= p.operation.done();
-        return over;
-    }
-    // Without a lock: whoever is told may start the next one.
-    void tell() {
+        for (part& p : parts)
+            if (!p.operation.done()) return false;
         for (part& p : parts)
             if (error.empty() && p.operation.result())
                 error = std::string(p.name) + ": " + bough::message_of(p.operation.result());
-        told(context, error.empty() ? nullptr : error.c_str());
+        parts.clear();
+        return true;
     }
+    // Without a lock: whoever is told may start the next one.
+    void tell() { told(context, error.empty() ? nullptr : error.c_str()); }
 };
 
 } // namespace
@@ -212,6 +213,7 @@ public:
                     bough::status ignored;
                     p.operation.wait(ignored);
                 }
+            for (auto& j : given_up) (void)j->is_over();
         }
         for (auto& j : given_up) j->tell();
     }
