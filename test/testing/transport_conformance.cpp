@@ -411,6 +411,24 @@ struct finds_what_is_not_there : in_process::endpoint {
         return in_process::endpoint::poll_from(from, e);
     }
 };
+// Transports with memory that all ranks see, and that break a rule there.
+struct has_memory_of_its_own : in_process::endpoint {
+    explicit has_memory_of_its_own(in_process::endpoint end) : in_process::endpoint(std::move(end)) {}
+    std::span<std::byte> common(rank_t, std::uint64_t offset, std::uint64_t bytes) {
+        return in_process::endpoint::common(rank(), offset, bytes);
+    }
+};
+struct has_too_much_memory : in_process::endpoint {
+    explicit has_too_much_memory(in_process::endpoint end) : in_process::endpoint(std::move(end)) {}
+    std::span<std::byte> common(rank_t owner, std::uint64_t offset, std::uint64_t bytes) {
+        const bool beyond = offset + bytes > common_bytes();
+        return in_process::endpoint::common(owner, beyond ? 0 : offset, bytes);
+    }
+};
+struct sleeps_on : in_process::endpoint {
+    explicit sleeps_on(in_process::endpoint end) : in_process::endpoint(std::move(end)) {}
+    void wake(rank_t) {}
+};
 template <class End>
 transport_rule broken_by() {
     return check_transport(
@@ -431,6 +449,12 @@ TEST_CASE("transport conformance: poll_from finds each message of its peer once,
     CHECK(broken_by<looks_at_another>() == transport_rule::in_order);
     CHECK(broken_by<tells_twice>() == transport_rule::in_order);
     CHECK(broken_by<finds_what_is_not_there>() == transport_rule::identity);
+}
+
+TEST_CASE("transport conformance: common memory is the same for all, and who is woken looks") {
+    CHECK(broken_by<has_memory_of_its_own>() == transport_rule::common_memory);
+    CHECK(broken_by<has_too_much_memory>() == transport_rule::common_memory);
+    CHECK(broken_by<sleeps_on>() == transport_rule::common_memory);
 }
 
 TEST_CASE("transport conformance: each rule can be broken, and is then named") {

@@ -30,7 +30,7 @@ TEST_CASE("shared_memory_options: with many ranks, the payloads of all rings of 
     CHECK(layout_of(512, {}).area_bytes == 1u << 12);
     CHECK(layout_of(10'000, {}).area_bytes == 1u << 12); // never less
     for (const rank_t ranks : {2u, 5u, 6u, 9u, 16u, 17u, 33u, 64u, 100u})
-        CHECK(layout_of(ranks, {}).bytes() < (7u << 19)); // with slots
+        CHECK(layout_of(ranks, {}).backed_bytes() < (7u << 19)); // with slots
     CHECK(layout_of(2, {}).piece_bytes == 1u << 16);      // four pieces are half of the area
     CHECK(layout_of(512, {}).piece_bytes == 1u << 9);
 }
@@ -41,15 +41,22 @@ TEST_CASE("shared_memory_options: how many bytes a segment takes") {
     for (const std::uint32_t slots : {1u, 16u, 64u})
         for (const std::uint32_t eager : {512u, 2048u, 65536u, 1u << 18})
             for (const rank_t p : {1u, 2u, 9u, 64u})
-                CHECK(layout_of(p, {.slots = slots, .eager_bytes = eager, .heap_bytes = 5000}).bytes() ==
+                CHECK(layout_of(p, {.slots = slots, .eager_bytes = eager, .heap_bytes = 5000}).backed_bytes() ==
                       in_pages(128 + (p - 1) * (896 + 128 * slots + std::uint64_t{3} * eager)) + in_pages(5000));
-    CHECK(layout_of(2, {.eager_bytes = 24}).bytes() == layout_of(2, {.eager_bytes = 512}).bytes());
-    CHECK(layout_of(2, {}).bytes() == 772u << 10);
-    CHECK(layout_of(5, {}).bytes() == 3084u << 10);
-    CHECK(layout_of(16, {}).bytes() == 2924u << 10);
-    CHECK(layout_of(64, {}).bytes() == 3208u << 10);
-    CHECK(layout_of(512, {}).bytes() == 4536u << 10);
-    CHECK(layout_of(1024, {}).bytes() == 9080u << 10);
+    CHECK(layout_of(2, {.eager_bytes = 24}).backed_bytes() == layout_of(2, {.eager_bytes = 512}).backed_bytes());
+    CHECK(layout_of(2, {}).backed_bytes() == 772u << 10);
+    CHECK(layout_of(5, {}).backed_bytes() == 3084u << 10);
+    CHECK(layout_of(16, {}).backed_bytes() == 2924u << 10);
+    CHECK(layout_of(64, {}).backed_bytes() == 3208u << 10);
+    CHECK(layout_of(512, {}).backed_bytes() == 4536u << 10);
+    CHECK(layout_of(1024, {}).backed_bytes() == 9080u << 10);
+    // Common memory lies behind, and takes none before it is used.
+    for (const std::uint64_t common : {0u, 1u, 4096u, 1u << 20}) {
+        const auto layout = layout_of(3, {.heap_bytes = 5000, .common_bytes = common});
+        CHECK(layout.backed_bytes() == layout_of(3, {.heap_bytes = 5000}).backed_bytes());
+        CHECK(layout.common_at() == layout.backed_bytes());
+        CHECK(layout.bytes() == layout.common_at() + in_pages(common));
+    }
 }
 
 TEST_CASE("shared_memory_options: a ring has room for twice the longest message that it copies") {

@@ -93,6 +93,12 @@ public:
         driver_->interrupted();
         return inner_.cancel(id);
     }
+    // Ranks that come late: who wakes this rank makes the descriptor readable, too.
+    std::uint64_t common_bytes() const noexcept requires SharesMemory<T> { return inner_.common_bytes(); }
+    std::span<std::byte> common(rank_t owner, std::uint64_t offset, std::uint64_t bytes) requires SharesMemory<T> {
+        return inner_.common(owner, offset, bytes);
+    }
+    void wake(rank_t peer) requires SharesMemory<T> { inner_.wake(peer); }
     void flush() requires GatheringTransport<T> {
         if (inner_.unsent()) driver_->interrupted(); // an operation that this ends makes no descriptor readable
         inner_.flush();

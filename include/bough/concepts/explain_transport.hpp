@@ -93,6 +93,23 @@ consteval bool explain_descriptor_transport() {
     return DescriptorTransport<T>;
 }
 
+// Memory that all ranks see.
+template <class T>
+consteval bool explain_shares_memory() {
+    constexpr bool transport = explain_transport<T>();
+    if constexpr (transport && !detail::SaysCommonBytes<T>)
+        static_assert(detail::no_transport<T>, "bough: a transport that SharesMemory needs `std::uint64_t "
+                                               "common_bytes() const`: how much memory of each rank all ranks see");
+    if constexpr (transport && !detail::HasCommon<T>)
+        static_assert(detail::no_transport<T>,
+                      "bough: a transport that SharesMemory needs `std::span<std::byte> common(rank_t owner, "
+                      "std::uint64_t offset, std::uint64_t bytes)`: that part of the owner's memory");
+    if constexpr (transport && !detail::Wakes<T>)
+        static_assert(detail::no_transport<T>, "bough: a transport that SharesMemory needs `void wake(rank_t peer)`: "
+                                               "there is news in memory for a peer that may be asleep");
+    return SharesMemory<T>;
+}
+
 template <class T>
 consteval bool explain_gathering_transport() {
     constexpr bool transport = explain_transport<T>();
@@ -148,6 +165,11 @@ consteval bool explain_optional_members() {
     if constexpr (!KnowsForks<T> && requires { &T::forked; })
         static_assert(detail::no_transport<T>, "bough: a Transport's forked, if it has one, is `bool forked() const`");
     if constexpr (!GatheringTransport<T> && requires { &T::unsent; }) return explain_gathering_transport<T>();
+    if constexpr (!SharesMemory<T> && requires { &T::common_bytes; }) return explain_shares_memory<T>();
+    if constexpr (!WaitsForLate<T> && requires { &T::wait_for_late; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's wait_for_late, if it has one, is `void wait_for_late(std::uint32_t idle, "
+                      "std::uint64_t deadline_ns)`");
     if constexpr (!HearsOfStarts<T> && requires { &T::operation_started; })
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's operation_started, if it has one, is `void operation_started()`");

@@ -187,6 +187,18 @@ concept CountsHandedOver = requires(T& t, rank_t to) {
     { t.handed_over(to) } -> std::same_as<std::uint64_t>;
 };
 template <class T>
+concept SaysCommonBytes = requires(const T& t) {
+    { t.common_bytes() } -> std::same_as<std::uint64_t>;
+};
+template <class T>
+concept HasCommon = requires(T& t, rank_t owner, std::uint64_t offset, std::uint64_t bytes) {
+    { t.common(owner, offset, bytes) } -> std::same_as<std::span<std::byte>>;
+};
+template <class T>
+concept Wakes = requires(T& t, rank_t peer) {
+    { t.wake(peer) } -> std::same_as<void>;
+};
+template <class T>
 concept HasDescriptor = requires(T& t) {
     { t.descriptor() } -> std::same_as<int>;
 };
@@ -284,6 +296,19 @@ concept KnowsSwitchTime = requires(const T& t) {
 template <class T>
 concept KnowsForks = requires(const T& t) {
     { t.forked() } -> std::same_as<bool>;
+};
+// Has memory that all ranks see, in which a rank leaves its data for those that come late
+// (bough/session/late_places.hpp). common_bytes(): how much each rank has, the same on all; 0: none.
+// common(owner, offset, bytes): that part of the owner's memory, which was zero at first; offsets are
+// multiples of 64, and its places are at the start of a cache line. Empty: the system has no memory
+// left. wake(peer): the peer's wait() returns soon, and its armed descriptor becomes readable, also if
+// its next poll finds nothing. What was written before wake() can be seen then.
+template <class T>
+concept SharesMemory = Transport<T> && detail::SaysCommonBytes<T> && detail::HasCommon<T> && detail::Wakes<T>;
+// Has another way to wait() for ranks that come late, when no message is due.
+template <class T>
+concept WaitsForLate = Transport<T> && requires(T& t, std::uint32_t idle, std::uint64_t deadline_ns) {
+    t.wait_for_late(idle, deadline_ns);
 };
 // Wants to be told when an operation has been started, since perhaps no thread polls for it.
 template <class T>

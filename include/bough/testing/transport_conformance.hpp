@@ -46,11 +46,11 @@ public:
     transport_fault run() {
         using check = transport_fault (transport_checker::*)();
         for (const check c :
-             {&transport_checker::who_is_who, &transport_checker::idle_polls, &transport_checker::refusals,
-              &transport_checker::traffic, &transport_checker::any_release_order, &transport_checker::silent_sender,
-              &transport_checker::cancellation, &transport_checker::departure}) {
+             {&transport_checker::who_is_who, &transport_checker::idle_polls, &transport_checker::common_memory,
+              &transport_checker::refusals, &transport_checker::traffic, &transport_checker::any_release_order,
+              &transport_checker::silent_sender, &transport_checker::cancellation, &transport_checker::departure}) {
             if (const transport_fault bad = (this->*c)()) return bad;
-            if (options_.ranks == 1 && c == &transport_checker::idle_polls) break;
+            if (options_.ranks == 1 && c == &transport_checker::common_memory) break;
         }
         return {};
     }
@@ -95,6 +95,42 @@ private:
             }
             if (shortest > std::chrono::nanoseconds(options_.poll_limit_ns))
                 return {transport_rule::poll_returns, r, "poll waits when there is nothing to find"};
+        }
+        return {};
+    }
+
+    transport_fault common_memory() {
+        if constexpr (SharesMemory<end>) {
+            constexpr transport_rule rule = transport_rule::common_memory;
+            driver d = fresh(options_.ranks);
+            const std::uint64_t bytes = d.at(0).common_bytes();
+            for (rank_t r = 0; r != d.size(); ++r) {
+                if (d.at(r).common_bytes() != bytes) return {rule, r, "common_bytes() differs between ranks"};
+                for (const auto& [owner, at] : {std::pair{d.size(), std::uint64_t{0}}, std::pair{r, bytes}})
+                    if (!d.at(r).common(owner, at, 64).empty())
+                        return {rule, r, "common() gives memory that nobody has"};
+            }
+            for (rank_t owner = 0; owner != d.size() && bytes >= 64; ++owner)
+                for (const std::uint64_t at : {std::uint64_t{0}, (bytes - 64) / 64 * 64})
+                    for (rank_t r = 0; r != d.size(); ++r) {
+                        const std::span<std::byte> seen = d.at(r).common(owner, at, 64);
+                        if (seen.size() != 64) return {rule, r, "common() gives another length than was asked for"};
+                        if (reinterpret_cast<std::uintptr_t>(seen.data()) % 64 != 0)
+                            return {rule, r, "common() is not at the start of a cache line"};
+                        if (r == 0 && at != 0) seen[63] = std::byte{0}; // both may be the same line
+                        if (seen[63] != static_cast<std::byte>(r))
+                            return {rule, r, "common memory is not zero at first, or not the same for all"};
+                        seen[63] = static_cast<std::byte>(r + 1);
+                    }
+            if constexpr (DescriptorTransport<end>) {
+                if (d.size() == 1 || d.at(0).descriptor() < 0) return d.fault();
+                d.at(1).wake(0);
+                if (d.at(0).arm()) return {rule, 0, "a rank that was woken may sleep before it has polled"};
+                bool moved = false;
+                if (!d.poll_all(moved)) return d.fault();
+                if (!d.at(0).arm()) return {rule, 0, "a rank that has polled since it was woken may not sleep"};
+                d.at(0).disarm();
+            }
         }
         return {};
     }

@@ -27,6 +27,7 @@ enum class transport_rule : std::uint8_t {
     same_payload,       // the payload arrives bit for bit, and nothing beside it is written
     release,            // a released arrival makes room, whatever the order of releases
     handed_over,        // T11: a message that is complete and handed over arrives without its sender's help
+    common_memory,      // memory that all ranks see is the same for all, and a wake is news (SharesMemory)
 };
 
 // Names the rule that is broken, the rank that saw it, and what it saw.

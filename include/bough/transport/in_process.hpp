@@ -36,6 +36,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -51,6 +52,9 @@ struct in_process_options {
     std::uint32_t slots = 8;          // messages in flight from one rank to another; a power of two, at most 64
     std::uint32_t eager_bytes = 2048; // longer payloads stay with the sender until they are read
     std::uint32_t cores = 0;          // cores that the ranks share; 0: ask the system
+    // Memory of each rank that all see, for ranks that come late (automatic::late_ranks). It is taken when
+    // it is first used. 0: none.
+    std::uint64_t common_bytes = 4u << 20;
 };
 
 class in_process {
@@ -86,6 +90,8 @@ private:
         std::atomic<detail::ring*> incoming{nullptr}; // all rings to this rank, newest first
         std::atomic<std::uint32_t> gone{0};           // n: this rank was the n-th to go; 0: it is there
         std::atomic<bool> taken{false};               // connect() has given its endpoint away
+        std::atomic<std::byte*> common{nullptr};      // memory of this rank for all
+        std::atomic<std::uint32_t> woken{0};          // how often it has been woken for news in such memory
         detail::bell bell;                            // rings for news, if it is armed
     };
     struct world {
@@ -96,8 +102,10 @@ private:
             if (options.cores == 0) options.cores = std::thread::hardware_concurrency();
         }
         ~world() {
-            for (rank_state& r : ranks)
+            for (rank_state& r : ranks) {
                 for (detail::ring* ring = r.incoming.load(); ring != nullptr;) delete std::exchange(ring, ring->next);
+                std::free(r.common.load());
+            }
         }
         world(const world&) = delete;
         world& operator=(const world&) = delete;
@@ -147,6 +155,8 @@ public:
     std::size_t poll(std::span<event> events) {
         std::size_t found = 0;
         refresh();
+        if (const auto woken = world_->ranks[rank_].woken.load(std::memory_order_acquire); woken != woken_)
+            woken_ = woken;
         for (detail::ring* ring : in_)
             while (found != events.size() && ring->peek(events[found])) ++found;
         if (!open_.empty()) {
@@ -196,6 +206,30 @@ public:
         // may take longer than the nap lasts. Then the nap alone does not give the processor away,
         // and ranks of a real-time priority would starve others of the same priority.
         if (idle >= spins_ + yields) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+
+    // Memory of the owner that all ranks see; see SharesMemory.
+    std::uint64_t common_bytes() const noexcept { return world_->options.common_bytes; }
+    template <int = 0>
+    std::span<std::byte> common(rank_t owner, std::uint64_t offset, std::uint64_t bytes) noexcept {
+        if (owner >= size() || offset > common_bytes() || bytes > common_bytes() - offset) return {};
+        std::atomic<std::byte*>& memory = world_->ranks[owner].common;
+        std::byte* at = memory.load(std::memory_order_acquire);
+        if (at == nullptr) {
+            void* made = std::calloc(static_cast<std::size_t>(common_bytes()) + 63, 1);
+            if (made == nullptr) return {};
+            if (memory.compare_exchange_strong(at, static_cast<std::byte*>(made), std::memory_order_acq_rel))
+                at = static_cast<std::byte*>(made);
+            else
+                std::free(made); // another rank was first
+        }
+        at += (64 - reinterpret_cast<std::uintptr_t>(at) % 64) % 64;
+        return {at + offset, static_cast<std::size_t>(bytes)};
+    }
+    void wake(rank_t peer) noexcept {
+        rank_state& woken = world_->ranks[peer];
+        woken.woken.fetch_add(1, std::memory_order_acq_rel);
+        woken.bell.ring();
     }
 
     // DescriptorTransport: an eventfd; -1 where there is none.
@@ -252,6 +286,7 @@ private:
     BOUGH_COLD bool has_news() noexcept {
         if (world_->ranks[rank_].incoming.load(std::memory_order_acquire) != newest_) return true;
         if (world_->departures.load(std::memory_order_acquire) != departures_) return true;
+        if (world_->ranks[rank_].woken.load(std::memory_order_acquire) != woken_) return true;
         for (const detail::ring* ring : in_)
             if (ring->has_arrival()) return true;
         for (const auto& [peer, ring] : out_)
@@ -293,11 +328,12 @@ private:
     std::vector<std::pair<rank_t, detail::ring*>> out_;
     detail::plain_list<detail::ring*> open_; // rings in which long messages from this rank are under way
     std::uint32_t departures_ = 0;           // how many departures have been reported
+    std::uint32_t woken_ = 0;                // how often it had been woken at the last poll
     detail::plain_list<unsigned char> reported_;
 };
 
-static_assert(PollsPeers<in_process::endpoint> && WaitableTransport<in_process::endpoint> &&
-              DescriptorTransport<in_process::endpoint>);
+static_assert(PollsPeers<in_process::endpoint> && SharesMemory<in_process::endpoint> &&
+              WaitableTransport<in_process::endpoint> && DescriptorTransport<in_process::endpoint>);
 
 inline in_process::endpoint in_process::connect(rank_t rank) {
     BOUGH_EXPECTS(rank < size(), "rank: not a rank of this group");

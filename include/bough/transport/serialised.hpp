@@ -108,6 +108,12 @@ public:
         wake_sleeper();
         return this->inner_.cancel(id);
     }
+    // Ranks that come late: the memory is looked at within the session's lock.
+    std::uint64_t common_bytes() const noexcept requires SharesMemory<T> { return this->inner_.common_bytes(); }
+    std::span<std::byte> common(rank_t owner, std::uint64_t offset, std::uint64_t bytes) requires SharesMemory<T> {
+        return this->inner_.common(owner, offset, bytes);
+    }
+    void wake(rank_t peer) requires SharesMemory<T> { this->inner_.wake(peer); }
     void flush() requires GatheringTransport<T> {
         if (!asleep_ || !this->inner_.unsent()) return this->inner_.flush();
         const std::uint64_t before = handed_over_to_all();

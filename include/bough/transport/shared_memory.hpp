@@ -88,7 +88,7 @@ public:
     static constexpr double switch_ns() noexcept { return detail::shared_memory_costs.switch_ns; }
     // Whether this process is a child of the one that joined. The group belongs to the parent.
     bool forked() const noexcept { return detail::fork_count != forks_; }
-    // How many bytes this rank's segment takes, heap included.
+    // How many bytes this rank's segment takes, heap included. Common memory takes none before it is used.
     std::size_t segment_bytes() const noexcept { return mine_.size(); }
     // Whether a peer's long private messages are read without pieces. Pre: `peer` is another rank.
     bool reads_directly(rank_t peer) const noexcept { return links_[peer].process.reads_it; }
@@ -139,11 +139,13 @@ public:
         if (!sends_.empty()) found += sends_.go_on(events.subspan(found), links_);
         if (!takes_.empty()) found += takes_.go_on(events.subspan(found), links_);
         if (links_.leaving() != 0) found += links_.report_lost(events.subspan(found));
-        if (found != 0)
+        if (found != 0) {
             patience_.renew();
-        else if ((++idle_polls_ & 1023) == 0)
-            links_.look();
-        return found;
+            return found;
+        }
+        links_.see_news();
+        if ((++idle_polls_ & 1023) == 0) links_.look();
+        return 0;
     }
 
     bool poll_from(rank_t from, event& e) noexcept {
@@ -212,6 +214,25 @@ public:
             [this] { links_.look(); });
     }
 
+    // Memory of the owner that all ranks see; see SharesMemory.
+    std::uint64_t common_bytes() const noexcept { return common_bytes_; }
+    std::span<std::byte> common(rank_t owner, std::uint64_t offset, std::uint64_t bytes) noexcept {
+        if (forked() || owner >= size() || offset > common_bytes_ || bytes > common_bytes_ - offset) return {};
+        return owner == rank() ? mine_.common(offset, bytes) : links_.common(owner, offset, bytes);
+    }
+    void wake(rank_t peer) noexcept {
+        if (!forked()) links_.tell_news(links_[peer]);
+    }
+    // Waits for ranks that come late. Nothing that this rank does brings the result nearer, so it yields
+    // only for as long as a sleep costs. Ranks that come far apart tend to do so again: after a long wait,
+    // the next one sleeps at once.
+    void wait_for_late(std::uint32_t idle, std::uint64_t deadline_ns) {
+        if (idle == 1) late_patience_.renew(late_patience_.idle_ns() > 3 * late_yields_ns ? 0 : late_yields_ns);
+        late_patience_.wait(
+            idle, deadline_ns, links_.sleeping(), links_.leaving(), [this] { return has_news(); },
+            [this] { links_.look(); });
+    }
+
     // DescriptorTransport: an epoll queue of the lifelines; -1 if the kernel has no barriers.
     int descriptor() noexcept { return patience_.has_barriers() ? links_.descriptor() : -1; }
     bool arm() noexcept {
@@ -229,10 +250,12 @@ private:
 
     shared_memory(detail::shared_join&& made, rank_t rank, const detail::segment_layout& layout,
                   std::uint32_t eager_bytes, bool& whole)
-        : cores_(made.cores()), costs_(made.read_costs()), mine_(std::move(made.mine), std::move(made.file), layout),
+        : cores_(made.cores()), common_bytes_(layout.common_bytes), costs_(made.read_costs()),
+          mine_(std::move(made.mine), std::move(made.file), layout),
           links_(made, rank, layout, mine_.data(), eager_bytes, whole), sends_(layout.ranks),
           takes_(layout.ranks, costs_.direct_ns_per_byte * (oversubscribed() ? 8 : 1)),
-          patience_(oversubscribed(), detail::register_barriers()) {}
+          patience_(oversubscribed(), detail::register_barriers()),
+          late_patience_(oversubscribed(), patience_.has_barriers(), late_yields_ns) {}
 
     template <class W>
     static shared_memory checked(W& wire, const shared_memory_options& options) {
@@ -251,17 +274,23 @@ private:
         return l.process.reads_it && (bytes >= direct_from || l.silence.counts());
     }
 
+    // About what a sleep and a wake-up cost. A rank that stays awake for that long before it sleeps uses
+    // at most twice the time of the better choice (Karlin, Li, Manasse, Owicki 1991).
+    static constexpr std::uint64_t late_yields_ns = 20'000;
+
     std::uint32_t cores_, idle_polls_ = 0;
+    std::uint64_t common_bytes_;
     std::uint32_t forks_ = detail::forks();
     detail::read_costs costs_;
     detail::shared_pieces mine_;
     detail::shared_links links_;
     detail::shared_long_sends sends_;
     detail::shared_long_takes takes_;
-    detail::shared_patience patience_;
+    detail::shared_patience patience_, late_patience_;
 };
 
-static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory> && PiecewiseTransport<shared_memory>);
+static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory> && PiecewiseTransport<shared_memory> &&
+              SharesMemory<shared_memory> && WaitsForLate<shared_memory>);
 
 template <WireUp W>
 std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {

@@ -118,13 +118,13 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t version = 0x626f'7503;
+    static constexpr std::uint32_t version = 0x626f'7504;
     static constexpr rank_t most_ranks = 8 * (most_wire_up_bytes - sizeof(bough::detail::read_costs));
 
     struct card { // what a rank tells by the wire-up
         std::uint32_t version = shared_join::version;
         std::uint32_t slots = 0, area_bytes = 0, cores = 0;
-        std::uint64_t heap_bytes = 0;
+        std::uint64_t heap_bytes = 0, common_bytes = 0;
         std::array<char, 32> name{};
         secret key{};
         std::array<std::uint64_t, 16> affinity{}; // cores that this rank may run on
@@ -155,6 +155,7 @@ private:
         c.slots = layout_.slots;
         c.area_bytes = layout_.area_bytes;
         c.heap_bytes = layout_.heap_bytes;
+        c.common_bytes = layout_.common_bytes;
         c.cores = cores_;
         cpu_set_t may_run;
         CPU_ZERO(&may_run);
@@ -190,8 +191,10 @@ private:
         for (rank_t r = 0; r != layout_.ranks; ++r) {
             const card& c = cards_[r];
             if (c.version != version) return {.code = errc::protocol_error, .peer = r};
-            if (c.slots != layout_.slots || c.area_bytes != layout_.area_bytes || c.cores != cards_[rank_].cores) {
-                status s = invalid_argument("options: slots, eager_bytes and cores must be equal on all ranks");
+            if (c.slots != layout_.slots || c.area_bytes != layout_.area_bytes || c.cores != cards_[rank_].cores ||
+                c.common_bytes != layout_.common_bytes) {
+                status s =
+                    invalid_argument("options: slots, eager_bytes, cores and common_bytes must be equal on all ranks");
                 s.peer = r;
                 return s;
             }

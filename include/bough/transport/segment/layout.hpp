@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The layout of a rank's shared segment: a head, a ring for the messages from each other rank, and
-// a heap for the rank's user.
+// a heap for the rank's user, and common memory for ranks that come late.
 //
-//   head | ring of rank 0 | ring of rank 1 | ... (none of its own) | heap, beginning on a page
+//   head | ring of rank 0 | ring of rank 1 | ... (none of its own) | heap | common
+// The heap and the common memory begin on a page. The latter gets its memory when it is used.
 //   ring: words of the receiver, word of the sender, states of long messages, stage, slots, area, pieces
 //
 // This is arithmetic only. All ranks of a group agree on everything except the size of the heap.
@@ -22,6 +23,7 @@ struct segment_head {
     // How the owner waits (sleep.hpp). If it is not 0, whoever changes something here must wake the
     // owner, or ring if the word asks for that.
     alignas(64) std::atomic<std::uint32_t> sleeping{0};
+    std::atomic<std::uint32_t> woken{0}; // how often it has been woken for news in common memory
 };
 
 // Room for so many pieces of staged messages: while the receiver reads some, the sender fills others.
@@ -49,6 +51,7 @@ struct segment_layout {
     std::uint32_t area_bytes = 0;  // of a ring's area for payloads of middle length; a multiple of 64
     std::uint32_t piece_bytes = 0; // of a piece of a staged message; a multiple of 64
     std::uint64_t heap_bytes = 0;
+    std::uint64_t common_bytes = 0;
     bool sparse_heap = false; // the heap gets its memory only when it is reserved; may differ between ranks
 
     static constexpr std::uint64_t page = 4096;
@@ -64,8 +67,9 @@ struct segment_layout {
     constexpr std::uint64_t heap_at() const noexcept {
         return (sizeof(segment_head) + ring_bytes() * (ranks - 1) + page - 1) / page * page;
     }
-    constexpr std::uint64_t bytes() const noexcept { return heap_at() + (heap_bytes + page - 1) / page * page; }
-    constexpr std::uint64_t backed_bytes() const noexcept { return sparse_heap ? heap_at() : bytes(); }
+    constexpr std::uint64_t common_at() const noexcept { return heap_at() + (heap_bytes + page - 1) / page * page; }
+    constexpr std::uint64_t bytes() const noexcept { return common_at() + (common_bytes + page - 1) / page * page; }
+    constexpr std::uint64_t backed_bytes() const noexcept { return sparse_heap ? heap_at() : common_at(); }
 };
 
 // Where the parts of one ring lie in this process.

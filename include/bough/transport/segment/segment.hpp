@@ -65,7 +65,9 @@ public:
             ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
             map(file.get(), bytes, backed == bytes ? MAP_POPULATE : 0, made))
             return refused;
-        if (backed != bytes && made.populate(0, 1) == EINVAL && !fill(file.get(), bytes)) return refused;
+        if (backed != bytes && made.populate(0, static_cast<std::size_t>(backed == 0 ? 1 : backed)) == EINVAL &&
+            !fill(file.get(), bytes))
+            return refused;
         fd = std::move(file);
         return {};
     }

@@ -78,7 +78,7 @@ public:
     // Whether poll() would find something, or there is new room for a post that was refused. Does not
     // look for pieces of messages.
     BOUGH_COLD bool has_news() noexcept {
-        if (has_opened()) return true;
+        if (has_opened() || head_->woken.load(std::memory_order_acquire) != woken_) return true;
         for (shared_link& l : links_) {
             if (l.peer == rank_ || l.loss.reported) continue;
             if (l.in.broken()) return lose(l, errc::protocol_error), true;
@@ -90,6 +90,22 @@ public:
         }
         return false;
     }
+
+    // --- Common memory ---
+
+    // A part of a peer's memory. Empty: the system has none left.
+    std::span<std::byte> common(rank_t peer, std::uint64_t offset, std::uint64_t bytes) noexcept {
+        shared_process& p = links_[peer].process;
+        if (!p.segment.reserve(p.common_at + offset, bytes)) return {};
+        return {p.segment.data() + p.common_at + offset, static_cast<std::size_t>(bytes)};
+    }
+    // There is news for the peer in such memory.
+    void tell_news(const shared_link& l) noexcept {
+        l.theirs->woken.fetch_add(1, std::memory_order_acq_rel);
+        nudge(l);
+    }
+    // The caller looks for it now.
+    void see_news() noexcept { woken_ = head_->woken.load(std::memory_order_acquire); }
 
     // --- Who is gone ---
 
@@ -134,7 +150,7 @@ private:
                  std::uint32_t eager_bytes) {
         joined_peer& p = joined.peers[l.peer];
         l.handle = std::uint64_t{l.peer} << 6;
-        l.process = {p.pid, p.reads_it, p.reads_me, std::move(p.segment)};
+        l.process = {p.pid, p.reads_it, p.reads_me, std::move(p.segment), p.layout.common_at()};
         std::byte* const theirs = l.process.segment.data();
         l.theirs = reinterpret_cast<segment_head*>(theirs);
         const std::span<const std::byte> heap(theirs + p.layout.heap_at(),
@@ -148,6 +164,7 @@ private:
     rank_t rank_;
     std::uint32_t openings_ = 0; // how many openings this rank knows of
     std::uint32_t leaving_ = 0;
+    std::uint32_t woken_ = 0; // how often this rank had been woken when it looked last
     segment_head* head_;
     std::vector<shared_link> links_; // by rank
     std::vector<shared_link*> senders_;

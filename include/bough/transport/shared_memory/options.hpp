@@ -27,6 +27,9 @@ struct shared_memory_options {
     // memory. true: through the kernel. false: in pieces, which their sender copies into the ring.
     // Empty: the way that is faster for their length, as measured at the join. May differ between ranks.
     std::optional<bool> direct_reads = {};
+    // Memory of each rank that all ranks see, for ranks that come late (automatic::late_ranks). It gets
+    // memory when it is first used. 0: none. Equal on all ranks, at most 2^40.
+    std::uint64_t common_bytes = 4u << 20;
     std::uint64_t join_timeout_ns = 30'000'000'000; // how long joining may take
 };
 
@@ -36,6 +39,7 @@ inline status check(const shared_memory_options& o) noexcept {
     if (o.slots < 1 || o.slots > most_slots || !std::has_single_bit(o.slots))
         return invalid_argument("slots: must be a power of two, 1 to 64");
     if (o.eager_bytes > 1u << 24) return invalid_argument("eager_bytes: must be at most 16 MiB");
+    if (o.common_bytes > std::uint64_t{1} << 40) return invalid_argument("common_bytes: must be at most 2^40");
     if (o.heap_bytes > std::uint64_t{1} << 60) return {.code = errc::no_resources};
     return {};
 }
@@ -43,7 +47,12 @@ inline segment_layout layout_of(rank_t ranks, const shared_memory_options& o) no
     const std::uint32_t share = std::bit_floor((1u << 21) / std::clamp(ranks - 1, 4u, 511u));
     const std::uint32_t area = o.eager_bytes == 0 ? share : (std::max(o.eager_bytes, 512u) + 63) / 64 * 128;
     const std::uint32_t piece = (area / (2 * stage_pieces) + 63) / 64 * 64;
-    return {.ranks = ranks, .slots = o.slots, .area_bytes = area, .piece_bytes = piece, .heap_bytes = o.heap_bytes};
+    return {.ranks = ranks,
+            .slots = o.slots,
+            .area_bytes = area,
+            .piece_bytes = piece,
+            .heap_bytes = o.heap_bytes,
+            .common_bytes = o.common_bytes};
 }
 
 } // namespace detail

@@ -35,14 +35,21 @@ public:
     shared_pieces() = default;
     // `file`: the segment's file; not needed without a heap.
     shared_pieces(shared_segment&& segment, unique_fd&& file, const segment_layout& layout)
-        : segment_(std::move(segment)), heap_at_(static_cast<std::size_t>(layout.heap_at())) {
+        : segment_(std::move(segment)), heap_at_(static_cast<std::size_t>(layout.heap_at())),
+          common_at_(static_cast<std::size_t>(layout.common_at())) {
         if (layout.heap_bytes == 0) return;
         file_ = std::move(file);
         heap_ = shared_heap({segment_.data() + heap_at_, static_cast<std::size_t>(layout.heap_bytes)}, page);
     }
 
     std::byte* data() const noexcept { return segment_.data(); }
-    std::size_t size() const noexcept { return segment_.size(); }
+    // How many bytes the segment has, without the common memory.
+    std::size_t size() const noexcept { return common_at_; }
+    // A part of the common memory. Empty: the system has none left.
+    std::span<std::byte> common(std::uint64_t offset, std::uint64_t bytes) noexcept {
+        if (!segment_.reserve(common_at_ + offset, bytes)) return {};
+        return {segment_.data() + common_at_ + offset, static_cast<std::size_t>(bytes)};
+    }
 
     // Empty: no free piece is large enough. `has_let_go(reader)`: whether the reader will never
     // look at its message again.
@@ -123,7 +130,7 @@ private:
 
     shared_segment segment_;
     unique_fd file_;
-    std::size_t heap_at_ = 0;
+    std::size_t heap_at_ = 0, common_at_ = 0;
     shared_heap heap_;
     std::vector<page_out> out_; // sorted by page
 };
