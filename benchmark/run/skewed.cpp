@@ -8,7 +8,6 @@
 
 #include "../arguments.hpp"
 #include "../skew/world.hpp"
-#include <bough/direct/combining_tree.hpp>
 #include <bough/launch.hpp>
 #include <bough/progress/events.hpp>
 #include <bough/progress/thread.hpp>
@@ -16,7 +15,6 @@
 #include <bough/progress/signals.hpp>
 #endif
 #include <bough/reduce.hpp>
-#include <bough/remote/common_memory.hpp>
 #include <bough/transport/shared_memory.hpp>
 #ifdef BOUGH_SKEWED_TCP
 #include <bough/transport/tcp.hpp>
@@ -24,7 +22,6 @@
 #include <bough/tree/binomial.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstdlib>
 #include <poll.h>
 #include <sched.h>
@@ -136,19 +133,21 @@ void with_a_helper(communicator<serialised<T>>& comm, const skewed::point& at) {
 
 // The last rank to come makes the result, in memory that the root reads it from.
 template <class T>
-void with_a_combining_tree(communicator<T>& comm, combining_tree<common_memory>& tree, const skewed::point& at) {
+void with_late_ranks(communicator<T>& comm, const skewed::point& at) {
     std::vector<double> in(static_cast<std::size_t>(at.count), 1.0), out(in);
     world_of<T> world{comm};
     double idle_us = -1;
     const auto measure = [&](const char* name, auto&& way) { skewed::measure(world, at, name, idle_us, way); };
-    const auto start = [&] { return start_reduce(tree, in, out, timed_plus{}, root{0}); };
+    const auto start = [&] {
+        return start_reduce(comm, in, out, timed_plus{}, root{0}, automatic{.late_ranks = true});
+    };
     measure("nothing", [&](std::int64_t end) { skewed::sleep_until(end); });
-    measure("combining tree", [&](std::int64_t end) {
+    measure("late ranks", [&](std::int64_t end) {
         operation op = start();
         skewed::sleep_until(end);
         op.wait();
     });
-    measure("combining tree, the root waits", [&](std::int64_t end) {
+    measure("late ranks, the root waits", [&](std::int64_t end) {
         start().wait();
         skewed::sleep_until(end);
     });
@@ -160,10 +159,7 @@ int rank(job job, const skewed::point& at) {
     {
         communicator comm{T{job}};
         ways(comm, at);
-        if constexpr (std::same_as<T, shared_memory>) {
-            combining_tree tree{common_memory{job}};
-            with_a_combining_tree(comm, tree, at);
-        }
+        if constexpr (SharesMemory<T>) with_late_ranks(comm, at);
     }
     communicator comm{serialised{T{job}}};
     with_a_helper(comm, at);

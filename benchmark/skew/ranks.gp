@@ -13,4 +13,4 @@ plot table skip 1 using 1:(at("MPI_Reduce", "openmpi", $6)) with linespoints lt 
      "" skip 1 using 1:(at("blocking - as the transport waits", "bough", $6)) with linespoints lt 1 title "bough, blocking", \
      "" skip 1 using 1:(at("split phase - event loop", "bough", $6)) with linespoints lt 4 title "bough, event loop", \
      "" skip 1 using 1:(at("split phase - helper thread", "bough", $6)) with linespoints lt 5 title "bough, helper thread", \
-     "" skip 1 using 1:(at("combining tree", "bough", $6)) with linespoints lt 3 title "bough, combining tree"
+     "" skip 1 using 1:(at("late ranks", "bough", $6)) with linespoints lt 3 title "bough, late ranks"

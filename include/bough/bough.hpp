@@ -93,7 +93,6 @@
 #include <bough/core/status.hpp>
 #include <bough/core/step.hpp>
 #include <bough/core/version.hpp>
-#include <bough/direct/combining_tree.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/bound_view.hpp>
 #include <bough/engine/call.hpp>

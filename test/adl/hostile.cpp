@@ -8,7 +8,6 @@
 #include <bough/batch.hpp>
 #include <bough/bough.hpp>
 #include <bough/broadcast.hpp>
-#include <bough/direct/combining_tree.hpp>
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
 #include <bough/group.hpp>
@@ -105,19 +104,6 @@ struct my_end : bough::in_process::endpoint {
 struct my_lines : bough::in_process_regions::endpoint {
     explicit my_lines(bough::in_process_regions::endpoint&& made) : endpoint(std::move(made)) {}
 };
-struct my_paper { // memory for a combining tree
-    rank_t rank() const { return 0; }
-    rank_t size() const { return 1; }
-    std::span<std::byte> bytes() const { return *room; }
-    bool forked() const { return false; }
-    std::uint64_t now_ns() const { return 0; }
-    template <class News, class Gone>
-    void wait(std::uint32_t, std::uint64_t, auto&, News&&, Gone&&) const {}
-    template <class Gone>
-    void look(Gone&&) const {}
-    static void wake(auto&) {}
-    std::shared_ptr<std::vector<std::byte>> room = std::make_shared<std::vector<std::byte>>(1 << 16);
-};
 
 template <class T>
 struct my_row { // a contiguous range
@@ -162,6 +148,7 @@ using namespace hostile;
     allreduce(comm, data, op);
     reduce(comm, data, op, bough::root{0});
     start_reduce(comm, data, op, bough::root{0}).wait();
+    start_reduce(comm, data, op, bough::root{0}, bough::automatic{.late_ranks = true}).wait();
 }
 
 template <class T, class O, class Comm>
@@ -261,12 +248,7 @@ void others() {
     (void)bough::verify(plan);
     (void)bough::verify(bough::plan_allreduce(my_crown{}, {.size = 4}));
     bough::in_process_regions lines_of{1, {.region_bytes = 1 << 20}};
-    my_row<my_datum> a{std::vector<my_datum>(4)}, b = a;
-    bough::status s;
     everything(bough::one_sided{my_lines(lines_of.connect(0))});
-    bough::combining_tree tree{my_paper{}};
-    bough::allreduce(tree, a, my_join_op{});
-    (void)bough::start_reduce(tree, a, b, my_stateful_op{}, bough::root{0}).wait();
 }
 
 } // namespace

@@ -3,7 +3,6 @@
 // more messages are early at a time than ever before: then one allocation for each, see bough/session/unexpected.hpp.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
-#include "support/local_memory.hpp"
 #include "support/until.hpp"
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/circulant.hpp>
@@ -13,7 +12,6 @@
 #include <bough/barrier.hpp>
 #include <bough/batch.hpp>
 #include <bough/broadcast.hpp>
-#include <bough/direct/combining_tree.hpp>
 #include <bough/exscan.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -394,16 +392,39 @@ TEST_CASE("memory runs out at any one allocation: the call ends, on every rank, 
         }
     }
 }
-TEST_CASE("combining_tree: an operation that is given up allocates nothing, whoever has died") {
-    bough_test::local_world world(8, 100'000);
-    combining_tree tree{bough_test::local_memory{world, 0}};
-    std::uint64_t x = 1;
-    operation op = start_allreduce(tree, std::span(&x, 1), plus{});
-    world.dead = {1, 2, 3, 4, 5, 6, 7};
-    const std::size_t before = allocations;
-    op = {};
-    CHECK(allocations == before);
-    CHECK(world.dead.empty());
+TEST_CASE("late ranks: once warm, started, bound and blocking calls allocate nothing, nor does one that is given up") {
+    std::atomic<std::size_t> made{0};
+    std::atomic<int> wrong{0}, over{0};
+    in_process{3}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        constexpr automatic late{.late_ranks = true};
+        std::array<std::uint64_t, 8> x{};
+        std::uint64_t y = 1, z = 1;
+        persistent_operation bound = bind_reduce(comm, y, plus{}, root{1}, late);
+        const auto run = [&] {
+            std::array<operation, 8> ops; // more than there are banks
+            for (std::size_t i = 0; i != 8; ++i) {
+                x[i] = i;
+                ops[i] = start_allreduce(comm, x[i], plus{}, late);
+            }
+            bound.start();
+            barrier(comm, late);
+            bound.wait();
+            allreduce(comm, std::span(&z, 1), max{}, late);
+            for (std::size_t i = 0; i != 8; ++i) {
+                ops[i].wait();
+                wrong += x[i] != 3 * i;
+            }
+        };
+        for (int i = 0; i != 3; ++i) run();
+        const std::size_t before = allocations;
+        for (int i = 0; i != 20; ++i) run();
+        made += allocations - before;
+        ++over;
+        bough_test::until([&] { return over == 3; }, [&] { comm.progress(); });
+    });
+    CHECK(made == 0);
+    CHECK(wrong == 0);
 }
 TEST_CASE("memory runs out at any one allocation of duplicate, on one rank: each is told, in this call or the next") {
     for (const rank_t who : {rank_t{0}, rank_t{2}}) {

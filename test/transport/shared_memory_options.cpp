@@ -31,7 +31,7 @@ TEST_CASE("shared_memory_options: with many ranks, the payloads of all rings of 
     CHECK(layout_of(10'000, {}).area_bytes == 1u << 12); // never less
     for (const rank_t ranks : {2u, 5u, 6u, 9u, 16u, 17u, 33u, 64u, 100u})
         CHECK(layout_of(ranks, {}).backed_bytes() < (7u << 19)); // with slots
-    CHECK(layout_of(2, {}).piece_bytes == 1u << 16);      // four pieces are half of the area
+    CHECK(layout_of(2, {}).piece_bytes == 1u << 16);             // four pieces are half of the area
     CHECK(layout_of(512, {}).piece_bytes == 1u << 9);
 }
 

@@ -37,8 +37,14 @@ namespace bough::inline BOUGH_ABI {
 // Leaves the choice of the algorithm to the communicator's costs, among the algorithms that serve
 // the op and have the required properties:
 //   allreduce(comm, x, op, automatic{.required = rank_consistent | order_preserving})
+//   start_reduce(comm, x, op, root{0}, automatic{.late_ranks = true})
+// late_ranks: ranks are expected to come at different times. Over a transport between ranks that share
+// memory (SharesMemory), a barrier, or a reduce or allreduce of up to some KiB, is then done by the rank
+// that comes last: a rank that has come burns nothing more, and the result is there as soon as the last
+// one has come (doc/split_phase.md). Otherwise, and for other collectives, it changes nothing.
 struct automatic {
     requirements required{};
+    bool late_ranks = false;
     friend constexpr bool operator==(const automatic&, const automatic&) = default;
 };
 
@@ -300,7 +306,10 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
         s.code = errc::unsupported;
         return comm.refuse(s);
     }
-    return run_typed(comm, *best, typed);
+    if (!wanted.late_ranks) return detail::run_typed(comm, *best, typed);
+    typed_call<T> expects_late = typed;
+    expects_late.signature.late_ranks = 1;
+    return detail::run_typed(comm, *best, expects_late);
 }
 
 // The door of a collective for an element type and a type of op.

@@ -7,12 +7,6 @@
 //   inline constexpr detail::binding<detail::my_forms> bind_mine{};
 // They are objects so that no function in the namespace of an argument's type is ever called in
 // their place.
-//
-// A communicator runs every collective. Other groups serve some of them in their own way
-// (bough/direct). Such a group has
-//   call(goal::allreduce{}, arguments...)     -> status, blocking. Data arrive as spans, an error
-//                                                result does not arrive
-//   start(goal::allreduce{}, arguments...)    -> operation, if it has a split phase
 #ifndef BOUGH_CALL_NAMES_HPP
 #define BOUGH_CALL_NAMES_HPP
 
@@ -32,23 +26,6 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-template <class G, class Goal, class... A>
-concept Serves = requires(G& group, A&&... arguments) {
-    { group.call(Goal{}, detail::as_span(std::forward<A>(arguments))...) } -> std::same_as<status>;
-};
-// The same for arguments that may end with an error result.
-template <class G, class Goal, class... A>
-consteval bool serves() {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-        return Serves<G, Goal, std::tuple_element_t<I, std::tuple<A...>>...>;
-    }
-    (std::make_index_sequence<sizeof...(A) - reports_v<A...>>());
-}
-template <class G, class Goal, class Handle, class... A>
-concept Starts = requires(G& group, A&&... arguments) {
-    { group.start(Goal{}, detail::as_span(std::forward<A>(arguments))...) } -> std::same_as<Handle>;
-};
-
 // Forms run on the communicator itself, also if a derived object is given.
 template <class X>
 communicator<X>& base_of(communicator<X>& comm) noexcept {
@@ -58,8 +35,6 @@ communicator<X>& base_of(communicator<X>& comm) noexcept {
 // Runs the collective to its end.
 template <class Forms>
 struct blocking {
-    using goal_type = typename Forms::goal_type;
-
     template <CalledOn C, class... A>
     [[nodiscard]] form_result_t<Forms, A...> operator()(C&& comm, A&&... arguments) const {
         using group = std::remove_reference_t<C>;
@@ -76,13 +51,6 @@ struct blocking {
             }
         }
     }
-    template <class G, class... A>
-    requires(detail::serves<G, goal_type, A...>()) void operator()(G& group, A&&... arguments) const {
-        const auto run = [&group]<class... B>(B&&... given) {
-            return group.call(goal_type{}, detail::as_span(std::forward<B>(given))...);
-        };
-        detail::end_call(run, std::forward<A>(arguments)...);
-    }
 
 private:
     // Runs on a copy of the value, and returns it.
@@ -98,16 +66,9 @@ private:
 // Starts the collective, or binds it, and returns.
 template <class Forms, class Handle = operation>
 struct starting {
-    using goal_type = typename Forms::goal_type;
-
     template <CalledOn C, class... A>
     [[nodiscard]] Handle operator()(C&& comm, A&&... arguments) const {
         return detail::start_collective<Handle, Forms>(comm, std::forward<A>(arguments)...);
-    }
-    template <class G, class... A>
-    requires Starts<G, goal_type, Handle, A...>
-    [[nodiscard]] Handle operator()(G& group, A&&... arguments) const {
-        return group.start(goal_type{}, detail::as_span(std::forward<A>(arguments))...);
     }
 };
 template <class Forms>

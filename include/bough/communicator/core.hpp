@@ -15,11 +15,13 @@
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/report/options.hpp>
 #include <bough/report/value.hpp>
+#include <bough/schedule/goal.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/transport_costs.hpp>
 #include <bough/select/two_levels.hpp>
+#include <bough/session/late_places.hpp>
 #include <bough/session/session.hpp>
 #include <bough/session/waiting_hook.hpp>
 
@@ -28,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -117,14 +120,16 @@ public:
 
     envelope next_tag() noexcept {
         envelope tag;
-        tag.operation = ++operations_;
+        tag.operation = ++counts_.operations;
         tag.context = context_;
         return tag;
     }
     status refuse(const status& why);
     // Allocates what the first start of a bound operation needs.
-    void reserve(prepared& work, const call& c) {
+    void reserve(prepared& work, const call& c, const call_signature& signature) {
         if (is_stale() || (!c.row_offsets.empty() && !work.direct())) return; // each start is refused
+        late_part late;
+        (void)find_late_part(c, signature, late);
         work.prepare(c);
         session_->reserve(work, context_);
     }
@@ -149,8 +154,9 @@ public:
     // The same for a call that has run, with other data. False: it has not started.
     bool repeat(bound_plan& bound, const repeatable& what) {
         if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false; // nothing runs straight
-        if (is_stale() || !session_->repeat(bound.blocking, what, operations_ + 1, options.timeout_ns)) return false;
-        ++operations_;
+        if (is_stale() || !session_->repeat(bound.blocking, what, counts_.operations + 1, options.timeout_ns))
+            return false;
+        ++counts_.operations;
         ring();
         return true;
     }
@@ -160,8 +166,8 @@ public:
     // Polls once. Looks at deadlines now and then, more often if there is nothing else to do.
     bool progress() {
         const bool moved = session_->progress();
-        if ((turns_ += moved ? 1 : 16) >= 1024) {
-            turns_ = 0;
+        if ((counts_.turns += moved ? 1 : 16) >= 1024) {
+            counts_.turns = 0;
             session_->check_deadlines();
             report_if_asked();
         }
@@ -231,7 +237,7 @@ public:
     }
     bough::counters counters() const {
         bough::counters its = session_->with_lock([this] { return reporter.recorded.head().counts; });
-        its.calls = operations_;
+        its.calls = counts_.operations;
         return its;
     }
 
@@ -294,23 +300,63 @@ private:
             }
             signature.plan = ~signature.plan; // so it matches no call with blocks of equal length
         }
-        session_->start(op, work, c, tag, signature, options.timeout_ns);
+        late_part late;
+        if (!find_late_part(c, signature, late)) {
+            session_->refuse(tag, errc::no_resources, members_);
+            return {.code = errc::no_resources};
+        }
+        signature.late_ranks = 0;
+        if (late.places != nullptr) signature.plan = late_plan;
+        session_->start(op, work, c, tag, signature, options.timeout_ns, late);
         has_started = true;
         ring();
         return {};
     }
+
+    // How a call is done in late places; without places in `late` it is done by messages. Which of the
+    // two depends only on what is equal on all ranks. False: the system has no memory left.
+    bool find_late_part(const call& c, const call_signature& signature, late_part& late) {
+        if constexpr (SharesMemory<T>) {
+            const bool all = signature.kind == goal::allreduce::kind || signature.kind == goal::barrier::kind;
+            if (signature.late_ranks == 0 || (!all && signature.kind != goal::reduce::kind)) return true;
+            if (!find_late_places(c.count * c.element_bytes, late.places)) return false;
+            late.combine = combine_of(c);
+            late.in = c.input;
+            late.out = c.output;
+            late.bytes = c.count * c.element_bytes;
+            late.root = all ? no_rank : signature.root;
+        }
+        return true;
+    }
+    // The places for data of so many bytes; null: there are none. Makes them at the first call. After a
+    // shrink() there are none: a rank that was given up may still be at work in them.
+    bool find_late_places(std::uint64_t bytes, late_places*& found) requires SharesMemory<T> {
+        T& transport = session_->transport();
+        const auto at = late_places::where(context_, transport.size(), transport.common_bytes());
+        if (at.most_bytes == 0 || epoch_ != 1 || bytes > at.most_bytes) return true;
+        if (late_ == nullptr) {
+            const auto part = transport.common(members_.empty() ? 0 : members_[0], at.offset, at.bytes);
+            if (part.empty()) return false;
+            late_ = std::make_unique<late_places>(part.data(), size(), rank_, at.most_bytes, members_);
+        }
+        found = late_.get();
+        return true;
+    }
+    static constexpr std::uint64_t late_plan = 0x6c61'7465'7261'6e6b; // of the signatures of such calls
 
     std::shared_ptr<session<T>> session_; // must not move: operations in flight point into it
     std::vector<rank_t> members_;         // empty: all ranks of the transport, with the transport's numbers
     std::uint16_t context_ = 0;
     std::uint32_t epoch_ = 1;
     rank_t rank_ = 0;
-    bool has_stated_costs_ = false; // options.costs are not the program's own
+    bool has_stated_costs_ = false;     // options.costs are not the program's own
+    std::unique_ptr<late_places> late_; // made when the first call needs them
     std::vector<made_choice> choices_;
     std::size_t latest_choice_ = 0; // the one that was asked for last
     std::uint64_t look_ups_ = 0;
-    std::uint32_t operations_ = 0;
-    std::uint32_t turns_ = 0;
+    struct {
+        std::uint32_t operations = 0, turns = 0;
+    } counts_;
 };
 
 // Not inline, so that the compiled form can hold them.

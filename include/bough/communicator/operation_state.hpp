@@ -73,7 +73,7 @@ public:
         call_.offsets = keep(call_.offsets);
         call_.row_offsets = keep(call_.row_offsets);
         call_.column_offsets = keep(call_.column_offsets);
-        core_->reserve(work_->work, call_);
+        core_->reserve(work_->work, call_, signature_);
     }
     // Starts a run. An error: it has not started.
     status launch() {
@@ -130,7 +130,7 @@ public:
         std::uint32_t turn = 0;
         session_().wait_until(
             [&] { return session_().is_done(op_) || ((++turn & 15u) == 0 && session_().now_ns() >= last); }, last,
-            core_->hook());
+            core_->hook(), op_.waits_for_late());
         return done();
     }
     void cancel() override {

@@ -57,7 +57,10 @@ struct call_signature {
     std::uint64_t plan = 0;  // a hash of the schedule, and of how a vector is cut
     rank_t root = 0;
     std::uint8_t kind = 0; // goal::...::kind
-    std::array<std::uint8_t, 3> unused{};
+    // 1: ranks may come late. A barrier, or a short reduce or allreduce, is done in memory that all ranks
+    // see, by the rank that comes last. If the transport has none, the plan's messages do it.
+    std::uint8_t late_ranks = 0;
+    std::array<std::uint8_t, 2> unused{};
     friend constexpr bool operator==(const call_signature& a, const call_signature& b) noexcept {
         using words = std::array<std::uint64_t, 5>; // compared at every start
         const auto x = std::bit_cast<words>(a);

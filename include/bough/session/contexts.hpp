@@ -58,6 +58,7 @@ public:
     void open(std::uint16_t context, std::span<const rank_t> members) {
         per_context& c = at(context);
         c.members = members;
+        c.first = members.empty() ? 0 : members[0];
         c.is_open = c.reserved = true;
     }
     // The rank leaves the group with this communicator: nobody is told, and the number is not used again.
@@ -73,6 +74,10 @@ public:
     // Null: no communicator of this rank has this number.
     const std::span<const rank_t>* members(std::uint16_t context) const noexcept {
         return context < all_.size() && all_[context].is_open ? &all_[context].members : nullptr;
+    }
+    // The first member of the communicator that has this number, or had it; no_rank: there is none.
+    rank_t first_member(std::uint16_t context) const noexcept {
+        return context < all_.size() ? all_[context].first : no_rank;
     }
     // This rank lets the number go. True: it is free now. Pre: open(); the number is not 0.
     bool close(std::uint16_t context) noexcept {
@@ -157,6 +162,7 @@ private:
         bool has_given_up = false;
         bool reserved = false;
         bool is_open = false, is_closed = false;
+        rank_t first = no_rank;
         std::span<const rank_t> members;
     };
     bool free_if_let_go(std::uint16_t context) noexcept {

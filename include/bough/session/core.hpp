@@ -9,6 +9,7 @@
 //   failure          the one place where an operation, or the group, ends with an error
 //   disputes         what differs, when two ranks have made different calls
 //   deadline_watch   who is missing, when an operation does not end
+//   late_ranks       operations that no message moves on, but the rank that comes last
 //   letting_go       the end of a communicator
 // Each part uses those above it. Once an operation has started nothing is thrown: if memory runs
 // out, the group is broken with no_resources, and others are told when there is memory for that.
@@ -26,6 +27,7 @@
 #include <bough/session/disputes.hpp>
 #include <bough/session/failure.hpp>
 #include <bough/session/in_flight.hpp>
+#include <bough/session/late_ranks.hpp>
 #include <bough/session/letting_go.hpp>
 #include <bough/session/matching.hpp>
 #include <bough/session/membership.hpp>
@@ -81,7 +83,7 @@ public:
     }
 
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
-               const call_signature& signature, std::uint64_t timeout_ns);
+               const call_signature& signature, std::uint64_t timeout_ns, const late_part& late = {});
     // Runs a call once more. Pre: `op` has run it, or another call with the same plan, and has ended;
     // `what.made` has the data of the new call. False: something is unusual, and nothing has happened.
     // Then start() is the way.
@@ -330,8 +332,7 @@ private:
         flight_.remove(op);
     }
 
-    // True: something was sent.
-    bool retry() {
+    bool retry() { // true: something was sent
         bool moves = false;
         flight_.for_some([&](session_operation& op) {
             if (op.result_ || !op.work_->engine().has_blocked()) return;
@@ -342,7 +343,7 @@ private:
         return moves;
     }
 
-    letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_}; }
+    letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_, late_}; }
 
     membership members_;
     control<T> control_; // outlives the transport, which may still read or write bytes of its messages
@@ -352,6 +353,7 @@ private:
     failure<T> failure_;
     disputes<T> disputes_;
     deadline_watch<T> watch_;
+    late_ranks<T> late_;
     std::array<event, 8> events_;
     idle_counts idle_;
     session_operation* straight_ = nullptr; // the operation that runs straight
@@ -364,11 +366,12 @@ session_core<T>::session_core(T transport, const early_limits& limits)
       flight_(transport_, members_.size(), limits), matching_(transport_, limits, members_, flight_),
       failure_(transport_, members_, control_, matching_.early(), flight_),
       disputes_(transport_, members_, control_, flight_, failure_),
-      watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_) {}
+      watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
+      late_(transport_, control_, flight_, failure_, disputes_) {}
 
 template <Transport T>
 void session_core<T>::start(session_operation& op, prepared& work, const call& c, const envelope& tag,
-                            const call_signature& signature, std::uint64_t timeout_ns) {
+                            const call_signature& signature, std::uint64_t timeout_ns, const late_part& late) {
     leave_straight();
     flight_.prepare(op, work, tag, members_.epoch(), signature, timeout_ns);
     if (forked()) return op.end_in_child();
@@ -380,17 +383,22 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
                       static_cast<std::uint16_t>(std::min<std::uint64_t>(c.element_bytes, 0xffff))};
     flight_.add(op);
     if (op.record_.in != nullptr) op.record_.in->begins(op.tag_.operation, op.signature_, op.record_.how);
+    const bool is_late = SharesMemory<T> && late.places != nullptr;
     if (op.is_watched()) [[unlikely]]
         op.tell({.what = operation_event::kind::start});
-    else if (flight_.size() == 1 && may_go_straight(work)) {
+    else if (!is_late && flight_.size() == 1 && may_go_straight(work)) {
         work.straight().start(combine_of(c));
         straight_ = &op;
         return void(go_straight(1, true));
     }
-    port p{flight_, matching_.early(), op};
     op.record_.starting = true;
-    failure_.guarded(op, [&] { work.start(c, p); });
-    settle(op);
+    if (is_late) {
+        failure_.guarded(op, [&] { late_.start(op, late, [this](auto& ended) { end_well(ended); }); });
+    } else {
+        port p{flight_, matching_.early(), op};
+        failure_.guarded(op, [&] { work.start(c, p); });
+        settle(op);
+    }
     if (!matching_.early().empty()) deliver_early(op);
     if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
     hand_over();
@@ -447,6 +455,7 @@ bool session_core<T>::progress(bool waits) {
     if (found == 0 && forked()) return false;
     if (found == 0 && (++idle_.turns & 31u) == 0) make_way();
     const std::size_t before = flight_.size();
+    if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { end_well(op); })) ++found;
     if (flight_.was_blocked() && retry()) ++found;
     if (has_to_send()) failure_.tell();
     hand_over();

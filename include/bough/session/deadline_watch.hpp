@@ -101,8 +101,7 @@ private:
         if (what == due::end) return failure_.fail(op, report_of(op, now));
         failure_.sheltered([&] {
             const bool is_oldest = flight_.is_oldest(op);
-            if (is_oldest && what != due::proposal && !std::exchange(op.asked_, true))
-                bough::detail::ask(control_, members_, *op.work_, op.tag_);
+            if (is_oldest && what != due::proposal && !std::exchange(op.asked_, true)) inquire(op);
             if (what == due::proposal) return propose(op, now);
             matching_.free_slots(); // the questions of others may need slots
             if (what == due::question) return;
@@ -111,6 +110,18 @@ private:
             ask(waits_of(op), op.tag_, now);
             if (is_held_back(op)) ask(waits_of(flight_[0]), flight_[0].tag_, now);
         });
+    }
+    void inquire(session_operation& op) {
+        bough::detail::ask(control_, members_, *op.work_, op.tag_);
+        for_each_awaited(op, [&](rank_t r) {
+            if (!members_.is_lost(r)) control_.send(r, inquiry_segment, op.tag_, {});
+        });
+    }
+    // Calls f(rank) for those that have not come to an operation in late places.
+    template <class F>
+    static void for_each_awaited(const session_operation& op, F&& f) {
+        if (const late_places* places = op.late_.places; places != nullptr)
+            places->for_each_awaited(op.late_.number, [&](rank_t r) { f(places->world_rank(r)); });
     }
     void ask(const rank_set& who, const envelope& call, std::uint64_t now) {
         search_.ask(who, call, sender());
@@ -157,6 +168,7 @@ private:
             if (channel.arrived != channel.count) who.add(channel.peer);
         op.work_->engine().for_each_held_up([&](rank_t r) { who.add(r); });
         flight_.for_each_late(op, [&](rank_t r) { who.add(r); });
+        for_each_awaited(op, [&](rank_t r) { who.add(r); });
         if (op.taken_back_by_ != no_rank) who.add(op.taken_back_by_);
         return who;
     }

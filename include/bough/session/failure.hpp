@@ -5,6 +5,7 @@
 //
 //   what has happened                            reach           on this rank               told to
 //   cancelled, deadline                          the call        end(op)                    its members
+//   the same, in a call for late ranks           communicator    end() of its operations    its members
 //   calls differ, refused calls, an op throws    communicator    end() of its operations    its members
 //   a rank is lost, memory runs out              group           end() of what needs it     every rank
 //
@@ -127,6 +128,10 @@ public:
         const auto fails = [&](rank_t r) {
             fail(op, {.code = members_.why_lost(r), .peer = r, .operation = op.tag_.operation}, reach::group);
         };
+        if (const late_part& late = op.late_; late.places != nullptr)
+            for (rank_t r = 0; r != late.places->size(); ++r)
+                if (const rank_t peer = late.places->world_rank(r); members_.is_lost(peer) && late.needs(r))
+                    return fails(peer);
         if (const rank_t r = op.taken_back_by_; r != no_rank && members_.is_lost(r)) return fails(r);
         for (const auto& channel : op.work_->incoming())
             if (members_.is_lost(channel.peer) && channel.arrived != channel.count) return fails(channel.peer);

@@ -62,6 +62,7 @@ public:
         op.asked_ = op.proposed_ = false;
         op.pending_ = 0;
         op.taken_back_by_ = no_rank;
+        op.late_.places = nullptr; // by messages
         if (op.result_) op.result_ = {};
     }
     // Makes room for operations of this plan.

@@ -3,7 +3,7 @@
 // when all have, nothing of it is left and its number is free (contexts.hpp).
 //
 // It needs the membership, which has the numbers, and control to tell the others. What the matching,
-// the failure and the disputes know of the communicator is forgotten.
+// the failure, the disputes and the late places know of the communicator is forgotten.
 #ifndef BOUGH_SESSION_LETTING_GO_HPP
 #define BOUGH_SESSION_LETTING_GO_HPP
 
@@ -12,6 +12,7 @@
 #include <bough/session/control.hpp>
 #include <bough/session/disputes.hpp>
 #include <bough/session/failure.hpp>
+#include <bough/session/late_ranks.hpp>
 #include <bough/session/matching.hpp>
 #include <bough/session/membership.hpp>
 #include <bough/session/unexpected.hpp>
@@ -27,6 +28,7 @@ struct letting_go {
     matching<T>& matched;
     failure<T>& failed;
     disputes<T>& disputed;
+    late_ranks<T>& late;
 
     // Pre: contexts::open() with a list of members, and not 0; none of its operations is in flight.
     void by_this_rank(std::uint16_t context) {
@@ -34,20 +36,25 @@ struct letting_go {
         of_it.context = context;
         for (const rank_t r : *members.communicators().members(context))
             if (r != members.rank() && !members.is_lost(r)) messages.put(r, let_go_segment, of_it, {});
-        if (members.communicators().close(context)) forget(context);
+        const bool is_first = members.communicators().first_member(context) == members.rank();
+        if (members.communicators().close(context)) forget(context, is_first);
         messages.flush();
     }
     void by_peer(std::uint16_t context) {
-        if (members.communicators().let_go(context)) forget(context);
+        const bool is_first = members.communicators().first_member(context) == members.rank();
+        if (members.communicators().let_go(context)) forget(context, is_first);
     }
 
 private:
-    void forget(std::uint16_t context) {
+    // The late places lie with the first member. It clears them here, and only then agrees to use the
+    // number again: nobody is at work in them any more, and nobody is yet.
+    void forget(std::uint16_t context, bool is_first) {
         matched.early().drop(
             [&](const event& e) { return members.is_of_epoch(e.envelope) && e.envelope.context == context; });
         failed.forget(context);
         disputed.forget(context);
         messages.forget_inbox(context);
+        if (is_first && members.epoch() == 1) late.forget(context);
     }
 };
 

@@ -7,6 +7,7 @@
 #include <bough/core/status.hpp>
 #include <bough/report/recorder.hpp>
 #include <bough/session/deadline_stages.hpp>
+#include <bough/session/late_places.hpp>
 
 #include <cstdint>
 
@@ -35,6 +36,8 @@ class disputes;
 template <Transport T>
 class deadline_watch;
 template <Transport T>
+class late_ranks;
+template <Transport T>
 class records;
 } // namespace detail
 
@@ -44,6 +47,8 @@ class session_operation : detail::deadline_stages {
 public:
     bool done() const noexcept { return done_; }
     const status& result() const noexcept { return result_; }
+    // Is it done in memory that all ranks see, and not by messages?
+    bool waits_for_late() const noexcept { return late_.places != nullptr; }
     // Those of the call that it is, or was last.
     const call_signature& signature() const noexcept { return signature_; }
     const call_digest& digest() const noexcept { return tag_.digest; }
@@ -71,6 +76,8 @@ private:
     friend class detail::disputes;
     template <Transport T>
     friend class detail::deadline_watch;
+    template <Transport T>
+    friend class detail::late_ranks;
     template <Transport T>
     friend class detail::records;
     using due = deadline_stages::due;
@@ -113,6 +120,7 @@ private:
     // The sender of a message that this operation needs: it took the message back, or made another
     // call. The reason is still to come.
     rank_t taken_back_by_ = no_rank;
+    detail::late_part late_{};
     std::uint32_t search_ = 0; // the round in which its search began
     bool done_ = true;
     bool leaving_ = false; // it only waits for messages that are still in this process

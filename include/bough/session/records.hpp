@@ -136,6 +136,9 @@ private:
             if (channel.arrived != channel.count)
                 add(channel.peer, op.work_->bound().receives[channel.first + channel.arrived]);
         op.work_->engine().for_each_held_up([&](rank_t r) { add(r, not_a_step); });
+        if (op.late_.places != nullptr)
+            op.late_.places->for_each_awaited(op.late_.number,
+                                              [&](rank_t r) { add(op.late_.places->world_rank(r), not_a_step); });
         if (op.taken_back_by_ != no_rank) add(op.taken_back_by_, not_a_step);
     }
     void note(const event& e, std::uint64_t now) {

@@ -103,10 +103,11 @@ public:
     // Starts an operation; `tag` has its context and number. done() becomes true after enough calls
     // of progress(). Throws what allocating throws: if the operation is done() then, it has not
     // started.
+    // `late`: it is done in these places, not by messages.
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
-               const call_signature& signature, std::uint64_t timeout_ns) {
+               const call_signature& signature, std::uint64_t timeout_ns, const detail::late_part& late = {}) {
         const lock_guard held = hold();
-        core_.start(op, work, c, tag, signature, timeout_ns);
+        core_.start(op, work, c, tag, signature, timeout_ns, late);
     }
     // Starts a call once more that has run, with other data (session_core::repeat). False: nothing has
     // happened, and start() is the way.
@@ -202,14 +203,16 @@ public:
             attend_ns = core_.attend_ns(op);
             return op.done_;
         };
-        if (!wait_until(done, attend_ns, hook)) op.end_in_child();
+        if (!wait_until(done, attend_ns, hook, op.waits_for_late())) op.end_in_child();
         return op.result_;
     }
 
     // Makes progress until `done()`. The transport may sleep until deadline_ns, which done() may
-    // change. The hook is called while it waits. False: it is not done, and this is the child of a fork.
+    // change. The hook is called while it waits. `late`: what it waits for is done in late places. False:
+    // it is not done, and this is the child of a fork.
     template <class F>
-    bool wait_until(F&& done, const std::uint64_t& deadline_ns, const waiting_hook& hook = detail::no_hook) {
+    bool wait_until(F&& done, const std::uint64_t& deadline_ns, const waiting_hook& hook = detail::no_hook,
+                    bool late = false) {
         std::uint32_t idle = 0;
         for (std::uint32_t turn = 1; !done(); ++turn) {
             if ((turn & 1023u) == 0) check_deadlines(); // even if other operations keep this rank busy
@@ -222,6 +225,11 @@ public:
             ++idle;
             if ((idle & 63u) == 0) check_deadlines();
             if (hook && hook(idle)) continue;
+            if constexpr (WaitsForLate<T>)
+                if (late) {
+                    transport().wait_for_late(idle, deadline_ns);
+                    continue;
+                }
             if constexpr (WaitableTransport<T>) transport().wait(idle, deadline_ns);
         }
         return true;

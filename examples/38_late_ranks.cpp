@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who comes last does the work of those that it has kept waiting: a rank that has given its part burns nothing more.
-#include <bough/direct/combining_tree.hpp>
+#include <bough/communicator.hpp>
 #include <bough/launch.hpp>
 #include <bough/op/arithmetic.hpp>
-#include <bough/remote/common_memory.hpp>
+#include <bough/reduce.hpp>
+#include <bough/transport/shared_memory.hpp>
 
 #include <array>
 #include <chrono>
@@ -13,13 +14,14 @@
 #include <utility>
 
 void rank_of_job(bough::job job) {
-    bough::combining_tree tree{bough::common_memory{job}};
-    std::array<std::uint64_t, 4> part{1, tree.rank(), 10 * tree.rank(), 100}, sum{};
+    bough::communicator comm{bough::shared_memory{job}};
+    std::array<std::uint64_t, 4> part{1, comm.rank(), 10 * comm.rank(), 100}, sum{};
 
     // Rank 3 is late; the others are at work elsewhere by then.
-    if (tree.rank() == 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    bough::operation op = bough::start_reduce(tree, part, sum, bough::plus{}, bough::root{0});
-    if (tree.rank() != 0) return; // its part is done: it may go
+    if (comm.rank() == 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    constexpr bough::automatic choice{.late_ranks = true};
+    bough::operation op = bough::start_reduce(comm, part, sum, bough::plus{}, bough::root{0}, choice);
+    if (comm.rank() != 0) return; // its part is done: it may go
 
     op.wait();
     std::printf("%llu ranks: %llu %llu %llu\n", static_cast<unsigned long long>(sum[0]),
