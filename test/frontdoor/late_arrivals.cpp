@@ -252,14 +252,16 @@ TEST_CASE("late ranks: a deadline names who has not come, and who has not looked
         CHECK(is(s, errc::deadline));
         CHECK((s.peer == 2 && names_missing(s) && s.missing == 1));
     }
-    // Rank 1 is the root, has come to all calls, and never looks.
+    // Rank 1 is the root, has come to all calls first, and never looks.
     started = over = 0;
     threads(3, [&](comm_type& comm) {
         constexpr std::size_t many = detail::late_places::banks + 1;
         std::array<std::uint64_t, many> x{};
         std::array<operation, many> ops;
         const std::size_t mine = comm.rank() == 1 ? many - 1 : many;
+        until([&] { return comm.rank() == 1 || started == 1; });
         for (std::size_t i = 0; i != mine; ++i) ops[i] = start_reduce(comm, x[i], plus{}, root{1}, late);
+        if (comm.rank() == 1) started = 1;
         const bool has_left = ops[0].done() && ops[many - 2].done();
         if (comm.rank() != 1) {
             if (!has_left || ops[many - 1].done()) said[comm.rank()] = {.code = errc::protocol_error};
@@ -309,45 +311,138 @@ TEST_CASE("late ranks: who leaves after its part is not missed, and who leaves b
         CHECK(wrong == 0);
     }
 }
-TEST_CASE("late ranks: an operation that is cancelled or destroyed in flight ends the group, each once") {
+TEST_CASE("late ranks: an operation that is cancelled or destroyed ends its communicator, and no other one") {
     for (const bool destroy : {false, true}) {
         std::atomic<int> wrong{0}, started{0}, over{0};
         std::atomic<bool> given_up{false};
-        threads(3, [&](comm_type& comm) {
-            std::uint64_t x = 1, y = 1;
+        threads(3, [&](comm_type& given) {
+            const auto expect = [&](bool holds) { wrong += holds ? 0 : 1; };
+            comm_type comm = duplicate(given), kept = duplicate(given);
+            std::uint64_t x = 1, y = 1, z = 1;
             status s, t;
+            operation other = start_allreduce(kept, z, plus{}, late);
             if (comm.rank() == 2) {
                 until([&] { return given_up.load(); });
-                wrong += !is(sum_until_an_error(comm), errc::cancelled); // it may come before it hears of it
-                ++over;
-                until([&] { return over == 3; });
-                return;
-            }
-            operation op = start_allreduce(comm, x, plus{}, late);
-            operation other = start_allreduce(comm, y, plus{}, late);
-            ++started;
-            until([&] { return started == 2; });
-            if (comm.rank() == 1) {
-                if (destroy) {
-                    op = {};
-                } else {
-                    op.cancel();
-                    op.wait(s);
-                    wrong += s.code != errc::cancelled;
-                }
-                given_up = true;
-                other.wait(t);
-                wrong += !is(t, errc::cancelled);
+                expect(is(sum_until_an_error(comm), errc::cancelled)); // it may come before it hears of it
             } else {
-                op.wait(s);
-                other.wait(t);
-                wrong += s.code != errc::peer_aborted || s.cause != errc::cancelled || !is(t, errc::cancelled);
+                operation op = start_allreduce(comm, x, plus{}, late);
+                operation behind = start_allreduce(comm, y, plus{}, late);
+                ++started;
+                until([&] { return started == 2; });
+                if (comm.rank() == 1) {
+                    if (destroy) {
+                        op = {};
+                    } else {
+                        op.cancel();
+                        op.wait(s);
+                        expect(s.code == errc::cancelled);
+                    }
+                    given_up = true;
+                } else {
+                    op.wait(s);
+                    expect(s.code == errc::peer_aborted && s.cause == errc::cancelled && s.peer == 1);
+                }
+                behind.wait(t);
+                expect(is(t, errc::cancelled));
             }
             ++over;
-            until([&] { return over == 3; });
+            until([&] { return over == 3; }, [&] { given.progress(); });
+            for (const auto choice : {late, automatic{}}) { // by messages, too
+                start_allreduce(comm, x, plus{}, choice).wait(s);
+                expect(s.code == errc::group_poisoned && s.cause == errc::cancelled);
+            }
+            expect(comm.poison() && !kept.poison() && !given.poison());
+            other.wait(t);
+            expect(!t && z == 3);
+            wrong += exercise(kept, 30) + exercise(given, 30);
         });
         CHECK(wrong == 0);
     }
+}
+TEST_CASE("late ranks: a rank that has done its part and gone on hears that the call was given up") {
+    // Ranks 0 and 2 are done with the reduce. Its root gives it up, and makes no further call of the communicator.
+    for (const bool at_deadline : {false, true}) {
+        std::atomic<int> wrong{0}, over{0};
+        threads(4, [&](comm_type& given) {
+            const auto expect = [&](bool holds) { wrong += holds ? 0 : 1; };
+            const errc why = at_deadline ? errc::deadline : errc::cancelled;
+            comm_type comm = duplicate(given);
+            std::uint64_t x = 1;
+            status s;
+            if (comm.rank() != 3) {
+                operation op = start_reduce(comm, x, plus{}, root{1}, late);
+                if (comm.rank() == 1) {
+                    at_deadline ? op.set_timeout_ns(200'000'000) : op.cancel();
+                    op.wait(s);
+                    expect(s.code == why && (!at_deadline || (names_missing(s) && s.missing >= 1)));
+                } else {
+                    op.wait(s);
+                    expect(!s || is(s, why)); // the notice may come before the call
+                }
+            }
+            until([&] { return bool(comm.poison()); }, [&] { given.progress(); });
+            expect(is(comm.poison(), why));
+            ++over;
+            until([&] { return over == 4; }, [&] { given.progress(); });
+            start_reduce(comm, x, plus{}, root{1}, late).wait(s);
+            expect(s.code == errc::group_poisoned && s.cause == why);
+            wrong += exercise(given, 30);
+        });
+        CHECK(wrong == 0);
+    }
+}
+TEST_CASE("late ranks: a call that one rank makes by messages and gives up poisons the communicator of the others") {
+    std::atomic<int> wrong{0}, over{0}, started{0};
+    threads(3, [&](comm_type& given) {
+        comm_type comm = duplicate(given);
+        std::uint64_t x = 1;
+        status s;
+        operation op;
+        if (comm.rank() != 0) op = start_allreduce(comm, x, plus{}, late);
+        ++started;
+        until([&] { return started == 3; });
+        if (comm.rank() == 0) {
+            op = start_allreduce(comm, x, plus{});
+            op.cancel();
+        }
+        op.wait(s);
+        wrong += is(s, errc::cancelled) || is(s, errc::call_mismatch) ? 0 : 1;
+        until([&] { return bool(comm.poison()); }, [&] { given.progress(); });
+        ++over;
+        until([&] { return over == 3; }, [&] { given.progress(); });
+        start_allreduce(comm, x, plus{}, late).wait(s);
+        wrong += s.code == errc::group_poisoned ? 0 : 1;
+        wrong += exercise(given, 30);
+    });
+    CHECK(wrong == 0);
+}
+TEST_CASE("late ranks: a communicator that gets a used number finds its places as new") {
+    std::atomic<int> wrong{0};
+    std::atomic<std::uint32_t> highest{0};
+    threads(4, [&](comm_type& comm) {
+        const auto note = [&](comm_type& made) {
+            for (std::uint32_t h = highest; h < made.context() && !highest.compare_exchange_weak(h, made.context());) {
+            }
+        };
+        for (int i = 0; i != 60; ++i) {
+            comm_type twin = duplicate(comm);
+            // The halves lie with other ranks from one turn to the next, and have another order.
+            comm_type part = split(comm, (comm.rank() + i) % 2, i % 3 == 0 ? 4 - comm.rank() : comm.rank());
+            note(twin), note(part);
+            wrong += exercise(twin, 1 + i % 7) + exercise(part, 3 + i % 5);
+            if (i % 4 != 1) continue;
+            std::uint64_t x = 1;
+            status s;
+            if (comm.rank() == 3) continue; // some have left their data, and then the communicator goes
+            operation op = start_allreduce(twin, x, plus{}, late);
+            if (comm.rank() == 0) op.cancel();
+            op.wait(s);
+            wrong += is(s, errc::cancelled) ? 0 : 1;
+        }
+        wrong += exercise(comm, 30);
+    });
+    CHECK(wrong == 0);
+    CHECK(highest < 20);
 }
 TEST_CASE("late ranks: with a helper thread, and without one over a transport that several threads use") {
     for (const bool helped : {true, false}) {

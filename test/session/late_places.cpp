@@ -195,3 +195,42 @@ TEST_CASE("late_places: how long data may be follows from the memory, to the byt
     CHECK(late_places::most_bytes(5, least - 1) == 0);
     CHECK(least % 64 == 0);
 }
+TEST_CASE("late places: cleared for the next communicator of that number, and not touched if nobody was there") {
+    paper p(3);
+    const std::span<std::byte> all{p.at(), late_places::bytes(3, most)};
+    {
+        std::vector<late_places> of;
+        for (rank_t r = 0; r != 3; ++r) of.push_back(p.of(r, 3));
+        CHECK(come(of[1], 0) == late_places::outcome::left); // given up: the others do not come
+    }
+    late_places::clear(all);
+    for (const std::byte b : all) REQUIRE(b == std::byte{0});
+    std::vector<late_places> next;
+    for (rank_t r = 0; r != 3; ++r) next.push_back(p.of(r, 3));
+    CHECK(come(next[2], 0) == late_places::outcome::left);
+    CHECK(come(next[0], 0) == late_places::outcome::left);
+    CHECK(come(next[1], 0) == late_places::outcome::completed);
+    CHECK(result_of(next[0], 0) == expected(0, 3, 0));
+    // What was never used stays as it is.
+    paper unused(3);
+    const std::span<std::byte> rest{unused.at(), late_places::bytes(3, most)};
+    rest.back() = std::byte{1};
+    late_places::clear(rest);
+    CHECK(rest.back() == std::byte{1});
+    late_places::clear({});
+}
+TEST_CASE("late places: parts of a rank's memory do not overlap, and end where it ends") {
+    for (const rank_t p : {1u, 3u, 112u, 500u}) {
+        std::uint64_t end = 0;
+        std::uint32_t parts = 0;
+        for (std::uint16_t c = 0; c != 1000; ++c) {
+            const late_places::region at = late_places::where(c, p, 4u << 20);
+            if (at.most_bytes == 0) continue;
+            CHECK((at.offset == end && at.bytes == late_places::bytes(p, at.most_bytes) && at.offset % 64 == 0));
+            end = at.offset + at.bytes;
+            CHECK((end <= 4u << 20 && parts++ == c));
+        }
+        CHECK(parts >= 1);
+    }
+    CHECK(late_places::where(0, 3, 100).most_bytes == 0);
+}

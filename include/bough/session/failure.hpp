@@ -97,6 +97,9 @@ public:
     BOUGH_COLD void fail(session_operation& op, const status& why, reach how_far) {
         if (op.result_) return;
         const envelope call = op.tag_;
+        // Late places are of no use any more: this rank does not do the rest of its part. The notice says how
+        // far it reaches, as a rank that has done its part has no operation in flight to tell it from.
+        if (how_far == reach::call && op.waits_for_late()) how_far = reach::communicator;
         if (!detail::is_forked(transport_)) record(why, how_far == reach::group, call.context);
         if (!end(op, why)) return;
         switch (how_far) {
