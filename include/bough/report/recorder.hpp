@@ -147,7 +147,7 @@ public:
             if (known.plan == plan) return;
         plan_name& made = head_->plans[next_name_++ % head_->plans.size()];
         made = {.plan = plan};
-        std::strncpy(made.text.data(), text, made.text.size() - 1);
+        std::memcpy(made.text.data(), text, std::min(std::strlen(text), made.text.size() - 1));
     }
 
 private:
