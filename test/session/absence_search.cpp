@@ -161,24 +161,52 @@ TEST_CASE("absence search: answers to old questions make room for new ones") {
 
 TEST_CASE("absence search: a proposal counts until it is withdrawn, or too old") {
     const finding one = guess(1, how_sure::sure, first), two = guess(2, how_sure::sure, second);
+    const auto any = [](rank_t, const envelope&) { return true; };
     absence_search s(size, 0);
     s.propose(0, first, one, 100, 10);
     s.propose(3, second, two, 200, 10);
-    CHECK(s.proposed(10).report == one.report); // the earlier call
-    CHECK((s.proposers(10).has(0) && s.proposers(10).has(3) && !s.proposers(10).has(1)));
+    CHECK(s.proposed(10, any).report == one.report); // the earlier call
+    CHECK((s.proposers(10, any).has(0) && s.proposers(10, any).has(3) && !s.proposers(10, any).has(1)));
     SECTION("by its time") {
-        CHECK(s.proposed(100).report == two.report);
-        CHECK_FALSE(s.proposers(100).has(0));
-        CHECK(s.proposed(200).sure == how_sure::nothing);
+        CHECK(s.proposed(100, any).report == two.report);
+        CHECK_FALSE(s.proposers(100, any).has(0));
+        CHECK(s.proposed(200, any).sure == how_sure::nothing);
     }
     SECTION("by the rank that made it, for the same call") {
         s.propose(0, second, {}, 0, 20);
         s.propose(3, first, {}, 0, 20);
-        CHECK(s.proposed(20).report == one.report);
+        CHECK(s.proposed(20, any).report == one.report);
         s.propose(0, first, {}, 0, 20);
-        CHECK(s.proposed(20).report == two.report);
-        CHECK_FALSE(s.proposers(20).has(0));
+        CHECK(s.proposed(20, any).report == two.report);
+        CHECK_FALSE(s.proposers(20, any).has(0));
         s.propose(3, second, {}, 0, 20);
-        CHECK(s.proposed(20).sure == how_sure::nothing);
+        CHECK(s.proposed(20, any).sure == how_sure::nothing);
     }
+}
+
+TEST_CASE("absence search: only proposals that count make a finding") {
+    const auto of_three = [](rank_t by, const envelope& of) { return by == 3 && same_call(of, second); };
+    absence_search s(size, 0);
+    s.propose(0, first, guess(1, how_sure::sure, first), 100, 10);
+    s.propose(3, second, guess(2, how_sure::sure, second), 100, 10);
+    CHECK(s.proposed(10, of_three).report == guess(2, how_sure::sure, second).report);
+    CHECK((s.proposers(10, of_three).has(3) && !s.proposers(10, of_three).has(0)));
+}
+
+TEST_CASE("absence search: what is known of a communicator is forgotten with it") {
+    const auto any = [](rank_t, const envelope&) { return true; };
+    searching s;
+    s.search.begin_round(1, 1);
+    s.ask(ranks({1}), first);
+    s.search.propose(0, first, guess(1, how_sure::sure, first), 100, 10);
+    s.search.forget(first.context);
+    CHECK(s.search.proposed(10, any).sure == how_sure::nothing);
+    // The answer to the old question says nothing of the call that has the number now.
+    s.ask(ranks({1}), first);
+    CHECK(s.sent.size() == 1);
+    CHECK_FALSE(s.search.answered(1, first, {place::nowhere, first, {}}, s.sender()));
+    CHECK(s.find(ranks({1}), first).sure == how_sure::unreached);
+    CHECK(s.sent.size() == 2); // it is asked again
+    s.answer(1, first, place::nowhere);
+    CHECK(s.find(ranks({1}), first).sure == how_sure::sure);
 }

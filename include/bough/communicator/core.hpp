@@ -372,6 +372,8 @@ communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std:
         if (options.levels == nullptr) options.levels = session_->transport().levels();
         if (given.levels == nullptr && !members_.empty()) options.levels = options.levels->among(members_);
     }
+    BOUGH_EXPECTS(options.levels == nullptr || options.levels->groups().group_of_rank().size() == size(),
+                  "levels: must list the ranks of this communicator");
     if (!options.costs) use_stated_costs();
     set_while_waiting(options.while_waiting);
     session_->record(reporter.recorded);

@@ -141,7 +141,13 @@ public:
     // Takes an answer to the question about `call`. False: that was not asked.
     template <class F>
     bool answered(rank_t from, const envelope& call, whereabouts&& said, F&& send) {
-        if (from >= asked_.size() || !asked_[from].is_open || !same_call(asked_[from].open, call)) return false;
+        if (from >= asked_.size() || !asked_[from].is_open) return false;
+        if (asked_[from].open.operation == 0) { // the answer to a question that was forgotten
+            asked_[from].is_open = false;
+            ask_next(from, send);
+            return false;
+        }
+        if (!same_call(asked_[from].open, call)) return false;
         question& q = question_to(from, call);
         q.answered = round_;
         q.is_due = false;
@@ -171,9 +177,10 @@ public:
     // came in round `since` or later. A rank that has not answered for `enough_ns` is silent.
     // `self(call)` -> whereabouts: where this rank itself is, for the case that others wait for it
     // in that call.
+    // `reached`, if given: gets the calls in which somebody waits, `call` first.
     template <class F>
     finding find(const rank_set& waits, const envelope& call, std::uint32_t since, std::uint64_t now_ns,
-                 std::uint64_t enough_ns, F&& self) const {
+                 std::uint64_t enough_ns, F&& self, plain_list<envelope>* reached = nullptr) const {
         struct wanted { // somebody waits for this rank in this call
             rank_t rank;
             envelope call;
@@ -195,6 +202,9 @@ public:
         reach(waits, call);
         for (std::size_t i = 0; i != all.size(); ++i) {
             const wanted x = all[i];
+            if (reached != nullptr &&
+                std::none_of(reached->begin(), reached->end(), [&](const envelope& e) { return same_call(e, x.call); }))
+                reached->push_back(x.call);
             const asked_rank* asked = x.rank == me_ || asked_.empty() ? nullptr : &asked_[x.rank];
             const question* q = asked == nullptr ? nullptr : asked->find(x.call);
             const bool is_known = x.rank == me_ || (q != nullptr && q->answered >= since);
@@ -227,19 +237,30 @@ public:
             [&](const proposal& p) { return now_ns >= p.until_ns || (p.by == by && same_call(p.of, of)); });
         if (f.sure != finding::how_sure::nothing && by < size_) proposals_.push_back({by, of, f, until_ns});
     }
-    // The finding that follows from all current proposals.
-    finding proposed(std::uint64_t now_ns) const noexcept {
+    // The finding that follows from all current proposals that count(by, of) accepts.
+    template <class F>
+    finding proposed(std::uint64_t now_ns, F&& count) const {
         finding all;
         for (const proposal& p : proposals_)
-            if (now_ns < p.until_ns) all = both(all, p.what);
+            if (now_ns < p.until_ns && count(p.by, p.of)) all = both(all, p.what);
         return all;
     }
-    // The ranks that have a current proposal.
-    rank_set proposers(std::uint64_t now_ns) const {
+    // The ranks that have such a proposal.
+    template <class F>
+    rank_set proposers(std::uint64_t now_ns, F&& count) const {
         rank_set who(size_);
         for (const proposal& p : proposals_)
-            if (now_ns < p.until_ns) who.add(p.by);
+            if (now_ns < p.until_ns && count(p.by, p.of)) who.add(p.by);
         return who;
+    }
+
+    // The number of a communicator that has ended may be given to another one.
+    void forget(std::uint16_t context) {
+        for (asked_rank& x : asked_) {
+            std::erase_if(x.questions, [&](const question& q) { return q.about.context == context; });
+            if (x.is_open && x.open.context == context) x.open.operation = 0;
+        }
+        proposals_.erase_if([&](const proposal& p) { return p.of.context == context; });
     }
 
     void clear() noexcept {

@@ -343,7 +343,7 @@ private:
         return moves;
     }
 
-    letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_, late_}; }
+    letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_, late_, watch_}; }
 
     membership members_;
     control<T> control_; // outlives the transport, which may still read or write bytes of its messages

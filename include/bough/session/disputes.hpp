@@ -63,6 +63,8 @@ public:
     BOUGH_COLD void told(rank_t peer, const envelope& theirs, std::span<const std::byte> bytes) {
         if (failure_.poison(theirs.context)) return;
         const told_signature said = told_signature::read(bytes);
+        // A late answer to a dispute that has ended. The number may be another communicator's by now.
+        if (said.asks == 0 && !(failure_.dispute().is_with(peer) && failure_.dispute().find(theirs))) return;
         made_call running;
         const made_call* mine = failure_.dispute().find(theirs);
         if (mine == nullptr) mine = find(flight_.find(theirs), theirs, running);

@@ -10,6 +10,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/session/control.hpp>
+#include <bough/session/deadline_watch.hpp>
 #include <bough/session/disputes.hpp>
 #include <bough/session/failure.hpp>
 #include <bough/session/late_ranks.hpp>
@@ -29,6 +30,7 @@ struct letting_go {
     failure<T>& failed;
     disputes<T>& disputed;
     late_ranks<T>& late;
+    deadline_watch<T>& watch;
 
     // Pre: contexts::open() with a list of members, and not 0; none of its operations is in flight.
     void by_this_rank(std::uint16_t context) {
@@ -53,6 +55,7 @@ private:
             [&](const event& e) { return members.is_of_epoch(e.envelope) && e.envelope.context == context; });
         failed.forget(context);
         disputed.forget(context);
+        watch.forget(context);
         messages.forget_inbox(context);
         if (is_first && members.epoch() == 1) late.forget(context);
     }
