@@ -2,7 +2,7 @@
 """Distributed data-parallel training over bough.
 
   export PYTHONPATH=$(tools/torch build | tail -n 1)
-  /usr/bin/python3 -m torch.distributed.run --nproc_per_node 2 --redirects 1 --tee 1 examples/52_training.py
+  /usr/bin/python3 -m torch.distributed.run --nproc_per_node 2 --redirects 1 --tee 1 examples/54_training.py
 """
 import torch
 import torch.distributed as dist
