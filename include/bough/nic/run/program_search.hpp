@@ -137,8 +137,9 @@ public:
     // The status of an instance whose time is up.
     template <class F>
     status report_of(const waiting_instance& one, const rank_set& waits, std::uint64_t now_ns, F&& where) {
-        finding f = search_.proposed(now_ns);
-        if (f.sure != finding::how_sure::nothing) return f.settled(search_.proposers(now_ns));
+        const auto any = [](rank_t, const envelope&) { return true; }; // a host has programs of one group
+        finding f = search_.proposed(now_ns, any);
+        if (f.sure != finding::how_sure::nothing) return f.settled(search_.proposers(now_ns, any));
         f = find(one, waits, now_ns, where);
         return f.sure != finding::how_sure::nothing ? f.settled({}) : deadline_of(one);
     }
