@@ -112,7 +112,7 @@ void campaign(F&& rank) {
     CHECK(good > 50); // both happen, often
     CHECK(bad > 10);
 }
-constexpr communicator_options patient{.timeout_ns = 20'000'000'000};
+const communicator_options patient{.timeout_ns = 20'000'000'000};
 
 } // namespace
 
