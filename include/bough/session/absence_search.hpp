@@ -177,10 +177,9 @@ public:
     // came in round `since` or later. A rank that has not answered for `enough_ns` is silent.
     // `self(call)` -> whereabouts: where this rank itself is, for the case that others wait for it
     // in that call.
-    // `reached`, if given: gets the calls in which somebody waits, `call` first.
     template <class F>
     finding find(const rank_set& waits, const envelope& call, std::uint32_t since, std::uint64_t now_ns,
-                 std::uint64_t enough_ns, F&& self, plain_list<envelope>* reached = nullptr) const {
+                 std::uint64_t enough_ns, F&& self) const {
         struct wanted { // somebody waits for this rank in this call
             rank_t rank;
             envelope call;
@@ -202,9 +201,6 @@ public:
         reach(waits, call);
         for (std::size_t i = 0; i != all.size(); ++i) {
             const wanted x = all[i];
-            if (reached != nullptr &&
-                std::none_of(reached->begin(), reached->end(), [&](const envelope& e) { return same_call(e, x.call); }))
-                reached->push_back(x.call);
             const asked_rank* asked = x.rank == me_ || asked_.empty() ? nullptr : &asked_[x.rank];
             const question* q = asked == nullptr ? nullptr : asked->find(x.call);
             const bool is_known = x.rank == me_ || (q != nullptr && q->answered >= since);

@@ -179,11 +179,10 @@ private:
         return !flight_.is_oldest(op) && op.work_->engine().has_blocked();
     }
 
-    finding find(session_operation& op, std::uint64_t now, plain_list<envelope>* reached = nullptr) {
+    finding find(session_operation& op, std::uint64_t now) {
         const auto in = [&](session_operation& its) {
-            return search_.find(
-                waits_of(its), its.tag_, op.search_, now, op.part_ns() / 2,
-                [this](const envelope& call) { return where(call); }, reached);
+            return search_.find(waits_of(its), its.tag_, op.search_, now, op.part_ns() / 2,
+                                [this](const envelope& call) { return where(call); });
         };
         finding f = in(op);
         if (is_held_back(op)) f = both(f, in(flight_[0]));
@@ -228,30 +227,25 @@ private:
         const std::uint64_t now = transport_.now_ns();
         search_.propose(m.peer, of, f, deadline_after(now, said.lasts_ns), now);
     }
-    // Does a proposal of rank `by`, because of its call `of`, belong to this operation: to the call, or
-    // to one that holds it up? Communicators of other ranks may have the same number.
-    bool is_about(const session_operation& op, const plain_list<envelope>& reached, rank_t by,
-                  const envelope& of) const {
-        if (of.context == op.tag_.context && by != members_.rank() && !is_member(of.context, by)) return false;
-        return same_call(of, op.tag_) ||
-               std::any_of(reached.begin(), reached.end(), [&](const envelope& e) { return same_call(e, of); });
+    // Does a proposal of rank `by`, because of its call `of`, count for this operation? Communicators of
+    // other ranks may have the same number.
+    bool counts_for(const session_operation& op, rank_t by, const envelope& of) const {
+        return of.context != op.tag_.context || by == members_.rank() || is_member(of.context, by);
     }
     bool is_member(std::uint16_t context, rank_t r) const {
         const std::span<const rank_t>* list = members_.communicators().members(context);
         return list == nullptr || list->empty() || std::find(list->begin(), list->end(), r) != list->end();
     }
     status report_of(session_operation& op, std::uint64_t now) {
-        finding own, all;
-        rank_set present;
-        failure_.sheltered([&] {
-            plain_list<envelope> reached;
-            own = find(op, now, &reached);
-            const auto counts = [&](rank_t by, const envelope& of) { return is_about(op, reached, by, of); };
-            all = search_.proposed(now, counts);
-            present = search_.proposers(now, counts);
-        });
-        if (all.sure != finding::how_sure::nothing) return all.settled(present);
-        if (own.sure != finding::how_sure::nothing) return own.settled({});
+        const auto counts = [&](rank_t by, const envelope& of) { return counts_for(op, by, of); };
+        finding f = search_.proposed(now, counts);
+        if (f.sure != finding::how_sure::nothing) {
+            rank_set present;
+            failure_.sheltered([&] { present = search_.proposers(now, counts); });
+            return f.settled(present);
+        }
+        failure_.sheltered([&] { f = find(op, now); });
+        if (f.sure != finding::how_sure::nothing) return f.settled({});
         return {.code = errc::deadline,
                 .collective = op.tag_.kind,
                 .operation = op.tag_.operation,
