@@ -139,7 +139,8 @@ TEST_CASE("on_executor: an operation whose handler cannot be kept is given up") 
     CHECK_FALSE(at.first.poison());
     status s;
     allreduce(at.second, at.y, plus{}, s); // the call that the first rank has given up
-    CHECK((s.code == errc::peer_aborted && s.cause == errc::cancelled));
+    CAPTURE(message_of(s));                // it ends well if what the first rank had sent is there already
+    CHECK((!s || (s.code == errc::peer_aborted && s.cause == errc::cancelled)));
     const auto h = test::initiated([&](auto handler) { async_allreduce(at.first, at.x, plus{}, std::move(handler)); });
     operation other = start_allreduce(at.second, at.y, plus{});
     CHECK(at.run(*h));
