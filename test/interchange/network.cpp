@@ -53,7 +53,7 @@ TEST_CASE("network files: what is wrong is said, with its line") {
     CHECK(fault_of_network("hosts 2 3") == "line 1: hosts: there is more in the line");
     CHECK(fault_of_network("hosts 2\nwire 0 1 1") ==
           "line 2: there is no 'wire'; known are hosts, switches, hop, cable, torus, place");
-    for (const char* speed : {"0", "-1", "inf", "nan", "", "fast"})
+    for (const char* speed : {"0", "-1", "inf", "nan", "", "fast", "1,5", "1.5x", "1e999", "1e"})
         CHECK(fault_of_network(std::string("hosts 2\ncable 0 1 ") + speed) ==
               "line 2: cable: needs a speed in bytes per ns that is finite and above 0");
     CHECK(fault_of_network("hosts 2\ncable 0") == "line 2: cable: needs two vertices and a speed, as 'cable 0 4 12.5'");

@@ -26,7 +26,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <locale>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -107,10 +109,14 @@ private:
         rest_.remove_prefix(found.size());
         return found;
     }
-    template <class Number>
-    static bool parse(std::string_view text, Number& value) {
+    static bool parse(std::string_view text, std::uint32_t& value) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         return error == std::errc{} && end == text.data() + text.size();
+    }
+    static bool parse(std::string_view text, double& value) { // older libc++ has no from_chars of double
+        std::istringstream in{std::string(text)};
+        in.imbue(std::locale::classic());
+        return (in >> std::noskipws >> value) && in.peek() == std::istringstream::traits_type::eof();
     }
     void count(std::uint32_t& value, std::uint32_t least, std::uint32_t most, const char* what) {
         if (value != unknown) return void(fail(std::string(what) + ": said twice"));

@@ -345,8 +345,8 @@ private:
     diagnosis other_order() const {
         std::vector<std::pair<place, std::vector<rank_t>>> calls;
         for (const auto& [r, at] : blocked_) {
-            const auto same = std::find_if(calls.begin(), calls.end(), [&at = at](const auto& c) {
-                return c.first.call->number == at.call->number && key_of(*c.first.in) == key_of(*at.in);
+            const auto same = std::find_if(calls.begin(), calls.end(), [&its = at](const auto& c) {
+                return c.first.call->number == its.call->number && key_of(*c.first.in) == key_of(*its.in);
             });
             same == calls.end() ? calls.push_back({at, {r}}) : same->second.push_back(r);
         }
