@@ -386,9 +386,9 @@ private:
         const auto context = static_cast<std::uint16_t>(number);
         const auto& shared = comm_.shared_session();
         shared->with_lock([&] { return shared->contexts().claim(context); });
+        const std::vector<bough::rank_t> both{from, to};
         return pairs_
-            .emplace(std::pair(from, to),
-                     communicator(shared, std::vector<bough::rank_t>{from, to}, context, comm_.options()))
+            .emplace(std::pair(from, to), communicator(shared, both, context, comm_.options_among(both)))
             .first->second;
     }
 
