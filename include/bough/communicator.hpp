@@ -11,6 +11,7 @@
 #ifndef BOUGH_COMMUNICATOR_HPP
 #define BOUGH_COMMUNICATOR_HPP
 
+#include <bough/communicator/caller.hpp>
 #include <bough/communicator/core.hpp>
 #include <bough/concepts/explain_transport.hpp>
 #include <bough/core/config.hpp>
@@ -161,7 +162,7 @@ public:
 #endif
         return s;
     }
-    const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_; }
+    const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_.core(); }
 
 private:
     // Starts a blocking call by `start`, and waits for its end.
@@ -203,7 +204,7 @@ private:
         return result;
     }
 
-    std::shared_ptr<detail::communicator_core<T>> core_;
+    detail::caller<detail::communicator_core<T>> core_;
 };
 
 // Not inline, so that the compiled form can hold them.

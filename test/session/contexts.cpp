@@ -114,6 +114,39 @@ TEST_CASE("contexts: a rank alone lets go at once; one that leaves the group kee
     CHECK(all.reserve() == 2);
 }
 
+TEST_CASE("contexts: a member that makes no further call is missing in those that follow") {
+    const std::array<bough::rank_t, 3> members{4, 0, 2};
+    contexts all;
+    CHECK(all.gone_before(call(1, 1)) == bough::no_rank);
+    all.ends(1, 2, 0xffff'ffffu); // before it is open here
+    CHECK_FALSE(all.any_incomplete());
+    REQUIRE(all.claim(1));
+    all.open(1, members);
+    CHECK(all.any_incomplete());
+    CHECK(all.gone_before(call(1, 0xffff'ffffu)) == bough::no_rank);
+    CHECK(all.gone_before(call(1, 0)) == 2); // numbers wrap around
+    CHECK(all.gone_before(call(2, 9)) == bough::no_rank);
+    all.ends(1, 0, 3); // made more calls
+    CHECK(all.gone_before(call(1, 2)) == 2);
+    all.ends(1, 0, 0xffff'fff0u); // made fewer
+    CHECK(all.gone_before(call(1, 0xffff'fff1u)) == 0);
+    all.start(call(1, 7));
+    CHECK(all.latest(1) == 7);
+    CHECK(all.latest(2) == 0);
+    CHECK_FALSE(all.let_go(1));
+    CHECK_FALSE(all.let_go(1));
+    CHECK(all.close(1));
+    CHECK_FALSE(all.any_incomplete());
+    all.open(1, members); // another one: nothing is left
+    CHECK_FALSE(all.any_incomplete());
+    CHECK(all.gone_before(call(1, 9)) == bough::no_rank);
+    all.ends(1, 2, 1);
+    all.ends(0, 2, 1);
+    CHECK(all.any_incomplete());
+    all.clear();
+    CHECK_FALSE(all.any_incomplete());
+}
+
 TEST_CASE("contexts: what may come late is what was given up, and what is older") {
     contexts all;
     CHECK_FALSE(all.may_be_late(call(3, 1)));

@@ -105,7 +105,7 @@ public:
             reporter.recorded.disown();
         else
             session_->unrecord(reporter.recorded);
-        if (context_ == 0 || members_.empty() || session_->forked() || is_stale()) return;
+        if (!has_own_number() || session_->forked() || is_stale()) return;
         session_->let_go_of_communicator(context_, session_.use_count() == 1);
     }
 
@@ -114,6 +114,9 @@ public:
     const std::vector<rank_t>& members() const noexcept { return members_; }
     const std::shared_ptr<session<T>>& shared_session() const noexcept { return session_; }
     std::uint16_t context() const noexcept { return context_; }
+    // Has it a number that can be used again?
+    bool has_own_number() const noexcept { return context_ != 0 && !members_.empty(); }
+    std::uint32_t& callers() noexcept { return counts_.callers; } // caller.hpp
     // True: a later epoch has begun without this communicator (bough/group.hpp, shrink).
     bool is_stale() const { return epoch_ != session_->epoch(); }
     static status stale() noexcept { return {.code = errc::group_poisoned}; }
@@ -355,7 +358,7 @@ private:
     std::size_t latest_choice_ = 0; // the one that was asked for last
     std::uint64_t look_ups_ = 0;
     struct {
-        std::uint32_t operations = 0, turns = 0;
+        std::uint32_t operations = 0, turns = 0, callers = 0;
     } counts_;
 };
 

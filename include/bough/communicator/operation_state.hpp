@@ -5,6 +5,7 @@
 #define BOUGH_COMMUNICATOR_OPERATION_STATE_HPP
 
 #include <bough/communicator/arena.hpp>
+#include <bough/communicator/caller.hpp>
 #include <bough/communicator/core.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
@@ -35,14 +36,14 @@ public:
             core->spare_frames.pop_back();
         }
         made->core_ = core;
-        made->persistent_ = persistent;
+        if (persistent) made->makes_calls_ = caller<core_type>(core);
         return made.release();
     }
 
     // --- for an initiator (bough/call/initiator.hpp) ---
 
     core_type& core() noexcept { return *core_; }
-    bool is_persistent() const noexcept { return persistent_; }
+    bool is_persistent() const noexcept { return makes_calls_.core() != nullptr; }
     arena& kept() noexcept { return kept_; }
     // Adds f() -> status, called before each run.
     template <class F>
@@ -167,7 +168,7 @@ public:
                 return detail::keep_for_good(*this); // so all that the transport holds stays valid
             }
         }
-        persistent_ = false;
+        const caller<core_type> last_call = std::move(makes_calls_);
         give_back();
         before_ = after_ = {};
         kept_.clear();
@@ -253,7 +254,7 @@ private:
             core_->report_failure(result_);
     }
     void give_back() noexcept {
-        if (persistent_ || !work_) return;
+        if (is_persistent() || !work_) return;
         try_to([this] { core_->plans.put(std::move(work_)); });
         work_.reset();
     }
@@ -267,7 +268,7 @@ private:
     hooks before_, after_;
     status result_{}, bound_error_{};
     bool ended_ = true;
-    bool persistent_ = false;
+    caller<core_type> makes_calls_; // if it is persistent
 };
 
 } // namespace bough::detail

@@ -6,6 +6,7 @@
 #ifndef BOUGH_COMMUNICATOR_UNBOUND_CALL_HPP
 #define BOUGH_COMMUNICATOR_UNBOUND_CALL_HPP
 
+#include <bough/communicator/caller.hpp>
 #include <bough/core/status.hpp>
 #include <bough/operation.hpp>
 
@@ -21,8 +22,7 @@ template <class Core>
 class unbound_call final : public operation_state_base {
 public:
     operation_state_base* acquire(std::shared_ptr<Core> core) noexcept {
-        core_ = std::move(core);
-        ++handles_;
+        if (handles_++ == 0) core_ = caller<Core>(std::move(core));
         return this;
     }
     bool poll() override { return true; }
@@ -36,11 +36,11 @@ public:
     std::size_t memory_bytes() const noexcept override { return 0; }
     void release() noexcept override {
         if (--handles_ != 0) return;
-        const std::shared_ptr<Core> last = std::move(core_); // which may end with this
+        const caller<Core> last = std::move(core_); // the core may end with this
     }
 
 private:
-    std::shared_ptr<Core> core_; // as long as there are handles
+    caller<Core> core_; // as long as there are handles
     std::size_t handles_ = 0;
     status result_{.code = errc::no_resources};
 };

@@ -60,12 +60,11 @@ public:
         c.members = members;
         c.first = members.empty() ? 0 : members[0];
         c.is_open = c.reserved = true;
+        if (c.gone != no_rank) ++incomplete_;
     }
     // The rank leaves the group with this communicator: nobody is told, and the number is not used again.
     void leave(std::uint16_t context) noexcept {
-        per_context& c = all_[context];
-        c.is_open = false;
-        c.is_closed = true;
+        per_context& c = closed(context);
         c.others = ~std::uint32_t{0};
         c.members = {};
     }
@@ -81,9 +80,7 @@ public:
     }
     // This rank lets the number go. True: it is free now. Pre: open(); the number is not 0.
     bool close(std::uint16_t context) noexcept {
-        per_context& c = all_[context];
-        c.is_open = false;
-        c.is_closed = true;
+        per_context& c = closed(context);
         c.others = static_cast<std::uint32_t>(c.members.size() - 1);
         c.members = {};
         return free_if_let_go(context);
@@ -92,6 +89,28 @@ public:
     bool let_go(std::uint16_t context) {
         ++at(context).let_go;
         return free_if_let_go(context);
+    }
+
+    // Another member makes no call after its call `last` (the `operation` of it). That may come before
+    // open().
+    void ends(std::uint16_t context, rank_t member, std::uint32_t last) {
+        per_context& c = at(context);
+        if (c.gone != no_rank && !before(last, c.last)) return;
+        if (c.gone == no_rank && c.is_open) ++incomplete_;
+        c.gone = member;
+        c.last = last;
+    }
+    // A member that makes no such call; no_rank: all may make it.
+    rank_t gone_before(const envelope& tag) const noexcept {
+        if (incomplete_ == 0 || tag.context >= all_.size()) return no_rank;
+        const per_context& c = all_[tag.context];
+        return c.gone != no_rank && before(c.last, tag.operation) ? c.gone : no_rank;
+    }
+    // Has this rank a communicator that has such a member?
+    bool any_incomplete() const noexcept { return incomplete_ != 0; }
+    // The last call of this rank in a context; 0: there is none.
+    std::uint32_t latest(std::uint16_t context) const noexcept {
+        return has_started(context) ? all_[context].latest : 0;
     }
 
     // This rank has given up a call: messages for it may still come, and are dropped. That holds for
@@ -149,6 +168,7 @@ public:
     void clear() noexcept {
         all_.clear();
         lowest_ = 1;
+        incomplete_ = 0;
         agreements_of_all_ = 0;
     }
 
@@ -158,6 +178,8 @@ private:
         std::uint32_t agreements = 0;
         std::uint32_t given_up = 0;           // the last call that was given up
         std::uint32_t let_go = 0, others = 0; // how many of the other members have let the number go
+        std::uint32_t last = 0;               // the last call of `gone`
+        rank_t gone = no_rank;                // of the members that make no further call, the one that made the fewest
         bool has_started = false;
         bool has_given_up = false;
         bool reserved = false;
@@ -165,6 +187,13 @@ private:
         rank_t first = no_rank;
         std::span<const rank_t> members;
     };
+    per_context& closed(std::uint16_t context) noexcept {
+        per_context& c = all_[context];
+        if (c.is_open && c.gone != no_rank) --incomplete_;
+        c.is_open = false;
+        c.is_closed = true;
+        return c;
+    }
     bool free_if_let_go(std::uint16_t context) noexcept {
         per_context& c = all_[context];
         if (!c.is_closed || c.let_go != c.others) return false;
@@ -182,6 +211,7 @@ private:
     detail::plain_list<per_context> all_; // by number
     detail::plain_list<std::uint16_t> line_;
     std::uint32_t lowest_ = 1; // all below are reserved
+    std::uint32_t incomplete_ = 0;
     std::uint32_t agreements_of_all_ = 0;
     std::uint32_t meetings_ = 0;
 };

@@ -28,8 +28,9 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // Segments of messages that do not belong to the steps of operations. inquiry_segment is the least
 // of them.
-inline constexpr std::uint32_t inquiry_segment = 0xffff'fff5u;   // bough/session/inquiry.hpp
-inline constexpr std::uint32_t let_go_segment = 0xffff'fff6u;    // of a communicator: bough/session/contexts.hpp
+inline constexpr std::uint32_t inquiry_segment = 0xffff'fff4u;   // bough/session/inquiry.hpp
+inline constexpr std::uint32_t last_call_segment = 0xffff'fff5u; // and the next one: bough/session/letting_go.hpp
+inline constexpr std::uint32_t let_go_segment = 0xffff'fff6u;
 inline constexpr std::uint32_t broken_segment = 0xffff'fff7u;    // a communicator: bough/session/failure.hpp
 inline constexpr std::uint32_t given_up_segment = 0xffff'fff8u;  // a call: bough/session/failure.hpp
 inline constexpr std::uint32_t signature_segment = 0xffff'fff9u; // bough/session/disputes.hpp

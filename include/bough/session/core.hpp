@@ -127,9 +127,9 @@ public:
     }
     void suspect(rank_t r);
     void begin_epoch();
-    // A communicator of this rank is destroyed (letting_go.hpp).
-    void let_go(std::uint16_t context) {
-        failure_.sheltered([&] { end_of().by_this_rank(context); });
+    // This rank makes no further call of a communicator. `is_gone`: and nothing is left of it (letting_go.hpp).
+    void end_calls(std::uint16_t context, bool is_gone) {
+        failure_.sheltered([&] { is_gone ? end_of().by_this_rank(context) : end_of().end_calls(context); });
         hand_over();
     }
 
@@ -246,7 +246,8 @@ private:
         if (m.tag.segment == signature_segment) return disputes_.told(m.peer, m.tag, m.bytes);
         if (m.tag.segment == given_up_segment)
             return failure_.given_up_by_peer(m.tag, given_up_notice::read(m.bytes, m.peer, m.tag));
-        if (m.tag.segment == let_go_segment) return end_of().by_peer(m.tag.context);
+        if (m.tag.segment == last_call_segment || m.tag.segment == let_go_segment)
+            return end_of().by_peer(m.peer, m.tag);
         status said = abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context);
         if (m.tag.segment == abort_segment)
             return failure_.break_group(said); // the sender gave up: this rank does, too

@@ -6,6 +6,7 @@
 //   what has happened                            reach           on this rank               told to
 //   cancelled, deadline                          the call        end(op)                    its members
 //   the same, in a call for late ranks           communicator    end() of its operations    its members
+//   a member makes no further call               later calls     end() of these             nobody: it told all
 //   calls differ, refused calls, an op throws    communicator    end() of its operations    its members
 //   a rank is lost, memory runs out              group           end() of what needs it     every rank
 //
@@ -192,8 +193,28 @@ public:
             early_.drop([&](const event& e) { return is_call_of(e, call.context) && same_call(e.envelope, call); });
         }
     }
-    // Has a peer given up this call, which this rank has still to make?
-    bool is_given_up(const envelope& call) const noexcept { return !given_up_.empty() && given_up_.has(call); }
+    // Has a peer given up this call, or will it never make it, and this rank has still to make it?
+    bool is_given_up(const envelope& call) const noexcept {
+        return given_up_.has(call) || members_.communicators().gone_before(call) != no_rank;
+    }
+    // A member makes no call after `last`, and has told all others. What this rank has made without it ends.
+    BOUGH_COLD void ends_after(const envelope& last) {
+        note();
+        if (poison(last.context) || dispute_.is_of(last.context)) return; // which breaks the communicator
+        const auto is_after = [&](const envelope& call) {
+            return call.context == last.context && contexts::before(last.operation, call.operation);
+        };
+        sheltered(
+            [&] { early_.drop([&](const event& e) { return is_call_of(e, last.context) && is_after(e.envelope); }); });
+        for (std::size_t i = 0; i < flight_.size();) {
+            session_operation& op = flight_[i++];
+            if (op.result_ || !is_after(op.tag_)) continue;
+            const status why = without_a_member(op.tag_);
+            record(why, false, last.context);
+            if (!end(op, why)) return;
+            i = 0;
+        }
+    }
     // There will be no answer.
     BOUGH_COLD void conclude_dispute() { break_communicator(dispute_.context(), dispute_.known()); }
     // Does this operation wait for the end of a dispute?
@@ -276,6 +297,21 @@ public:
         });
     }
 
+    // Calls f(r) for each other member of the communicator of `call` that is not lost.
+    // Nobody, if this rank has not got that communicator yet, or not any more.
+    template <class F>
+    void for_each_member(const envelope& call, F&& f) {
+        const contexts& all = members_.communicators();
+        const std::span<const rank_t>* some = all.members(call.context);
+        if (some == nullptr && call.context != 0 && (all.is_closed(call.context) || !all.has_started(call.context)))
+            return;
+        const bool has_all = some == nullptr || some->empty();
+        for (std::size_t i = 0; i != (has_all ? members_.size() : some->size()); ++i) {
+            const rank_t r = has_all ? static_cast<rank_t>(i) : (*some)[i];
+            if (r != members_.rank() && !members_.is_lost(r)) f(r);
+        }
+    }
+
     // The poison ends. Pre: no operation is in flight.
     void begin_epoch() noexcept {
         poison_ = {};
@@ -354,11 +390,27 @@ private:
             sheltered([&] { tell_given_up(op.tag_, why); });
             return true;
         }
+        if (members_.communicators().gone_before(op.tag_) != no_rank) {
+            op.result_ = without_a_member(op.tag_);
+            members_.communicators().give_up(op.tag_);
+            return true;
+        }
         if (op.result_ = refusals_.why_theirs(op.tag_); !op.result_) return false;
         break_communicator(op.tag_.context, op.result_);
         return true;
     }
-    void note() noexcept { may_refuse_ = poison_ || !refusals_.empty() || !given_up_.empty() || !broken_.empty(); }
+    // A member will never make this call.
+    status without_a_member(const envelope& call) const noexcept {
+        return {.code = errc::peer_aborted,
+                .cause = errc::cancelled,
+                .peer = members_.communicators().gone_before(call),
+                .operation = call.operation,
+                .context = call.context};
+    }
+    void note() noexcept {
+        may_refuse_ = poison_ || !refusals_.empty() || !given_up_.empty() || !broken_.empty() ||
+                      members_.communicators().any_incomplete();
+    }
     bool is_call_of(const event& e, std::uint16_t context) const noexcept {
         return members_.is_of_epoch(e.envelope) && e.envelope.context == context &&
                e.envelope.segment != control_segment;
@@ -378,20 +430,6 @@ private:
         control_.flush();
         departures<T>::flush(transport_);
     }
-    // Nobody, if this rank has not got that communicator yet, or not any more.
-    template <class F>
-    void for_each_member(const envelope& call, F&& f) {
-        const contexts& all = members_.communicators();
-        const std::span<const rank_t>* some = all.members(call.context);
-        if (some == nullptr && call.context != 0 && (all.is_closed(call.context) || !all.has_started(call.context)))
-            return;
-        const bool has_all = some == nullptr || some->empty();
-        for (std::size_t i = 0; i != (has_all ? members_.size() : some->size()); ++i) {
-            const rank_t r = has_all ? static_cast<rank_t>(i) : (*some)[i];
-            if (r != members_.rank() && !members_.is_lost(r)) f(r);
-        }
-    }
-
     // Puts the cause into control for every rank that is not lost and has not been told.
     void put_poison() {
         envelope call;

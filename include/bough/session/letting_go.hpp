@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Letting_go: the end of a communicator. Each member tells the others when it destroys its own, and
-// when all have, nothing of it is left and its number is free (contexts.hpp).
+// Letting_go: the end of a communicator. Each member tells the others when it will make no further
+// call, and which was its last: a later call of theirs can not end well, so it ends at once. When
+// nothing of it is left on a member, it tells them again, and when all have, its number is free
+// (contexts.hpp). Mostly that is one message: handles of ended operations are what may be left.
 //
 // It needs the membership, which has the numbers, and control to tell the others. What the matching,
 // the failure, the disputes and the late places know of the communicator is forgotten.
@@ -32,22 +34,34 @@ struct letting_go {
     late_ranks<T>& late;
     deadline_watch<T>& watch;
 
+    // This rank makes no further call of it.
+    void end_calls(std::uint16_t context) {
+        tell(context, last_call_segment);
+        messages.flush();
+    }
     // Pre: contexts::open() with a list of members, and not 0; none of its operations is in flight.
     void by_this_rank(std::uint16_t context) {
-        envelope of_it;
-        of_it.context = context;
-        for (const rank_t r : *members.communicators().members(context))
-            if (r != members.rank() && !members.is_lost(r)) messages.put(r, let_go_segment, of_it, {});
+        tell(context, let_go_segment);
         const bool is_first = members.communicators().first_member(context) == members.rank();
         if (members.communicators().close(context)) forget(context, is_first);
         messages.flush();
     }
-    void by_peer(std::uint16_t context) {
-        const bool is_first = members.communicators().first_member(context) == members.rank();
-        if (members.communicators().let_go(context)) forget(context, is_first);
+    // `said`: a message of one of those two segments.
+    void by_peer(rank_t peer, const envelope& said) {
+        contexts& all = members.communicators();
+        const bool is_first = all.first_member(said.context) == members.rank();
+        all.ends(said.context, peer, said.operation);
+        if (said.segment == let_go_segment && all.let_go(said.context)) return forget(said.context, is_first);
+        failed.ends_after(said);
     }
 
 private:
+    void tell(std::uint16_t context, std::uint32_t segment) {
+        envelope last;
+        last.context = context;
+        last.operation = members.communicators().latest(context);
+        failed.for_each_member(last, [&](rank_t r) { messages.put(r, segment, last, {}); });
+    }
     // The late places lie with the first member. It clears them here, and only then agrees to use the
     // number again: nobody is at work in them any more, and nobody is yet.
     void forget(std::uint16_t context, bool is_first) {

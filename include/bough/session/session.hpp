@@ -261,7 +261,12 @@ public:
     // `is_last`: this rank leaves the group with it, and need not tell the others.
     void let_go_of_communicator(std::uint16_t context, bool is_last) {
         const lock_guard held = hold();
-        if (!forked()) is_last ? core_.contexts().leave(context) : core_.let_go(context);
+        if (!forked()) is_last ? core_.contexts().leave(context) : core_.end_calls(context, true);
+    }
+    // This rank makes no further call of a communicator.
+    void end_calls_of_communicator(std::uint16_t context) {
+        const lock_guard held = hold();
+        if (!forked()) core_.end_calls(context, false);
     }
     // Every later call of this communicator ends with group_poisoned, on all of its members.
     void break_communicator(std::uint16_t context, const status& why) {
