@@ -387,8 +387,7 @@ private:
         const auto& shared = comm_.shared_session();
         shared->with_lock([&] { return shared->contexts().claim(context); });
         const std::vector<bough::rank_t> both{from, to};
-        return pairs_
-            .emplace(std::pair(from, to), communicator(shared, both, context, comm_.options_among(both)))
+        return pairs_.emplace(std::pair(from, to), communicator(shared, both, context, comm_.options_among(both)))
             .first->second;
     }
 

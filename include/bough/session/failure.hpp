@@ -25,7 +25,6 @@
 #include <bough/core/plain_list.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/control.hpp>
-#include <bough/session/departures.hpp>
 #include <bough/session/dispute.hpp>
 #include <bough/session/given_up.hpp>
 #include <bough/session/in_flight.hpp>
@@ -35,6 +34,7 @@
 #include <bough/session/port.hpp>
 #include <bough/session/records.hpp>
 #include <bough/session/refusals.hpp>
+#include <bough/session/telling.hpp>
 #include <bough/session/unexpected.hpp>
 
 #include <algorithm>
@@ -72,8 +72,8 @@ template <Transport T>
 class failure {
 public:
     failure(T& transport, membership& members, control<T>& control, unexpected_messages<T>& early, in_flight<T>& flight)
-        : transport_(transport), members_(members), control_(control), early_(early),
-          flight_(flight), tells_{{}, members.size()}, records_(flight, early) {}
+        : transport_(transport), members_(members), control_(control), early_(early), flight_(flight),
+          others_(transport, members, control), records_(flight, early) {}
     failure(const failure&) = delete;
     failure& operator=(const failure&) = delete;
 
@@ -171,11 +171,7 @@ public:
             note();
             if (dispute_.is_of(context)) dispute_.close();
             early_.drop([&](const event& e) { return is_call_of(e, context); });
-            const abort_notice said = abort_notice::of(why);
-            envelope call;
-            call.operation = why.operation;
-            call.context = context;
-            tell_members(broken_segment, call, std::as_bytes(std::span(&said, 1)));
+            others_.broken(context, why);
         });
         end_all(why, [context](const session_operation& op) { return op.tag_.context == context; });
     }
@@ -234,7 +230,7 @@ public:
         note();
         if (is_over) return members_.communicators().give_up(call);
         refusals_.mine(call, why);
-        tell_refusal(call, why, whom);
+        others_.refused(call, why, whom);
         if (early_.any([&](const event& e) { return same_call(e.envelope, call); })) meets_refused(call);
     }
     bool has_refused(const envelope& call) const noexcept { return refusals_.why_mine(call) != errc::ok; }
@@ -287,35 +283,17 @@ public:
 
     // --- telling the others ---
 
-    bool has_to_tell() const noexcept { return tells_.next != members_.size(); }
-    // Sends what others must be told. If memory runs out, a later call tries again.
+    const telling<T>& others() const noexcept { return others_; }
+    bool has_to_tell() const noexcept { return !others_.is_over(); }
+    // Goes on to tell the others that the group is broken. If memory runs out, a later call tries again.
     BOUGH_COLD void tell() {
-        ignore_exceptions([this] {
-            put_poison();
-            control_.flush();
-            departures<T>::flush(transport_);
-        });
-    }
-
-    // Calls f(r) for each other member of the communicator of `call` that is not lost.
-    // Nobody, if this rank has not got that communicator yet, or not any more.
-    template <class F>
-    void for_each_member(const envelope& call, F&& f) {
-        const contexts& all = members_.communicators();
-        const std::span<const rank_t>* some = all.members(call.context);
-        if (some == nullptr && call.context != 0 && (all.is_closed(call.context) || !all.has_started(call.context)))
-            return;
-        const bool has_all = some == nullptr || some->empty();
-        for (std::size_t i = 0; i != (has_all ? members_.size() : some->size()); ++i) {
-            const rank_t r = has_all ? static_cast<rank_t>(i) : (*some)[i];
-            if (r != members_.rank() && !members_.is_lost(r)) f(r);
-        }
+        ignore_exceptions([this] { others_.go_on(); });
     }
 
     // The poison ends. Pre: no operation is in flight.
     void begin_epoch() noexcept {
         poison_ = {};
-        tells_.next = members_.size();
+        others_.begin_epoch();
         refusals_.clear();
         given_up_.clear();
         broken_.clear();
@@ -370,7 +348,7 @@ private:
     BOUGH_COLD void poison_with(const status& why) {
         if (poison_) return;
         poison_ = as_seen_by(members_.rank(), why);
-        tells_ = {why, 0};
+        others_.poison(why);
         dispute_.close();
         note();
         // Control messages stay: survivors need them, and begin_epoch() of the session finds some
@@ -411,43 +389,13 @@ private:
         may_refuse_ = poison_ || !refusals_.empty() || !given_up_.empty() || !broken_.empty() ||
                       members_.communicators().any_incomplete();
     }
+    BOUGH_COLD void tell_given_up(const envelope& call, const status& why) {
+        if (!others_.given_up(call, why))
+            break_communicator(call.context, {.code = errc::no_resources, .operation = call.operation});
+    }
     bool is_call_of(const event& e, std::uint16_t context) const noexcept {
         return members_.is_of_epoch(e.envelope) && e.envelope.context == context &&
                e.envelope.segment != control_segment;
-    }
-
-    // Messages to a rank that takes none are kept until it does, up to so many for each rank.
-    static constexpr std::size_t most_unsent = 1024;
-    BOUGH_COLD void tell_given_up(const envelope& call, const status& why) {
-        if (control_.unsent() >= most_unsent * members_.size())
-            return break_communicator(call.context, {.code = errc::no_resources, .operation = call.operation});
-        const given_up_notice said = given_up_notice::of(why);
-        tell_members(given_up_segment, call, std::as_bytes(std::span(&said, 1)));
-    }
-    // Sends a message to all other members of the communicator of `call` that are not lost.
-    void tell_members(std::uint32_t segment, const envelope& call, std::span<const std::byte> bytes) {
-        for_each_member(call, [&](rank_t r) { control_.put(r, segment, call, bytes); });
-        control_.flush();
-        departures<T>::flush(transport_);
-    }
-    // Puts the cause into control for every rank that is not lost and has not been told.
-    void put_poison() {
-        envelope call;
-        call.operation = tells_.why.operation;
-        call.context = tells_.why.context;
-        const abort_notice said = abort_notice::of(tells_.why);
-        for (rank_t& to = tells_.next; to != members_.size(); ++to)
-            if (to != members_.rank() && !members_.is_lost(to))
-                control_.put(to, abort_segment, call, std::as_bytes(std::span(&said, 1)));
-    }
-    void tell_refusal(const envelope& call, errc why, std::span<const rank_t> whom) {
-        const abort_notice said = abort_notice::of({.code = why, .peer = members_.rank()});
-        const std::size_t count = whom.empty() ? members_.size() : whom.size();
-        for (std::size_t i = 0; i != count; ++i) {
-            const rank_t r = whom.empty() ? static_cast<rank_t>(i) : whom[i];
-            if (r != members_.rank() && !members_.is_lost(r))
-                control_.send(r, refusal_segment, call, std::as_bytes(std::span(&said, 1)));
-        }
     }
 
     T& transport_;
@@ -456,10 +404,7 @@ private:
     unexpected_messages<T>& early_;
     in_flight<T>& flight_;
     status poison_{}; // of the group
-    struct telling {
-        status why;  // the same, as it is told to others
-        rank_t next; // ranks below this one have been told
-    } tells_;
+    telling<T> others_;
     bool may_refuse_ = false;
     plain_list<broken_communicator> broken_;
     given_up_calls given_up_;

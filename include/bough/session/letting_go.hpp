@@ -60,7 +60,7 @@ private:
         envelope last;
         last.context = context;
         last.operation = members.communicators().latest(context);
-        failed.for_each_member(last, [&](rank_t r) { messages.put(r, segment, last, {}); });
+        failed.others().for_each_member(last, [&](rank_t r) { messages.put(r, segment, last, {}); });
     }
     // The late places lie with the first member. It clears them here, and only then agrees to use the
     // number again: nobody is at work in them any more, and nobody is yet.
