@@ -37,15 +37,16 @@ std::pair<detail::unique_fd, std::uint16_t> listening() {
 }
 std::uint16_t free_port() { return listening().second; }
 
-// f(rank, wire, status) for each place, in a thread each.
+// f(rank, wire, status) for each place, in a thread each. What f leaves of the wires stays until all have ended.
 template <class F>
 void join_all(const std::vector<environment_place>& places, std::uint64_t timeout_ns, F f) {
+    std::vector<std::optional<environment_wire_up>> wires(places.size());
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i != places.size(); ++i)
         threads.emplace_back([&, i] {
             status s;
-            std::optional<environment_wire_up> wire = environment_wire_up::join(places[i], s, timeout_ns);
-            f(i, wire, s);
+            wires[i] = environment_wire_up::join(places[i], s, timeout_ns);
+            f(i, wires[i], s);
         });
     for (std::thread& t : threads) t.join();
 }
@@ -132,6 +133,28 @@ TEST_CASE("environment: ranks that do not fit are told why, and nobody waits") {
         join_all(places, 10 * second_ns, [&](std::size_t i, auto& wire, const status& s) {
             std::byte mine{}, all[3]{};
             said[i] = s ? s : wire->exchange(std::span(&mine, 1), all, 10 * second_ns);
+        });
+        CHECK(names(said[2], "WORLD_SIZE"));
+        CHECK((said[0].code == errc::peer_dead && said[0].peer == 2));
+        CHECK((said[1].code == errc::peer_dead && said[1].peer == 2));
+        CHECK(detail::steady_now_ns() - begin < 5 * second_ns);
+    }
+    SECTION("who comes when rank 0 has given up already") {
+        std::vector<environment_place> places = places_of(3, free_port());
+        places[2].size = 4;
+        std::vector<status> said(3);
+        const std::uint64_t begin = detail::steady_now_ns();
+        join_all({places[0], places[2]}, 10 * second_ns, [&](std::size_t i, auto& wire, const status& s) {
+            std::byte mine{}, all[3]{};
+            said[2 * i] = s ? s : wire->exchange(std::span(&mine, 1), all, 10 * second_ns);
+            if (i != 0) return;
+            std::thread late([&] {
+                std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                auto last = environment_wire_up::join(places[1], said[1], 10 * second_ns);
+                if (last) said[1] = last->exchange(std::span(&mine, 1), all, 10 * second_ns);
+            });
+            wire.reset();
+            late.join();
         });
         CHECK(names(said[2], "WORLD_SIZE"));
         CHECK((said[0].code == errc::peer_dead && said[0].peer == 2));

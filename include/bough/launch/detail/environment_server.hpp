@@ -82,7 +82,8 @@ public:
     }
     environment_server(const environment_server&) = delete;
     environment_server& operator=(const environment_server&) = delete;
-    // Stays until the others have read their answers, but no longer than a second.
+    // Stays until the others have read their answers, and until those that come later have heard that
+    // the job is broken; but no longer than a second.
     ~environment_server() {
         if (!thread_.joinable()) return;
         rung_.reset();
@@ -184,22 +185,27 @@ private:
     // --- the thread ---
 
     void run() {
-        std::uint64_t last = 0; // 0: not asked to stop
+        std::uint64_t last = 0;  // 0: not asked to stop
+        bool was_broken = false; // when it was asked, by another rank than 0
         std::vector<pollfd> watched;
         for (;;) {
             bool owes = false;
             for (rank_t r = 0; r != server_.size(); ++r)
-                owes |= server_.descriptor(r) >= 0 && server_.wants_to_write(r);
+                owes |= server_.descriptor(r) >= 0 ? server_.wants_to_write(r) || (was_broken && r != 0)
+                                                   : r != 0 && !came_[r];
             if (last != 0 && (!owes || steady_now_ns() >= last)) return;
             watched.clear();
             watched.push_back({last == 0 ? heard_.get() : -1, POLLIN, 0});
-            watched.push_back({last == 0 ? listener_.get() : -1, POLLIN, 0});
+            watched.push_back({listener_.get(), POLLIN, 0});
             for (rank_t r = 0; r != server_.size(); ++r)
                 watched.push_back({server_.descriptor(r),
                                    static_cast<short>(server_.wants_to_write(r) ? POLLIN | POLLOUT : POLLIN), 0});
             for (const guest& g : guests_) watched.push_back({g.fd.get(), POLLIN, 0});
             (void)::poll(watched.data(), static_cast<nfds_t>(watched.size()), last == 0 ? -1 : 20);
-            if (watched[0].revents != 0) last = deadline_after(steady_now_ns(), 1'000'000'000);
+            if (watched[0].revents != 0) {
+                last = deadline_after(steady_now_ns(), 1'000'000'000);
+                was_broken = server_.why_broken() && server_.why_broken().peer != 0;
+            }
             for (std::size_t g = guests_.size(); g-- > 0;) // from the last, since a guest may leave the list
                 if (watched[2 + server_.size() + g].revents != 0) hear(g);
             for (rank_t r = 0; r != server_.size(); ++r)

@@ -39,6 +39,7 @@ public:
     }
     rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
     int descriptor(rank_t rank) const noexcept { return links_[rank].fd.get(); } // -1: closed
+    const status& why_broken() const noexcept { return broken_; }                // ok: it is not
     bool wants_to_write(rank_t rank) const noexcept { return !links_[rank].out.empty(); }
     // How many bytes are kept for ranks that have not read them yet.
     std::size_t kept_bytes() const noexcept {
