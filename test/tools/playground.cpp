@@ -247,7 +247,8 @@ TEST_CASE("the algorithms of the playground in C++") {
              PLAYGROUND_WRITTEN(bough::per_level_allreduce{.form = bough::level_form::exchange}),
              PLAYGROUND_WRITTEN(bough::circulant{}), PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
              PLAYGROUND_WRITTEN(bough::lowest_bit_first{}), PLAYGROUND_WRITTEN(bough::ring{}),
-             PLAYGROUND_WRITTEN(bough::double_tree_allreduce{}), PLAYGROUND_WRITTEN(bough::inexact_census{})});
+             PLAYGROUND_WRITTEN(bough::double_tree_allreduce{}), PLAYGROUND_WRITTEN(bough::inexact_census{}),
+             PLAYGROUND_WRITTEN(bough::swing{}), PLAYGROUND_WRITTEN(bough::swing{.ports = 2})});
     }
     {
         using goal = bough::goal::reduce;
@@ -271,7 +272,7 @@ TEST_CASE("the algorithms of the playground in C++") {
                              PLAYGROUND_WRITTEN(bough::pairwise_reduce_scatter{}),
                              PLAYGROUND_WRITTEN(bough::circulant{}), PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
                              PLAYGROUND_WRITTEN(bough::lowest_bit_first_reduce_scatter{}),
-                             PLAYGROUND_WRITTEN(bough::ring_reduce_scatter{})});
+                             PLAYGROUND_WRITTEN(bough::ring_reduce_scatter{}), PLAYGROUND_WRITTEN(bough::swing{})});
     }
     {
         using goal = bough::goal::allgather;
@@ -280,7 +281,7 @@ TEST_CASE("the algorithms of the playground in C++") {
             {PLAYGROUND_WRITTEN(bough::recursive_doubling_allgather{}), PLAYGROUND_WRITTEN(bough::bruck_allgather{}),
              PLAYGROUND_WRITTEN(bough::neighbour_exchange{}), PLAYGROUND_WRITTEN(bough::circulant{}),
              PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}), PLAYGROUND_WRITTEN(bough::lowest_bit_first_allgather{}),
-             PLAYGROUND_WRITTEN(bough::ring_allgather{})});
+             PLAYGROUND_WRITTEN(bough::ring_allgather{}), PLAYGROUND_WRITTEN(bough::swing{})});
     }
     {
         using goal = bough::goal::barrier;
