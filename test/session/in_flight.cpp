@@ -125,6 +125,33 @@ TEST_CASE("in flight: many are found as few are, whatever order they end in") {
     CHECK(zero.running.empty());
 }
 
+TEST_CASE("in flight: those that start when most of many have ended are found, too") {
+    const testing::loop_group group(2, {.slots = 1 << 16});
+    const std::uint32_t most = 24;
+    for (std::uint32_t left = 0; left != most; ++left) {
+        INFO(left << " were left");
+        parts_of_session zero(group, 0, 2);
+        std::vector<session_operation*> started;
+        const auto all_are_found = [&] {
+            for (std::uint32_t i = 0; i != started.size(); ++i) {
+                session_operation* const here = started[i]->done() ? nullptr : started[i];
+                REQUIRE(zero.running.find(parts_of_session::call_of(i + 1)) == here);
+                REQUIRE(zero.running.find_post(zero.running.post_id(*started[i], 3)) == here);
+            }
+        };
+        for (std::uint32_t n = 1; n <= most; ++n) started.push_back(&zero.start(n, 0));
+        for (std::uint32_t n = 1; n <= most - left; ++n) zero.running.remove(*started[n - 1]);
+        for (std::uint32_t n = most + 1; n <= 2 * most; ++n) {
+            started.push_back(&zero.start(n, 0));
+            all_are_found();
+        }
+        while (zero.running.size() != 0) {
+            zero.running.remove(zero.running[zero.running.size() / 2]);
+            all_are_found();
+        }
+    }
+}
+
 TEST_CASE("in flight: a turn comes to all in a few polls, and to the oldest in each") {
     const testing::loop_group group(2, {.slots = 1 << 16});
     parts_of_session zero(group, 0, 2);

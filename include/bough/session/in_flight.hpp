@@ -193,7 +193,8 @@ private:
     // It may send ahead. An operation that is the oldest from its start never does.
     void join_others(session_operation& op) {
         ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
-        if (size() >= most_searched) index(op);
+        // With fewer, the tables may still be there: then an operation that is not in them is never found.
+        if (size() >= most_searched || calls_.size() != 0) index(op);
     }
     BOUGH_COLD void index(session_operation& op) {
         calls_.reserve(size() + 1);
