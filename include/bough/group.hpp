@@ -263,7 +263,7 @@ template <class X>
 // *Errors* invalid_argument: the list is empty, has a rank that `comm` has not, has one twice, or lacks
 // this rank. call_mismatch: `peer` has another list; at the deadline at the latest. deadline: who is
 // missing. no_resources: no number is free. On other ranks peer_aborted, with that cause.
-// *Messages* 3 (m - 1) for m members, and 2 (m - 1) more where the numbers that are free differ.
+// *Messages* 5 (m - 1) for m members, and 2 (m - 1) more where the numbers that are free differ.
 template <class X, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> create_group(communicator<X>& comm, std::span<const rank_t> list, E& ec) {
     std::optional<communicator<X>> made;

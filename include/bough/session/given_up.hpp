@@ -62,7 +62,7 @@ public:
         return why;
     }
     void forget(std::uint16_t context) noexcept {
-        all_.erase_if([context](const notice& n) { return n.context == context; });
+        all_.erase_if([context](const notice& kept) { return kept.context == context; });
     }
     void clear() noexcept { all_.clear(); }
 

@@ -5,12 +5,12 @@
 //   the first of the list        any other one
 //   call      ->                             come here; with a hash of the list
 //             <-   join                      I am here; with a hash of the list, and a number
-//   offer(n)  ->   <-   answer               is n free? Again with a larger one, until it is
+//   offer(n)  ->   <-   answer               are you still here, and is n free? Again, until it is
 //   made(n)   ->                             the end
 //   failed    ->   <-   leave                one fails, and all do
-// The first rank leads. It compares the lists and takes the largest number; if all have proposed the
-// same one, that is free, and nothing is offered. So there are 3 (m - 1) messages for m members, and
-// 2 (m - 1) more for each offer.
+// The first rank leads. It compares the lists, and offers the largest number. Mostly all have proposed
+// the same one: so there are 5 (m - 1) messages for m members, and 2 (m - 1) more for each further
+// offer. A join alone does not say that its sender is still there: its leave may be on the way.
 //
 // Each join has a number of its own (`attempt`), which the leader repeats. So a rank that has given up
 // and comes again mistakes no message that is still on its way. A meeting succeeds when all members
@@ -45,9 +45,9 @@ struct meeting_message {
     std::uint32_t members = 0; // how many
     std::uint16_t number = 0;  // of the new communicator
     kind what = kind::call;
-    std::uint8_t is_free = 0; // of an answer
-    std::uint32_t unused = 0;
-    abort_notice why{}; // of failed and leave
+    std::uint8_t is_free = 0;  // of an answer
+    std::uint32_t meeting = 0; // the attempt of the leader, for which it is; 0: not known
+    abort_notice why{};        // of failed and leave
 };
 static_assert(sizeof(meeting_message) == 48);
 
@@ -94,10 +94,12 @@ public:
 
 private:
     static constexpr std::uint64_t patience_ns = 500'000'000;
+    static constexpr std::uint64_t grace_ns = 50'000'000; // for the end of a meeting to follow its beginning
     struct member {
-        std::uint32_t attempt = 0; // 0: it has not joined
-        std::uint16_t number = 0;  // that it has reserved; 0: it has not answered
-        bool is_free = false;
+        std::uint32_t attempt = 0;             // 0: it has not joined
+        std::uint16_t number = 0;              // that it has reserved; 0: it has not answered
+        std::uint16_t agreed = contexts::none; // that was offered, and is free there
+        bool came = false;
     };
 
     rank_t leader() const noexcept { return members_[0]; }
@@ -114,6 +116,7 @@ private:
         const std::uint32_t attempt = place < all_.size() ? all_[place].attempt : attempt_;
         message m{list_, attempt, static_cast<std::uint32_t>(members_.size()), number_, what, 0, 0, {}};
         m.is_free = is_.free ? 1 : 0;
+        if (leads()) m.meeting = attempt_;
         if (why) m.why = abort_notice::of(why);
         send(to, m);
     }
@@ -134,10 +137,9 @@ private:
         if (is_.done) return;
         if (const status& broken = session_.poison(context_)) return fail(poisoned(broken));
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if (session_.is_lost(members_[i]) && (leads() || i == 0))
-                return fail({.code = errc::peer_dead, .peer = members_[i]});
+            if (session_.is_lost(members_[i])) return fail({.code = errc::peer_dead, .peer = members_[i]});
         if (leads()) lead();
-        if (!is_.done && ++turns_ % 64 == 0 && session_.now_ns() >= deadline_ns_) fail(who_is_missing());
+        if (!is_.done && session_.now_ns() >= deadline_ns_) fail(who_is_missing());
     }
     void read_inbox() {
         std::vector<control_message>& inbox = session_.inbox();
@@ -149,7 +151,9 @@ private:
             }
             std::memcpy(&m, inbox[i].bytes.data(), sizeof m);
             const rank_t from = inbox[i].peer;
-            if (is_for_later(from, m)) {
+            const bool is_elsewhere = !is_same_list(m) || (leads() && m.what == kind::call);
+            if (is_elsewhere && (m.what == kind::call || m.what == kind::join)) look_at_other_list(from, m);
+            if (is_for_later(from, m) || (leads() && is_elsewhere && may_be_old(from, m))) {
                 ++i;
                 continue;
             }
@@ -166,9 +170,23 @@ private:
             message later;
             if (c.peer != from || !is_its(c.tag) || c.bytes.size() != sizeof later) continue;
             std::memcpy(&later, c.bytes.data(), sizeof later);
-            if (later.what == end && (end == kind::failed || later.attempt == m.attempt)) return false;
+            const bool is_of_it = end == kind::failed ? later.meeting == m.meeting : later.attempt == m.attempt;
+            if (later.what == end && is_of_it) return false;
         }
         return true;
+    }
+    // It is of a meeting with another list, or with another leader: an old one, if its end follows soon.
+    void look_at_other_list(rank_t from, const message& m) {
+        if (!is_still_there(from, m)) {
+            if (elsewhere_.rank == from && !has_stayed()) elsewhere_.rank = no_rank;
+        } else if (elsewhere_.rank == no_rank) {
+            elsewhere_ = {from, session_.now_ns()};
+        }
+    }
+    bool has_stayed() const { return session_.now_ns() - elsewhere_.since_ns >= grace_ns; }
+    // Messages of a rank come in order, but not all at once.
+    bool may_be_old(rank_t from, const message& m) const {
+        return is_still_there(from, m) && !(elsewhere_.rank == from && has_stayed());
     }
     // Is it for a meeting that this rank may still come to? A member of the list may have ended this
     // meeting before this rank, but not before the leader.
@@ -186,7 +204,7 @@ private:
         if (m.what == kind::join) {
             all_[place_of(from)].attempt = m.attempt; // so that it hears of it
         } else {
-            message to_leader{m.list, 0, 0, 0, kind::leave, 0, 0, {}};
+            message to_leader{m.list, 0, 0, 0, kind::leave, 0, m.meeting, {}};
             status said = why;
             said.peer = from;
             to_leader.why = abort_notice::of(said);
@@ -203,15 +221,15 @@ private:
         case kind::join:
             if (!is_still_there(from, m)) return;
             if (m.what == kind::call || !is_same_list(m)) return differ(from, m);
-            all_[i] = {m.attempt, m.number, true};
+            all_[i] = {m.attempt, m.number, contexts::none, true};
             return;
         case kind::answer:
             if (m.attempt != all_[i].attempt) return;
             all_[i].number = m.number;
-            all_[i].is_free = m.is_free != 0;
+            all_[i].agreed = m.is_free != 0 ? m.number : contexts::none;
             return;
         case kind::leave:
-            if (m.attempt != all_[i].attempt || (m.attempt == 0 && m.list != list_)) return;
+            if (m.attempt != all_[i].attempt || (m.attempt == 0 && m.meeting != attempt_)) return;
             all_[i].attempt = 0;
             if (m.why.code == errc::deadline) return; // its time was up before this rank's: it may come again
             return fail(as_told(m.why.as_status(from, 0, context_), from));
@@ -221,15 +239,13 @@ private:
     bool is_same_list(const message& m) const noexcept { return m.list == list_ && m.members == members_.size(); }
     // Goes on when all have joined, or have answered.
     void lead() {
-        all_[0] = {attempt_, number_, true};
+        all_[0] = {attempt_, number_, number_, true};
         for (const member& m : all_)
             if (m.attempt == 0 || m.number == 0) return;
         const auto by_number = [](const member& a, const member& b) { return a.number < b.number; };
         const std::uint16_t most = std::max_element(all_.begin(), all_.end(), by_number)->number;
         if (most == contexts::none) return fail({.code = errc::no_resources});
-        const bool all_have_it =
-            std::all_of(all_.begin(), all_.end(), [&](const member& m) { return m.number == most && m.is_free; });
-        if (all_have_it) {
+        if (std::all_of(all_.begin(), all_.end(), [&](const member& m) { return m.agreed == most; })) {
             tell_others(kind::made);
             is_.done = true;
             return;
@@ -286,28 +302,28 @@ private:
         else if (!is_.told && !session_.is_lost(leader()))
             tell(leader(), kind::leave, why);
     }
-    // At the deadline. A member that is in a meeting with another list, which has this rank, is not
-    // missing.
+    // At the deadline. A rank that was in a meeting with another list, which has this rank, is not
+    // missing, even if its time was up first.
     status who_is_missing() {
-        for (const control_message& c : session_.inbox()) {
-            message m;
-            if (!is_its(c.tag) || c.bytes.size() != sizeof m) continue;
-            std::memcpy(&m, c.bytes.data(), sizeof m);
-            if (!is_same_list(m) && is_still_there(c.peer, m))
-                return {
-                    .code = errc::call_mismatch, .mismatch = mismatch::members, .peer = c.peer, .context = context_};
-        }
+        if (elsewhere_.rank != no_rank)
+            return {.code = errc::call_mismatch,
+                    .mismatch = mismatch::members,
+                    .peer = elsewhere_.rank,
+                    .context = context_};
         status s{.code = errc::deadline, .context = context_};
-        const auto add = [&](rank_t r) {
-            if (s.peer == no_rank || r < s.peer) s.peer = r;
-            s.missing = static_cast<std::uint16_t>(s.missing + 1);
+        // Those that have not come at all; if there are none, those whose time was up first.
+        const bool all_came = std::all_of(all_.begin() + 1, all_.end(), [](const member& m) { return m.came; });
+        const auto is_missing = [&](std::size_t i) {
+            if (!leads()) return i == 0 && !is_.called;
+            return i != 0 && all_[i].attempt == 0 && (all_came || !all_[i].came);
         };
-        if (!leads() && !is_.called) add(leader());
-        for (std::size_t i = 1; leads() && i != all_.size(); ++i)
-            if (all_[i].attempt == 0) add(members_[i]);
-        for (std::size_t i = 0; s.peer != no_rank && i != all_.size(); ++i)
-            if (members_[i] / 64 == s.peer / 64 && (leads() ? i != 0 && all_[i].attempt == 0 : i == 0))
-                s.mine |= std::uint64_t{1} << members_[i] % 64;
+        for (std::size_t i = 0; i != all_.size(); ++i)
+            if (is_missing(i)) {
+                s.peer = std::min(s.peer, members_[i]);
+                ++s.missing;
+            }
+        for (std::size_t i = 0; i != all_.size(); ++i)
+            if (is_missing(i) && members_[i] / 64 == s.peer / 64) s.mine |= std::uint64_t{1} << members_[i] % 64;
         return s;
     }
 
@@ -319,7 +335,10 @@ private:
     std::uint32_t attempt_ = 0;
     std::vector<member> all_; // by place in the list; the leader alone uses it
     std::uint64_t deadline_ns_ = 0;
-    std::uint32_t turns_ = 0;
+    struct {
+        rank_t rank = no_rank; // in a meeting with another list, which has this rank
+        std::uint64_t since_ns = 0;
+    } elsewhere_;
     struct {
         bool done = false;
         bool free = false;   // the number that was offered, on this rank
