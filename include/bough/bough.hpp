@@ -72,6 +72,7 @@
 #include <bough/concepts/forwarding_transport.hpp>
 #include <bough/concepts/op.hpp>
 #include <bough/concepts/plan.hpp>
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/concepts/step_sink.hpp>
 #include <bough/concepts/transport.hpp>

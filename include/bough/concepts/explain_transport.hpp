@@ -162,6 +162,10 @@ consteval bool explain_optional_members() {
     if constexpr (!KnowsSwitchTime<T> && requires { &T::switch_ns; })
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's switch_ns, if it has one, is `double switch_ns() const`");
+    if constexpr (!SaysWays<T> && requires { &T::way_of; })
+        static_assert(detail::no_transport<T>,
+                      "bough: a Transport's way_of, if it has one, is `protocol way_of(rank_t peer, std::size_t bytes, "
+                      "bool combines) const`");
     if constexpr (!KnowsForks<T> && requires { &T::forked; })
         static_assert(detail::no_transport<T>, "bough: a Transport's forked, if it has one, is `bool forked() const`");
     if constexpr (!GatheringTransport<T> && requires { &T::unsent; }) return explain_gathering_transport<T>();

@@ -13,7 +13,7 @@
 //       std::uint64_t sends = 0;
 //   };
 // Beside what every transport has, it forwards claim, take_pieces, wait, flush and its counters, cores,
-// forked, and the costs by which plans are chosen, if the inner transport has them. A derived transport
+// forked, way_of, and the costs by which plans are chosen, if the inner transport has them. A derived transport
 // that changes take changes take_pieces, too. One that keeps events back says `take_pieces(...) = delete`:
 // a piece can be read until the next poll of the inner transport only.
 // It does not forward the descriptor: a derived transport may have news that the descriptor does not
@@ -22,6 +22,7 @@
 #ifndef BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 #define BOUGH_CONCEPTS_FORWARDING_TRANSPORT_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
@@ -46,6 +47,9 @@ public:
     auto default_costs() const noexcept requires KnowsCosts<T> { return inner_.default_costs(); }
     auto levels() const requires KnowsLevels<T> { return inner_.levels(); }
     double switch_ns() const noexcept requires KnowsSwitchTime<T> { return inner_.switch_ns(); }
+    protocol way_of(rank_t peer, std::size_t bytes, bool combines) const noexcept requires SaysWays<T> {
+        return inner_.way_of(peer, bytes, combines);
+    }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         return inner_.post_send(to, tag, bytes, id);

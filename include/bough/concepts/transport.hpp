@@ -37,6 +37,7 @@
 #define BOUGH_CONCEPTS_TRANSPORT_HPP
 
 #include <bough/concepts/members.hpp>
+#include <bough/concepts/protocol.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
@@ -294,6 +295,14 @@ concept KnowsLevels = requires(const T& t) {
 template <class T>
 concept KnowsSwitchTime = requires(const T& t) {
     { t.switch_ns() } -> std::convertible_to<double>;
+};
+// Says in which way a message of so many bytes comes from this peer, or goes there, if its bytes lie in
+// ordinary memory; `combines`: it is combined where it landed, and not copied to its place. It follows
+// the rule by which messages do go, so it is what happens, as long as nothing unusual does. Each way has
+// one range of sizes. Pre: `peer` is another rank.
+template <class T>
+concept SaysWays = requires(const T& t, rank_t peer, std::size_t bytes, bool combines) {
+    { t.way_of(peer, bytes, combines) } -> std::same_as<protocol>;
 };
 // Is this a forked child, in which nothing may be sent any more?
 template <class T>

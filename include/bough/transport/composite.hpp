@@ -30,6 +30,7 @@
 #define BOUGH_TRANSPORT_COMPOSITE_HPP
 
 #include <bough/algorithm/groups.hpp>
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/select/standard/two_levels.hpp>
@@ -110,6 +111,12 @@ public:
     auto default_costs() const noexcept { return detail::flat_costs_of(between_.end); }
     double switch_ns() const noexcept {
         return groups_.groups(size()) == 1 ? switch_ns_of(inside_.end) : switch_ns_of(between_.end);
+    }
+    // Which way a message goes, by the transport that carries it; see SaysWays.
+    protocol way_of(rank_t peer, std::size_t bytes, bool combines) const noexcept
+        requires(SaysWays<Inside>&& SaysWays<Between>) {
+        if (const rank_t place = place_[peer]; place != no_rank) return inside_.end.way_of(place, bytes, combines);
+        return between_.end.way_of(peer, bytes, combines);
     }
     bool forked() const noexcept requires(knows_forks<Inside> || knows_forks<Between>) {
         bool is_child = false;

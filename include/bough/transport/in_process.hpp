@@ -20,6 +20,7 @@
 #ifndef BOUGH_TRANSPORT_IN_PROCESS_HPP
 #define BOUGH_TRANSPORT_IN_PROCESS_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
@@ -134,6 +135,10 @@ public:
     // Whether there are more ranks than cores. Then a rank that waits takes time from one that
     // works.
     bool oversubscribed() const noexcept { return size() > cores(); }
+    // Which way a message goes; see SaysWays.
+    protocol way_of(rank_t, std::size_t bytes, bool combines) const noexcept {
+        return detail::in_process_way(bytes, world_->options.eager_bytes, combines);
+    }
     // Whether this process is a child, forked since this rank connected. The other ranks do not
     // exist in it.
     bool forked() const noexcept { return detail::forks() != forks_; }
@@ -332,8 +337,9 @@ private:
     detail::plain_list<unsigned char> reported_;
 };
 
-static_assert(PollsPeers<in_process::endpoint> && SharesMemory<in_process::endpoint> &&
-              WaitableTransport<in_process::endpoint> && DescriptorTransport<in_process::endpoint>);
+static_assert(SaysWays<in_process::endpoint> && PollsPeers<in_process::endpoint> &&
+              SharesMemory<in_process::endpoint> && WaitableTransport<in_process::endpoint> &&
+              DescriptorTransport<in_process::endpoint>);
 
 inline in_process::endpoint in_process::connect(rank_t rank) {
     BOUGH_EXPECTS(rank < size(), "rank: not a rank of this group");

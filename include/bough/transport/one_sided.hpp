@@ -90,12 +90,12 @@ public:
     std::uint64_t now_ns() const noexcept { return this->x_.now_ns(); }
     auto cores() const noexcept requires requires(const X& x) { x.cores(); }
     { return this->x_.cores(); }
-    // The costs by which plans are chosen (bough/select/transport_costs.hpp): those of the remote
-    // writes.
+    // By these plans are chosen (bough/select/transport_costs.hpp): those of the remote writes.
     auto default_costs() const noexcept requires requires(const X& x) { x.default_costs(); }
     { return this->x_.default_costs(); }
     double switch_ns() const noexcept requires requires(const X& x) { x.switch_ns(); }
     { return this->x_.switch_ns(); }
+    using base::way_of; // see SaysWays
     bool forked() const noexcept {
         if constexpr (requires(const X& x) { x.forked(); })
             return this->x_.forked();
@@ -159,7 +159,7 @@ public:
             return posted::would_block;
         }
         const std::uint32_t i = l.out.index();
-        if (bytes.size() > this->static_bytes_) return this->announce(l, i, tag, bytes, id);
+        if (!this->goes_in_block(bytes.size())) return this->announce(l, i, tag, bytes, id);
         const posted result =
             this->put_block(l, l.out, detail::put_kind::block, bytes, tag, static_cast<std::uint32_t>(bytes.size()));
         if (result == posted::complete) return result;

@@ -23,6 +23,7 @@
 #error "bough: shared_memory needs Linux (memfd, process_vm_readv, futex)"
 #endif
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/config.hpp>
@@ -44,6 +45,7 @@
 #include <bough/transport/shared_memory/pieces.hpp>
 #include <bough/transport/shared_memory/receiver.hpp>
 #include <bough/transport/shared_memory/sender.hpp>
+#include <bough/transport/shared_memory/ways.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -98,6 +100,13 @@ public:
     // 2^64 - 1: none is.
     std::uint64_t copied_directly_from() const noexcept { return costs_.copied_from; }
     std::uint64_t combined_directly_from() const noexcept { return costs_.combined_from; }
+
+    // Which way a message from this peer comes, if it is not in allocated memory; see SaysWays.
+    protocol way_of(rank_t peer, std::size_t bytes, bool combines) const noexcept {
+        const detail::shared_process& its = links_[peer].process;
+        return detail::shared_way(bytes, its.copies_to_me, its.reads_it,
+                                  combines ? costs_.combined_from : costs_.copied_from);
+    }
 
     // Memory that peers can read in place. It is aligned to a cache line; pieces of 4 KiB and more
     // have pages of their own. Empty: no free piece is large enough. Give it back by deallocate();
@@ -271,7 +280,8 @@ private:
     // Whether a payload in its sender's private memory is read directly now: it is long enough, or the sender
     // was silent lately.
     static bool reads_now(link& l, std::uint64_t bytes, std::uint64_t direct_from) noexcept {
-        return l.process.reads_it && (bytes >= direct_from || l.silence.counts());
+        return detail::taken_way(bytes, l.process.reads_it, direct_from) == protocol::direct ||
+               (l.process.reads_it && l.silence.counts());
     }
 
     // About what a sleep and a wake-up cost. A rank that stays awake for that long before it sleeps uses
@@ -290,7 +300,7 @@ private:
 };
 
 static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory> && PiecewiseTransport<shared_memory> &&
-              SharesMemory<shared_memory> && WaitsForLate<shared_memory>);
+              SaysWays<shared_memory> && SharesMemory<shared_memory> && WaitsForLate<shared_memory>);
 
 template <WireUp W>
 std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {

@@ -7,6 +7,7 @@
 #ifndef BOUGH_TRANSPORT_IN_PROCESS_RING_HPP
 #define BOUGH_TRANSPORT_IN_PROCESS_RING_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/transport/slots.hpp>
 
@@ -19,6 +20,13 @@
 #include <span>
 
 namespace bough::inline BOUGH_ABI::detail {
+
+// Which way a message between threads goes. A long one is combined in place, or read to where it belongs.
+constexpr protocol in_process_way(std::uint64_t bytes, std::uint32_t eager_bytes, bool combines) noexcept {
+    if (bytes <= short_bytes) return protocol::in_line;
+    if (bytes <= eager_bytes) return protocol::copied;
+    return combines ? protocol::in_place : protocol::direct;
+}
 
 class alignas(64) ring {
 public:
@@ -40,10 +48,11 @@ public:
         slot& s = slots_[index];
         s.tag = tag;
         posted result = posted::complete;
-        if (bytes.size() <= short_bytes) {
+        const protocol way = in_process_way(bytes.size(), eager_bytes_, false);
+        if (way == protocol::in_line) {
             s.length = static_cast<std::uint32_t>(bytes.size());
             s.put(bytes);
-        } else if (bytes.size() <= eager_bytes_) {
+        } else if (way == protocol::copied) {
             s.length = static_cast<std::uint32_t>(bytes.size());
             std::memcpy(area(index), bytes.data(), bytes.size());
         } else {

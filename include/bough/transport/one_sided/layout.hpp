@@ -17,6 +17,7 @@
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_LAYOUT_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/remote_write_transport.hpp>
 
 #include <bit>
@@ -45,6 +46,12 @@ struct one_sided_options {
 };
 
 namespace detail {
+
+// Which way a message goes. `lands`: its receiver exposes the place where it belongs.
+constexpr protocol one_sided_way(std::uint64_t bytes, std::uint32_t static_bytes, bool lands) noexcept {
+    if (bytes <= static_bytes) return protocol::copied;
+    return lands ? protocol::remote_write : protocol::staged;
+}
 
 template <bool Ordered>
 struct one_sided_tail { // what follows the payload in a block

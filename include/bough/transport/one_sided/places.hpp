@@ -78,6 +78,10 @@ public:
         lent_.erase(it);
     }
 
+    // Whether memory is exposed for a single message of so many bytes, if the remote writes have room.
+    constexpr bool exposes(std::uint64_t bytes) const noexcept {
+        return ExposingRemoteWrites<X> && expose_bytes_ != 0 && bytes >= expose_bytes_;
+    }
     // Finds the place at which a message can land in `into` itself. `exposed` is set if the memory
     // is exposed for this message alone. False: the message cannot land there.
     bool find(X& x, std::span<std::byte> into, exposure& at, exposure& exposed) {
@@ -88,7 +92,7 @@ public:
                     at = {m.at.place + static_cast<std::uint64_t>(into.data() - m.memory.data()), m.at.key};
                     return true;
                 }
-            if (expose_bytes_ == 0 || into.size() < expose_bytes_) return false;
+            if (!exposes(into.size())) return false;
             at = exposed = x.expose(into);
         }
         return at.key != 0;

@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_RECEIVING_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/transport/one_sided/sending.hpp>
@@ -27,6 +28,14 @@ protected:
 
     static constexpr std::uint64_t silence_ns = 100'000'000;
     static constexpr std::uint32_t least_looks = 64; // a thread that was delayed must look before it gives up
+
+    // Which way a message goes that is taken to memory of no special kind.
+    protocol way_of(rank_t, std::size_t bytes, bool) const noexcept {
+        return one_sided_way(bytes, this->static_bytes_, this->places_.exposes(bytes));
+    }
+    bool goes_in_block(std::size_t bytes) const noexcept {
+        return one_sided_way(bytes, this->static_bytes_, false) == protocol::copied;
+    }
 
     std::uint32_t state_of(const lane& l, std::uint32_t i) const noexcept {
         std::uint64_t word = 0;

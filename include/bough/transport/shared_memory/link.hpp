@@ -29,7 +29,8 @@ struct shared_process {
     bool reads_it = false; // this rank can read the peer's private memory
     bool reads_me = false; // the peer can read this rank's private memory
     shared_segment segment;
-    std::uint64_t common_at = 0; // in the segment
+    std::uint64_t common_at = 0;    // in the segment
+    std::uint32_t copies_to_me = 0; // the longest payload that the peer copies into the ring to this rank
 };
 
 // A sender that did not copy out its pieces in time. Then this rank reads the sender's next messages

@@ -150,13 +150,15 @@ private:
                  std::uint32_t eager_bytes) {
         joined_peer& p = joined.peers[l.peer];
         l.handle = std::uint64_t{l.peer} << 6;
-        l.process = {p.pid, p.reads_it, p.reads_me, std::move(p.segment), p.layout.common_at()};
+        const auto copied_if = [&](bool is_read) {
+            return std::min(is_read ? joined.copied_at_most(eager_bytes) : eager_bytes, layout.area_bytes / 2);
+        };
+        l.process = {p.pid, p.reads_it, p.reads_me, std::move(p.segment), p.layout.common_at(), copied_if(p.reads_it)};
         std::byte* const theirs = l.process.segment.data();
         l.theirs = reinterpret_cast<segment_head*>(theirs);
         const std::span<const std::byte> heap(theirs + p.layout.heap_at(),
                                               static_cast<std::size_t>(p.layout.heap_bytes));
-        const std::uint32_t copied = p.reads_me ? joined.copied_at_most(eager_bytes) : eager_bytes;
-        l.out = shared_sender(ring_view::at(theirs + p.layout.ring_at(rank_, l.peer), layout), copied);
+        l.out = shared_sender(ring_view::at(theirs + p.layout.ring_at(rank_, l.peer), layout), copied_if(p.reads_me));
         l.in = shared_receiver(ring_view::at(mine + layout.ring_at(l.peer, rank_), layout), heap, p.reads_it);
         return lines_.add(l.peer, std::move(p.socket), p.pid == ::getpid() ? 0 : p.pid);
     }

@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_LONG_SENDS_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_LONG_SENDS_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/rank.hpp>
@@ -11,6 +12,7 @@
 #include <bough/transport/shared_memory/links.hpp>
 #include <bough/transport/shared_memory/pieces.hpp>
 #include <bough/transport/shared_memory/sender.hpp>
+#include <bough/transport/shared_memory/ways.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +29,7 @@ public:
     // Whether a message is sent in this way: it does not fit into the ring, or its receiver can
     // read it in place.
     static bool is_long(const shared_link& l, std::span<const std::byte> bytes, const shared_pieces& mine) noexcept {
-        return bytes.size() > l.out.eager_bytes() || is_in_place(bytes, mine);
+        return sent_way(bytes.size(), l.out.eager_bytes()) == protocol::staged || is_in_place(bytes, mine);
     }
     posted post(shared_link& l, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id,
                 const shared_pieces& mine) {

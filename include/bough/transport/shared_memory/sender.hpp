@@ -11,7 +11,9 @@
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_SENDER_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_SENDER_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/transport/segment/layout.hpp>
+#include <bough/transport/shared_memory/ways.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -54,7 +56,7 @@ public:
     bool push(const envelope& tag, std::span<const std::byte> bytes) noexcept {
         if (!has_room()) return area_was_full_ = false;
         slot& s = ring_.slots[tail_ & ring_.mask];
-        if (bytes.size() <= short_bytes)
+        if (sent_way(bytes.size(), eager_bytes_) == protocol::in_line)
             s.put(bytes);
         else if (!put_in_area(s, bytes))
             return false;

@@ -5,6 +5,7 @@
 #ifndef BOUGH_TRANSPORT_TCP_BASIC_TCP_HPP
 #define BOUGH_TRANSPORT_TCP_BASIC_TCP_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/config.hpp>
@@ -61,6 +62,8 @@ public:
     static constexpr model::loggops default_costs() noexcept { return detail::tcp_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::tcp_costs.switch_ns; }
     bool forked() const noexcept { return mesh_->forked(); }
+    // Which way a message goes; see SaysWays.
+    static constexpr protocol way_of(rank_t, std::size_t bytes, bool) noexcept { return detail::tcp_way(bytes); }
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {

@@ -12,6 +12,7 @@
 #ifndef BOUGH_TRANSPORT_TCP_FRAME_HPP
 #define BOUGH_TRANSPORT_TCP_FRAME_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 
 #include <array>
@@ -50,6 +51,12 @@ enum class frame_fault : std::uint8_t {
 inline constexpr std::size_t frame_header_bytes = 48;
 inline constexpr std::size_t frame_alignment = 16;
 inline constexpr std::uint64_t most_short_bytes = std::uint64_t{1} << 14; // most payload of a short message
+
+// Which way a message goes: whole, into memory of its receiver; or a long one, which stays with its
+// sender until the system has taken it bit by bit.
+constexpr protocol tcp_way(std::uint64_t bytes) noexcept {
+    return bytes > most_short_bytes ? protocol::staged : protocol::copied;
+}
 inline constexpr std::uint64_t most_frame_bytes = std::uint64_t{1} << 48; // most payload of any message
 inline constexpr std::size_t most_tail_bytes = 2 * frame_alignment - 1;
 inline constexpr std::byte whole_message{0x57}, void_message{0x58}; // the last byte of a long message's tail

@@ -9,6 +9,7 @@
 #ifndef BOUGH_TRANSPORT_TCP_OUTGOING_HPP
 #define BOUGH_TRANSPORT_TCP_OUTGOING_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/transport/tcp/frame.hpp>
 #include <bough/transport/tcp/stream.hpp>
@@ -45,7 +46,7 @@ public:
     posted post(Stream& stream, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (broken_ || bytes.size() > most_frame_bytes) return broken_ ? posted::would_block : posted::failed;
         const frame f{tag, bytes.size(), next_sequence(),
-                      bytes.size() > most_short_bytes ? frame_kind::long_message : frame_kind::message};
+                      tcp_way(bytes.size()) == protocol::staged ? frame_kind::long_message : frame_kind::message};
         const bool is_long = f.kind == frame_kind::long_message;
         if (!is_long && outstanding_ + short_frame_bytes(f.bytes) > window_) return posted::would_block;
         const frame_header header = encode_frame(f);
