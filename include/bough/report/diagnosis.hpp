@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // Diagnosis: what holds up or broke a job, found in the recordings of its ranks.
 //
-// These are looked for, in this order:
+// These are looked for in the evidence (bough/report/evidence.hpp), in this order:
 //   1. Two ranks made different calls under one number. The fewer ranks are named.
-//   2. A rank has not come to a call in which others wait, and is in no call: it is named, with its
+//   2. A rank died, and no other failure came first.
+//   3. A rank has not come to a call in which others wait, and is in no call: it is named, with its
 //      latest call. It may have left no recording.
-//   3. Ranks wait for each other in calls of two communicators: those are named that made them in another
+//   4. Ranks wait for each other in calls of two communicators: those are named that made them in another
 //      order than most.
-//   4. All have come to the call. Whoever waits goes to the rank that it waits for; a rank that does
+//   5. What the ranks themselves have found out about a missed deadline
+//      (doc/design/013-who-is-missing.md).
+//   6. All have come to the call. Whoever waits goes to the rank that it waits for; a rank that does
 //      not move is where these ways end.
-//   5. What a status says: a rank that died, an op that threw.
-// What the ranks themselves have found out about a missed deadline (doc/design/013-who-is-missing.md)
-// comes before 4.
+//   7. Whatever else a status says, as of an op that threw.
 #ifndef BOUGH_REPORT_DIAGNOSIS_HPP
 #define BOUGH_REPORT_DIAGNOSIS_HPP
 
@@ -21,6 +22,7 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/report/call_record.hpp>
+#include <bough/report/evidence.hpp>
 #include <bough/report/read.hpp>
 #include <bough/report/words.hpp>
 
@@ -31,7 +33,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,20 +56,11 @@ struct diagnosis {
 
 namespace detail {
 
-template <int>
+template <int I>
 class basic_diagnostician {
 public:
-    // Pre: of one job. Each of them has what `newest` recordings of its epoch say.
-    explicit basic_diagnostician(std::span<const recording> all) : all_(all) {
-        for (const recording& r : all) {
-            size_ = r.head.of.size;
-            epoch_ = std::max(epoch_, r.head.of.epoch);
-            now_ns_ = std::max(now_ns_, r.last_sign());
-        }
-        for (const bool closed : {false, true}) // a number may have been used again
-            for (const recording& r : all)
-                if (r.head.of.epoch == epoch_ && (r.head.of.is_closed != 0) == closed) enter(r);
-    }
+    // Pre: of one job, and `all` lives as long as this.
+    explicit basic_diagnostician(std::span<const recording> all) : known_(all) {}
 
     diagnosis find() const {
         for (const auto step :
@@ -76,72 +68,17 @@ public:
               &basic_diagnostician::other_order, &basic_diagnostician::told_missing, &basic_diagnostician::dead_end,
               &basic_diagnostician::told_failure})
             if (diagnosis d = (this->*step)(); d.what != cause::none) return d;
-        if (blocked_.empty()) return {cause::none, {}, "nothing waits, and nothing has failed"};
-        const place& first = blocked_.begin()->second;
+        if (known_.blocked().empty()) return {cause::none, {}, "nothing waits, and nothing has failed"};
+        const recorded_call& first = known_.blocked().begin()->second;
         return {
-            cause::waiting, {}, "calls are in flight, as " + words(first) + "; nothing says that they will not end"};
+            cause::waiting, {}, "calls are in flight, as " + first.words() + "; nothing says that they will not end"};
     }
-    std::uint64_t now_ns() const noexcept { return now_ns_; }
+    std::uint64_t now_ns() const noexcept { return known_.now_ns(); }
 
 private:
     using cause = diagnosis::cause;
-    struct place { // where a rank waits
-        const recording* in = nullptr;
-        const call_record* call = nullptr;
-    };
-    // Communicators of one number may have different members.
-    using key = std::pair<std::uint16_t, std::vector<rank_t>>;
-    using group = std::map<rank_t, const recording*>;
 
-    void enter(const recording& r) {
-        const rank_t rank = r.head.of.rank;
-        present_.insert(rank);
-        if (r.head.poison.code != errc::ok && !is_over(r)) said_.emplace(rank, r.head.poison.as_status());
-        const call_record* c = groups_[key_of(r)].try_emplace(rank, &r).second ? blocked_call(r) : nullptr;
-        if (c == nullptr) return;
-        const auto [at, is_new] = blocked_.try_emplace(rank, place{&r, c});
-        if (!is_new && c->begin < at->second.call->begin) at->second = {&r, c};
-    }
-    // Has a call ended well after the one of which the status tells?
-    static bool is_over(const recording& r) noexcept {
-        const status_record& why = r.head.poison;
-        if (why.context != r.head.of.context || why.operation == 0) return false;
-        return std::any_of(r.calls.begin(), r.calls.end(), [&](const call_record& c) {
-            return before(why.operation, c.number) &&
-                   (c.its.state == call_state::ended || c.its.state == call_state::ended_at_once);
-        });
-    }
-    static key key_of(const recording& r) { return {r.head.of.context, r.members}; }
-    static bool is_follow_up(errc code) noexcept {
-        return code == errc::deadline || code == errc::peer_aborted || code == errc::group_poisoned ||
-               code == errc::peer_dead || code == errc::cancelled || code == errc::call_mismatch;
-    }
-    // The oldest call in which the rank waits, or waited when the group broke; null: none.
-    static const call_record* blocked_call(const recording& r) noexcept {
-        const call_record* oldest = nullptr;
-        bool is_past = false; // a later call has ended well, so what failed before is over
-        for (auto c = r.calls.rbegin(); c != r.calls.rend(); ++c) {
-            is_past |= c->its.state == call_state::ended || c->its.state == call_state::ended_at_once;
-            if (c->its.state == call_state::in_flight ||
-                (c->its.state == call_state::failed && is_follow_up(c->its.code) && !is_past))
-                oldest = &*c;
-        }
-        return oldest;
-    }
-    static std::string words(const place& at) { return call_words(*at.call, at.in->head.of.context); }
-    std::string ago(std::uint64_t ns) const {
-        return ns == 0 ? "" : duration_text(now_ns_ - std::min(now_ns_, ns)) + " ago";
-    }
-    // ", its last call was broadcast #16, 2.3 s ago"
-    std::string last_words(const recording* its) const {
-        if (its == nullptr) return "";
-        const call_record* last = its->latest();
-        if (last == nullptr) return "; it has made no call";
-        const std::uint64_t end = its->time_of(last->end != 0 ? last->end : last->begin);
-        const std::string when = ago(end);
-        return "; its last call was " + call_words(*last, its->head.of.context) + (when.empty() ? "" : ", ") + when;
-    }
-    std::string waiting_words(std::size_t ranks) const {
+    static std::string waiting_words(std::size_t ranks) {
         return std::to_string(ranks) + (ranks == 1 ? " rank waits" : " ranks wait");
     }
     static std::string have(std::size_t n) { return n == 1 ? " has" : " have"; }
@@ -150,9 +87,9 @@ private:
     diagnosis different_calls() const {
         struct found {
             std::uint64_t begin = 0;
-            std::vector<std::pair<call_signature, std::vector<place>>> kinds;
+            std::vector<std::pair<call_signature, std::vector<recorded_call>>> kinds;
         } first;
-        for (const auto& [who, its] : groups_) {
+        for (const auto& [who, its] : known_.groups()) {
             std::set<std::uint32_t> numbers;
             for (const auto& [r, record] : its)
                 for (const call_record& c : record->calls) numbers.insert(c.number);
@@ -178,14 +115,14 @@ private:
         const auto& others = first.kinds.back();
         diagnosis d{cause::differs, {}, {}};
         for (std::size_t k = 0; k + 1 != first.kinds.size(); ++k)
-            for (const place& p : first.kinds[k].second) d.ranks.push_back(p.in->head.of.rank);
+            for (const recorded_call& p : first.kinds[k].second) d.ranks.push_back(p.in->head.of.rank);
         std::sort(d.ranks.begin(), d.ranks.end());
         std::vector<rank_t> rest;
-        for (const place& p : others.second) rest.push_back(p.in->head.of.rank);
-        const place& its = first.kinds.front().second.front();
-        d.sentence = ranks_text(d.ranks) + " called " + words(its);
+        for (const recorded_call& p : others.second) rest.push_back(p.in->head.of.rank);
+        const recorded_call& its = first.kinds.front().second.front();
+        d.sentence = ranks_text(d.ranks) + " called " + its.words();
         if (its.call->signature.kind != others.first.kind)
-            d.sentence += ", where " + ranks_text(rest) + " called " + words(others.second.front());
+            d.sentence += ", where " + ranks_text(rest) + " called " + others.second.front().words();
         else
             d.sentence += " with " + difference_words(its.call->signature, others.first);
         if (rest.size() == d.ranks.size()) { // nobody can say who is wrong
@@ -197,10 +134,10 @@ private:
         return d;
     }
     // Has the rank skipped a call, or made two in another order?
-    static std::string how_it_came(const place& its, const std::vector<place>& others) {
+    static std::string how_it_came(const recorded_call& its, const std::vector<recorded_call>& others) {
         const std::uint32_t n = its.call->number;
         const auto next_of_others = [&]() -> const call_record* {
-            for (const place& p : others)
+            for (const recorded_call& p : others)
                 if (const call_record* c = p.in->find(n + 1)) return c;
             return nullptr;
         }();
@@ -208,54 +145,54 @@ private:
         const call_record* next = its.in->find(n + 1);
         if (next != nullptr && next->signature == others.front().call->signature)
             return "; it made these two calls in another order";
-        return "; it seems to have skipped " + words(others.front());
+        return "; it seems to have skipped " + others.front().words();
     }
 
-    // 5. A rank died, and no other failure came first.
+    // 2. A rank died, and no other failure came first.
     diagnosis died() const {
         std::map<rank_t, std::size_t> votes;
-        for (const auto& [who, s] : said_) {
+        for (const auto& [who, s] : known_.said()) {
             const errc first = s.code == errc::peer_aborted ? s.cause : s.code;
             if (first != errc::peer_dead) return {};
-            if (s.peer < size_) ++votes[s.peer];
+            if (s.peer < known_.size()) ++votes[s.peer];
         }
         if (votes.empty()) return {};
         rank_t victim = votes.begin()->first;
         // Of several, the one that has reported no failure itself: it had no time to.
-        const auto weight = [&](rank_t r) { return std::pair(said_.count(r) == 0, votes.at(r)); };
+        const auto weight = [&](rank_t r) { return std::pair(known_.said().count(r) == 0, votes.at(r)); };
         for (const auto& [r, n] : votes)
             if (weight(r) > weight(victim)) victim = r;
         diagnosis d{cause::died, {victim}, "rank " + std::to_string(victim) + " died"};
-        if (const auto at = blocked_.find(victim); at != blocked_.end()) {
-            d.sentence += " in " + words(at->second);
-        } else {
-            const recording* its = any_recording_of(victim);
-            d.sentence += its != nullptr ? last_words(its) : "; there is no recording of it";
-        }
+        if (const auto at = known_.blocked().find(victim); at != known_.blocked().end())
+            d.sentence += " in " + at->second.words();
+        else
+            d.sentence += known_.last_words(victim);
         return d;
     }
 
-    // 2. Ranks that are in no call, while others wait in one that they have not made.
+    // 3. Ranks that are in no call, while others wait in one that they have not made.
     diagnosis not_come() const {
         struct absent {
             std::size_t waiting = 0;
-            place in{}; // what it has not called
+            recorded_call in{}; // what it has not called
             const recording* its = nullptr;
         };
         std::map<rank_t, absent> all;
-        for (const auto& [who, its] : groups_) {
-            auto [n, waits] = awaited(its);
+        for (const auto& [who, its] : known_.groups()) {
+            auto [n, waits] = known_.awaited(its);
             if (n == nullptr) continue;
             for (const rank_t r : who.second) {
-                const bool is_late = came_late(r, its, *n);
-                if (blocked_.count(r) != 0 && !is_late) continue;
+                const bool is_late = known_.came_late(r, its, *n);
+                if (known_.blocked().count(r) != 0 && !is_late) continue;
                 const auto at = its.find(r);
                 const recording* record = at == its.end() ? nullptr : at->second;
                 std::erase(waits, r);
-                if (record != nullptr && record->latest() != nullptr && !before(record->latest()->number, n->number) &&
-                    !is_late)
+                if (record != nullptr && record->latest() != nullptr &&
+                    !is_before(record->latest()->number, n->number) && !is_late)
                     continue; // it has made that call
-                if (record == nullptr && present_.count(r) == 0 && !is_told_missing(r) && !may_be_absent()) continue;
+                if (record == nullptr && known_.present().count(r) == 0 && !known_.is_told_missing(r) &&
+                    !known_.may_be_absent())
+                    continue;
                 absent& a = all[r];
                 if (waits.size() <= a.waiting) continue;
                 a = {waits.size(), {its.begin()->second, n}, record};
@@ -269,21 +206,21 @@ private:
         for (const auto& [r, a] : all)
             if (most == nullptr || a.waiting > most->waiting) most = &a;
         for (const auto& [r, a] : all)
-            if (key_of(*a.in.in) == key_of(*most->in.in)) d.ranks.push_back(r);
+            if (basic_evidence<I>::key_of(*a.in.in) == basic_evidence<I>::key_of(*most->in.in)) d.ranks.push_back(r);
         if (d.ranks.size() == 1 && most->its != nullptr)
             if (const call_record* its = most->its->find(most->in.call->number); its != nullptr) {
                 const std::uint64_t here = most->its->time_of(its->begin),
                                     there = most->in.in->time_of(most->in.call->begin);
-                d.sentence = ranks_text(d.ranks) + " came too late to " + words(most->in);
+                d.sentence = ranks_text(d.ranks) + " came too late to " + most->in.words();
                 if (here > there && there != 0) d.sentence += ", " + duration_text(here - there) + " after others";
                 return d;
             }
-        d.sentence = ranks_text(d.ranks) + have(d.ranks.size()) + " not called " + words(most->in);
+        d.sentence = ranks_text(d.ranks) + have(d.ranks.size()) + " not called " + most->in.words();
         if (d.ranks.size() == 1) {
             if (most->its != nullptr)
-                d.sentence += last_words(most->its);
-            else if (present_.count(d.ranks[0]) == 0)
-                d.sentence += told_last_words(d.ranks[0]);
+                d.sentence += known_.last_words(*most->its);
+            else if (known_.present().count(d.ranks[0]) == 0)
+                d.sentence += known_.told_last_words(d.ranks[0]);
             else
                 d.sentence += "; it does not have this communicator";
         }
@@ -291,62 +228,14 @@ private:
         if (d.ranks.size() != 1) d.sentence.back() = 's', d.sentence.replace(d.sentence.size() - 2, 2, "them");
         return d;
     }
-    // Did the rank make this call when others had already given it up, and missed it?
-    bool came_late(rank_t r, const group& its, const call_record& awaited) const {
-        if (const auto said = said_.find(r); said != said_.end())
-            if (last_call_of(said->second).absence == absence::late && said->second.peer == r) return true;
-        const auto mine = its.find(r);
-        const call_record* c = mine == its.end() ? nullptr : mine->second->find(awaited.number);
-        if (c == nullptr || !is_told_missing(r)) return false;
-        return std::any_of(its.begin(), its.end(), [&](const auto& other) {
-            const call_record* given_up = other.second->find(awaited.number);
-            if (other.first == r || given_up == nullptr || given_up->its.state != call_state::failed) return false;
-            const std::uint64_t end = other.second->time_of(given_up->end);
-            return end != 0 && mine->second->time_of(c->begin) > end;
-        });
-    }
-    // The earliest call of a communicator in which somebody waits, and who waits in it.
-    std::pair<const call_record*, std::vector<rank_t>> awaited(const group& its) const {
-        const call_record* earliest = nullptr;
-        for (const auto& [r, record] : its)
-            if (const call_record* c = blocked_call(*record))
-                if (earliest == nullptr || before(c->number, earliest->number)) earliest = c;
-        std::vector<rank_t> waits;
-        if (earliest != nullptr)
-            for (const auto& [r, record] : its)
-                if (const call_record* c = blocked_call(*record); c != nullptr && c->number == earliest->number)
-                    waits.push_back(r);
-        return {earliest, waits};
-    }
-    static bool before(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
-    bool is_told_missing(rank_t r) const {
-        return std::any_of(said_.begin(), said_.end(), [r](const auto& s) { return is_missing(s.second, r); });
-    }
-    // Is nobody told to be missing, and does exactly one rank have no recording?
-    bool may_be_absent() const {
-        const bool is_told =
-            std::any_of(said_.begin(), said_.end(), [](const auto& s) { return names_missing(s.second); });
-        return !is_told && present_.size() + 1 == size_;
-    }
-    // What the others know of a rank without a recording.
-    std::string told_last_words(rank_t r) const {
-        for (const auto& [who, s] : said_) {
-            const last_call last = last_call_of(s);
-            if (s.peer != r || !names_missing(s)) continue;
-            if (last.absence == absence::silent) return "; it does not answer, and there is no recording of it";
-            if (last.absence == absence::not_come && last.operation == 0) return "; it has made no call";
-            if (last.absence == absence::not_come)
-                return "; its last call was " + call_text(last.collective, last.operation, last.context);
-        }
-        return "; there is no recording of it";
-    }
 
-    // 3. Ranks that wait in calls of different communicators, which the others have not made.
+    // 4. Ranks that wait in calls of different communicators, which the others have not made.
     diagnosis other_order() const {
-        std::vector<std::pair<place, std::vector<rank_t>>> calls;
-        for (const auto& [r, at] : blocked_) {
+        std::vector<std::pair<recorded_call, std::vector<rank_t>>> calls;
+        for (const auto& [r, at] : known_.blocked()) {
             const auto same = std::find_if(calls.begin(), calls.end(), [&its = at](const auto& c) {
-                return c.first.call->number == its.call->number && key_of(*c.first.in) == key_of(*its.in);
+                return c.first.call->number == its.call->number &&
+                       basic_evidence<I>::key_of(*c.first.in) == basic_evidence<I>::key_of(*its.in);
             });
             same == calls.end() ? calls.push_back({at, {r}}) : same->second.push_back(r);
         }
@@ -362,8 +251,8 @@ private:
                 const auto &right = a_is_right ? calls[a] : calls[b], &wrong = a_is_right ? calls[b] : calls[a];
                 const std::vector<rank_t>&few = a_is_right ? b_first : a_first, &many = a_is_right ? a_first : b_first;
                 diagnosis d{cause::out_of_order, few, {}};
-                d.sentence = ranks_text(few) + (few.size() == 1 ? " is in " : " are in ") + words(wrong.first) +
-                             " and" + have(few.size()) + " not called " + words(right.first) + ", in which " +
+                d.sentence = ranks_text(few) + (few.size() == 1 ? " is in " : " are in ") + wrong.first.words() +
+                             " and" + have(few.size()) + " not called " + right.first.words() + ", in which " +
                              ranks_text(right.second) + (right.second.size() == 1 ? " waits" : " wait") +
                              ": a call was skipped, or made in another order than on " + ranks_text(many);
                 if (few.size() == many.size()) { // nobody can say who is wrong
@@ -375,49 +264,49 @@ private:
         return {};
     }
     // The ranks that made the call `one`, and not `other` before it.
-    std::vector<rank_t> first_in(const place& one, const place& other) const {
-        const auto begin_of = [&](const place& p, rank_t r) -> std::uint64_t { // 0: it has not made it
-            const auto& its = groups_.at(key_of(*p.in));
+    std::vector<rank_t> first_in(const recorded_call& one, const recorded_call& other) const {
+        const auto begin_of = [&](const recorded_call& p, rank_t r) -> std::uint64_t { // 0: it has not made it
+            const auto& its = known_.groups().at(basic_evidence<I>::key_of(*p.in));
             const auto at = its.find(r);
             const call_record* c = at == its.end() ? nullptr : at->second->find(p.call->number);
             return c == nullptr ? 0 : c->begin;
         };
         std::vector<rank_t> made;
-        for (const rank_t r : present_) {
+        for (const rank_t r : known_.present()) {
             const std::uint64_t mine = begin_of(one, r), its = begin_of(other, r);
             if (mine != 0 && (its == 0 || mine < its)) made.push_back(r);
         }
         return made;
     }
     // Has a rank that waits in `in` not made the call `other`, of which it is a member?
-    bool lacks(const std::pair<place, std::vector<rank_t>>& in,
-               const std::pair<place, std::vector<rank_t>>& other) const {
-        const key where = key_of(*other.first.in);
-        const auto its = groups_.find(where);
+    bool lacks(const std::pair<recorded_call, std::vector<rank_t>>& in,
+               const std::pair<recorded_call, std::vector<rank_t>>& other) const {
+        const auto where = basic_evidence<I>::key_of(*other.first.in);
+        const auto its = known_.groups().find(where);
         return std::any_of(in.second.begin(), in.second.end(), [&](rank_t r) {
             if (std::find(where.second.begin(), where.second.end(), r) == where.second.end()) return false;
             const auto at = its->second.find(r);
             const call_record* last = at == its->second.end() ? nullptr : at->second->latest();
-            return last == nullptr || before(last->number, other.first.call->number);
+            return last == nullptr || is_before(last->number, other.first.call->number);
         });
     }
 
-    // What the ranks have found out by asking each other, before their deadline.
+    // 5. What the ranks have found out by asking each other, before their deadline.
     diagnosis told_missing() const {
         std::set<rank_t> missing;
         const status* first = nullptr;
-        for (const auto& [who, s] : said_) {
+        for (const auto& [who, s] : known_.said()) {
             if (!names_missing(s) || last_call_of(s).absence == absence::late) continue;
             if (first == nullptr) first = &s;
-            for (rank_t r = 0; r != size_; ++r)
+            for (rank_t r = 0; r != known_.size(); ++r)
                 if (is_missing(s, r)) missing.insert(r);
         }
         if (first == nullptr) return {};
         diagnosis d{cause::stuck, {missing.begin(), missing.end()}, {}};
         d.sentence = ranks_text(d.ranks);
-        const auto at = blocked_.find(d.ranks[0]);
-        if (d.ranks.size() == 1 && at != blocked_.end())
-            d.sentence += " is in " + words(at->second) + ", and does not move";
+        const auto at = known_.blocked().find(d.ranks[0]);
+        if (d.ranks.size() == 1 && at != known_.blocked().end())
+            d.sentence += " is in " + at->second.words() + ", and does not move";
         else
             d.sentence +=
                 have(d.ranks.size()) + " not come to " + call_text(first->collective, first->operation, first->context);
@@ -425,60 +314,44 @@ private:
         return d;
     }
 
-    // 4. Where the ways of waiting end.
+    // 6. Where the ways of waiting end.
     diagnosis dead_end() const {
         std::set<rank_t> ends;
-        for (const auto& [r, at] : blocked_) {
+        for (const auto& [r, at] : known_.blocked()) {
             const waiting_record* w = at.in->waits_of(at.call->number);
             if (w == nullptr || w->count == 0) continue;
             for (std::uint32_t i = 0; i != std::min(w->count, waiting_record::most); ++i) {
                 const rank_t of = w->edges[i].rank;
-                const auto its = blocked_.find(of);
+                const auto its = known_.blocked().find(of);
                 const waiting_record* on =
-                    its == blocked_.end() ? nullptr : its->second.in->waits_of(its->second.call->number);
-                if (of < size_ && its != blocked_.end() && (on == nullptr || on->count == 0)) ends.insert(of);
+                    its == known_.blocked().end() ? nullptr : its->second.in->waits_of(its->second.call->number);
+                if (of < known_.size() && its != known_.blocked().end() && (on == nullptr || on->count == 0))
+                    ends.insert(of);
             }
         }
         if (ends.empty()) return {};
         diagnosis d{cause::stuck, {ends.begin(), ends.end()}, {}};
         d.sentence = ranks_text(d.ranks) + (ends.size() == 1 ? " is in " : " are in ") +
-                     words(blocked_.at(d.ranks[0])) + (ends.size() == 1 ? " and does" : " and do") +
+                     known_.blocked().at(d.ranks[0]).words() + (ends.size() == 1 ? " and does" : " and do") +
                      " not move; the others wait for " + (ends.size() == 1 ? "it" : "them");
         return d;
     }
 
-    // Whatever else a rank says of its failure.
+    // 7. Whatever else a rank says of its failure.
     diagnosis told_failure() const {
         const status* best = nullptr;
         rank_t by = 0;
-        for (const auto& [r, s] : said_)
+        for (const auto& [r, s] : known_.said())
             if (best == nullptr || (best->code == errc::peer_aborted && s.code != errc::peer_aborted))
                 best = &s, by = r;
         if (best == nullptr) return {};
         diagnosis d{cause::failed, {}, {}};
-        d.ranks.push_back(best->peer < size_ ? best->peer : by);
+        d.ranks.push_back(best->peer < known_.size() ? best->peer : by);
         d.sentence = "rank " + std::to_string(by) + " says: " + message_of(*best);
         return d;
     }
 
-    const recording* any_recording_of(rank_t r) const noexcept {
-        const recording* found = nullptr;
-        for (const recording& one : all_)
-            if (one.head.of.rank == r && (found == nullptr || latest_begin(*found) < latest_begin(one))) found = &one;
-        return found;
-    }
-    static std::uint64_t latest_begin(const recording& r) noexcept {
-        return r.calls.empty() ? 0 : r.calls.back().begin;
-    }
-
-    std::span<const recording> all_;
-    rank_t size_ = 0;
-    std::uint32_t epoch_ = 0;
-    std::uint64_t now_ns_ = 0; // the last sign of any rank
-    std::set<rank_t> present_; // that have a recording
-    std::map<rank_t, status> said_;
-    std::map<key, group> groups_;
-    std::map<rank_t, place> blocked_;
+    basic_evidence<I> known_;
 };
 using diagnostician = basic_diagnostician<0>;
 
