@@ -21,8 +21,8 @@
 //             (3 dimensions); no allreduce can do with less than 1 / dimensions of it
 // Combines    p - 1 of p parts of the vector
 // Scratch     what the first two rounds land: less than a vector; reduce_scatter: partial results too
-// Time        alpha_beta_gamma, one port: q alpha + (p - 1) / p n (beta + gamma), and q alpha + (p - 1) / p n
-//             beta back
+// Time        alpha_beta_gamma, one port: q alpha + (p - 1) / p n (beta + gamma), and q alpha + (p - 1) / p
+//             n beta back
 // Determinism each block has a bracket of its own, the same in every run; an allreduce gives every
 //             rank the same bits
 // Pre         blocks: one for each rank, in an allreduce one for each rank and port
@@ -51,6 +51,11 @@ namespace detail {
 constexpr status check_extents(const grid_extents& extents, rank_t size) noexcept {
     return extents.serve(size) ? status{} : invalid_argument("extents: their product is not the number of ranks");
 }
+// Of a half, which has a block for each rank.
+constexpr status check_swing_half(const grid_extents& extents, const dimensions& at) noexcept {
+    if (const status bad = check_extents(extents, at.size)) return bad;
+    return check_block_per_rank(at);
+}
 constexpr label swing_label(const char* name, const grid_extents& extents) {
     label made(name);
     if (extents.dimensions != 0) made.field(label(".extents = ").append(extents.text().c_str()));
@@ -72,10 +77,7 @@ struct swing_reduce_scatter {
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);
     }
-    constexpr status check(const dimensions& at) const noexcept {
-        if (const status bad = detail::check_extents(extents, at.size)) return bad;
-        return detail::check_block_per_rank(at);
-    }
+    constexpr status check(const dimensions& at) const noexcept { return detail::check_swing_half(extents, at); }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept { return at.size <= 2; }
     static constexpr bool may_hold = true;
     static constexpr bool any_size = false;
@@ -94,10 +96,7 @@ struct swing_allgather {
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
     using text_tells = swing_allgather;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
-    constexpr status check(const dimensions& at) const noexcept {
-        if (const status bad = detail::check_extents(extents, at.size)) return bad;
-        return detail::check_block_per_rank(at);
-    }
+    constexpr status check(const dimensions& at) const noexcept { return detail::check_swing_half(extents, at); }
     static constexpr bool any_size = false;
     constexpr label text() const { return detail::swing_label("swing_allgather", extents); }
     friend constexpr bool operator==(const swing_allgather&, const swing_allgather&) = default;

@@ -191,6 +191,15 @@ void rank_by_price(decision& made, std::ptrdiff_t fixed) {
             return !a.at_least && b.at_least;
         });
 }
+// The winner is the first of those that are as good as the best. Those behind it are sorted by price.
+template <int = 0>
+void put_winner_first(decision& made, double best_ns) {
+    const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
+        return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= best_ns * (1 + equal_price_share);
+    });
+    if (wins != made.prospects.end()) std::rotate(made.prospects.begin(), wins, wins + 1);
+    rank_by_price(made, wins == made.prospects.end() ? 0 : 1);
+}
 
 } // namespace detail
 
@@ -256,12 +265,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             best = index;
         }
     }
-    // The winner is the first of those that are as good as the best.
-    const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
-        return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= best_ns * (1 + equal_price_share);
-    });
-    if (wins != made.prospects.end()) std::rotate(made.prospects.begin(), wins, wins + 1);
-    detail::rank_by_price(made, wins == made.prospects.end() ? 0 : 1);
+    detail::put_winner_first(made, best_ns);
     return made;
 }
 

@@ -7,9 +7,9 @@
 //   decision d = choose(from, at, what, on_network{network, model});
 //
 // The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
-// lower bound: what its messages put on the busiest link, divided by the link's speed. Candidates are simulated in
-// the order of these bounds, until the bound says that the rest cannot win. A plan with more than
-// options.most_steps messages is left unpriced, unless options.price_all.
+// lower bound: what its messages put on the busiest link, divided by the link's speed. Candidates are
+// simulated in the order of these bounds, until the bound says that the rest cannot win. A plan with more
+// than options.most_steps messages is left unpriced, unless options.price_all.
 // A pure function of its arguments, on which all ranks must agree. Shared cores (problem::cores) are
 // not looked at.
 // Pre: network.check(at.size) is ok.
@@ -177,12 +177,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         else
             best_ns = std::min(best_ns, p.predicted_ns);
     }
-    // The winner is the first of those that are as good as the best.
-    const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
-        return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= best_ns * (1 + equal_price_share);
-    });
-    if (wins != made.prospects.end()) std::rotate(made.prospects.begin(), wins, wins + 1);
-    detail::rank_by_price(made, wins == made.prospects.end() ? 0 : 1);
+    detail::put_winner_first(made, best_ns);
     return made;
 }
 

@@ -13,19 +13,20 @@
 //
 // Ranks       any
 // Op          commutative
-// Rounds      n + q for n blocks after the late rank has come, q = ceil(log2 p), with ports that serve messages in
-//             the order of the steps; before, at most n + q (q + 1)
+// Rounds      n + q for n blocks after the late rank has come, q = ceil(log2 p), with ports that serve
+//             messages in the order of the steps; before, at most n + q (q + 1)
 // Traffic     2 (p - 1) n blocks in all, (p - 1) n of them after the late rank has come
 // Combines    (p - 1) n blocks in all
 // Scratch     to land in: a block for each block that a rank receives to combine
-// Time        alpha_beta_gamma, from the arrival: (n + q) (alpha + (m / n) beta) for m bytes, with the best n towards
-//             m beta, where ring and circulant take 2 m beta. Worth it if the rank is late by about (1 + 1 / q) m beta
-// Determinism each block is combined on its way to the late rank and copied to the others: same bits on every rank,
-//             and in every run
+// Time        alpha_beta_gamma, from the arrival: (n + q) (alpha + (m / n) beta) for m bytes, with the best
+//             n towards m beta, where ring and circulant take 2 m beta. Worth it if the rank is late by
+//             about (1 + 1 / q) m beta
+// Determinism each block is combined on its way to the late rank and copied to the others: same bits on
+//             every rank, and in every run
 // Errors      late: not a rank of the group
-// Source      bough's own; the rounds are those of Traeff, arXiv 2312.11236. Beside StragglAR (arXiv 2505.23523), whose
-//             schedules are searched and are for even p: with n = p - 1 it has 53, 102, 199 rounds for p = 48, 96,
-//             192, where StragglAR has 57, 108, 208
+// Source      bough's own; the rounds are those of Traeff, arXiv 2312.11236. Beside StragglAR (arXiv
+//             2505.23523), whose schedules are searched and are for even p: with n = p - 1 it has 53, 102,
+//             199 rounds for p = 48, 96, 192, where StragglAR has 57, 108, 208
 //
 // Picture, p = 5, n = 3, late rank 0 (skips 1 2 3; "others' 0" is block 0 of all others):
 //   before    blocks of others    0 at 4   1 at 3   2 at 2
@@ -39,6 +40,7 @@
 #define BOUGH_ALGORITHM_ALLREDUCE_LATE_RANK_HPP
 
 #include <bough/algorithm/broadcast/circulant.hpp>
+#include <bough/algorithm/detail/all_but_one.hpp>
 #include <bough/algorithm/detail/scratch_use.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/schedule/claims.hpp>
@@ -53,7 +55,8 @@ struct late_rank_allreduce {
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if (at.size == 1) return out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
-        const rank_t away = late_of(at);
+        const rank_t away = late == no_rank ? at.root : late;
+        const detail::all_but_one others{away};
         const detail::circulant_skips skips(at.size);
         const std::uint32_t q = skips.rounds;
         const std::uint32_t skipped = at.blocks == 0 ? 0 : (q - (at.blocks - 1) % q) % q;
@@ -76,12 +79,12 @@ struct late_rank_allreduce {
                 if (first >= at.blocks) continue;
                 const block_t count = (at.blocks - 1 - first) / q + 1;
                 const rank_t owner = behind(away, skips[k], at.size);
-                const detail::circulant_rounds rounds(at.size - 1, among_others(owner, away), among_others(rank, away),
+                const detail::circulant_rounds rounds(at.size - 1, others.number_of(owner), others.number_of(rank),
                                                       count);
                 for (std::uint64_t i = rounds.size(); i-- != 0;) {
                     const auto round = rounds[i];
-                    if (round.does_receive) out.send(of_others(round.from, away), have(first + round.receives * q));
-                    if (round.does_send) take(of_others(round.to, away), first + round.sends * q);
+                    if (round.does_receive) out.send(others.rank_of(round.from), have(first + round.receives * q));
+                    if (round.does_send) take(others.rank_of(round.to), first + round.sends * q);
                 }
             }
         const detail::circulant_rounds rounds(at.size, away, rank, at.blocks);
@@ -120,13 +123,9 @@ struct late_rank_allreduce {
 
 private:
     static constexpr buffer scratch_plane_0 = bough::scratch(0);
-    constexpr rank_t late_of(const dimensions& at) const noexcept { return late == no_rank ? at.root : late; }
     static constexpr rank_t behind(rank_t rank, rank_t reach, rank_t size) noexcept {
         return rank >= reach ? rank - reach : rank + (size - reach);
     }
-    // The ranks other than the late one, numbered through.
-    static constexpr rank_t among_others(rank_t rank, rank_t away) noexcept { return rank - (rank > away ? 1 : 0); }
-    static constexpr rank_t of_others(rank_t number, rank_t away) noexcept { return number + (number >= away ? 1 : 0); }
 };
 
 } // namespace bough

@@ -16,12 +16,14 @@
 // Traffic     of a vector m, the slow rank sends m and receives m; any other sends (2 - 1 / (p - 1)) m
 // Combines    m on any rank but the slow one
 // Scratch     of any rank but the slow one: m (p + 1) / p to land in
-// Time        with bandwidth B, and x B of the slow rank, towards max(m / (x B), (2 - 1 / (p - 1)) m / B) with many
-//             chunks; a ring takes 2 (p - 1) / p m / (x B). Without a slow rank a ring is faster
-// Determinism each block is combined on one rank and copied to the others: same bits on every rank, and in every run
+// Time        with bandwidth B, and x B of the slow rank, towards max(m / (x B), (2 - 1 / (p - 1)) m / B)
+//             with many chunks; a ring takes 2 (p - 1) / p m / (x B). Without a slow rank a ring is faster
+// Determinism each block is combined on one rank and copied to the others: same bits on every rank, and in
+//             every run
 // Pre         blocks: a multiple of p - 1
 // Errors      slow: not a rank of the group; another number of blocks
-// Source      the setting is that of OptCC, arXiv 2606.01680; the halves among the others: Traeff 2024, arXiv 2410.14234
+// Source      the setting is that of OptCC, arXiv 2606.01680; the halves among the others: Traeff 2024,
+//             arXiv 2410.14234
 //
 // Picture, p = 4, slow rank 3, one chunk of blocks A B C:
 //   3->0 A   3->1 B   3->2 C     meanwhile 0 1 2 reduce A to 0, B to 1, C to 2
@@ -31,6 +33,7 @@
 #define BOUGH_ALGORITHM_ALLREDUCE_SLOW_RANK_HPP
 
 #include <bough/algorithm/allgather/circulant.hpp>
+#include <bough/algorithm/detail/all_but_one.hpp>
 #include <bough/algorithm/detail/remap.hpp>
 #include <bough/algorithm/detail/scratch_use.hpp>
 #include <bough/algorithm/reduce_scatter/circulant.hpp>
@@ -50,7 +53,8 @@ struct slow_rank_allreduce {
         if (at.size == 1) return out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
         const rank_t apart = slow == no_rank ? at.root : slow, others = at.size - 1;
         const block_t chunks = at.blocks / others;
-        const auto rank_of = [apart](rank_t number) { return number + (number >= apart ? 1 : 0); };
+        const detail::all_but_one rest{apart};
+        const auto rank_of = [rest](rank_t number) { return rest.rank_of(number); };
         if (rank == apart) {
             const auto receive = [&](block_t chunk) {
                 for (rank_t r = 0; r != others; ++r) out.receive(rank_of(r), {output, chunk * others + r, 1});
@@ -62,7 +66,7 @@ struct slow_rank_allreduce {
             for (block_t chunk = chunks < under_way ? 0 : chunks - under_way; chunk != chunks; ++chunk) receive(chunk);
             return;
         }
-        const rank_t me = rank - (rank > apart ? 1 : 0);
+        const rank_t me = rest.number_of(rank);
         const dimensions among{.size = others, .root = 0, .blocks = others};
         const auto half = [&](block_t chunk, const auto& algorithm, detail::renamed_buffers names) {
             detail::remapped sink(out, names, rank_of, [chunk, others](const slice& s, detail::pieces& to) {
