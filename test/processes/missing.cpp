@@ -2,6 +2,7 @@
 // A process stops in the middle of a loop of collectives: every other one names it, in the same words.
 //   BOUGH_TEST_ALL=1: 300 stops, 75 over each transport
 #include "processes/links.hpp"
+#include "processes/loop.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include <bough/allgather.hpp>
@@ -62,15 +63,8 @@ std::string stop_one(const stop& what) {
         communicator comm{Link::join(wire), {.timeout_ns = what.timeout_ms * ms}};
         // Some calls are those of a second communicator, of the same ranks the other way round.
         auto other = split(comm, 0, comm.size() - comm.rank());
-        told.phase = 1;
-        status s;
-        for (std::uint64_t i = 0; !s; ++i) {
-            const std::uint64_t dice = bough_test::mixed(what.seed + i);
-            s = random_call(dice >> 32 & 3 ? comm : other, dice);
-        }
-        told.result = s;
-        told.phase = 2;
-        while (told.phase != 3) comm.progress(); // nobody leaves before all have reported
+        bough_test::call_until_one_fails(comm, other, told, what.seed,
+                                         [](auto& on, std::uint64_t dice) { return random_call(on, dice); });
     });
     if (!group.reached(1)) return "the group was not made";
     std::this_thread::sleep_for(std::chrono::microseconds(what.after_us));
@@ -97,7 +91,8 @@ std::string stop_one(const stop& what) {
     group.kill(what.victim, SIGCONT);
     if (!wait_for(what.victim)) return wrong + "the victim does not end";
     const status& late = group.of(what.victim).result;
-    // It hears that it came too late; or all that it needed for that call was there, and nobody comes to a later one.
+    // It hears that it came too late; or all that it needed for that call was there, and nobody comes to a
+    // later one.
     const bool came_late = late.peer == what.victim && last_call_of(late).absence == absence::late;
     const bool is_alone = late.peer != what.victim && last_call_of(late).absence != absence::late;
     if (!is_deadline(late) || !names_missing(late) || !(came_late || is_alone))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// A process is stopped or killed in the middle of a loop of collectives: what the ranks have recorded in files names it, while
-// the others hang and after they have given up.
+// A process is stopped or killed in the middle of a loop of collectives: what the ranks have recorded in
+// files names it, while the others hang and after they have given up.
 //   BOUGH_TEST_ALL=1: 80 of each over each transport
 #include "processes/links.hpp"
+#include "processes/loop.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include <bough/allreduce.hpp>
@@ -85,15 +86,8 @@ std::string strike_one(const strike& what) {
         communicator comm{Link::join(wire),
                           {.timeout_ns = 3'000 * ms, .report = {.file = recording_file(recording_of(wire.rank()))}}};
         auto other = duplicate(comm);
-        told.phase = 1;
-        status s;
-        for (std::uint64_t i = 0; !s; ++i) {
-            const std::uint64_t dice = bough_test::mixed(what.seed + i);
-            s = recorded_call(dice >> 32 & 3 ? comm : other, dice);
-        }
-        told.result = s;
-        told.phase = 2;
-        while (told.phase != 3) comm.progress(); // nobody leaves before all have reported
+        bough_test::call_until_one_fails(comm, other, told, what.seed,
+                                         [](auto& on, std::uint64_t dice) { return recorded_call(on, dice); });
     });
     if (!group.reached(1)) return "the group was not made";
     std::this_thread::sleep_for(std::chrono::microseconds(what.after_us));

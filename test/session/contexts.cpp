@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "session/call_of.hpp"
 #include "support/catch.hpp"
 #include <bough/session/contexts.hpp>
 
@@ -6,18 +7,7 @@
 #include <cstdint>
 
 using bough::contexts;
-using bough::envelope;
-
-namespace {
-
-envelope call(std::uint16_t context, std::uint32_t operation) {
-    envelope tag;
-    tag.context = context;
-    tag.operation = operation;
-    return tag;
-}
-
-} // namespace
+using test::call_of;
 
 TEST_CASE("contexts: each number is reserved once, and the least free one first") {
     contexts all;
@@ -48,22 +38,22 @@ TEST_CASE("contexts: 65,534 communicators besides the first") {
 
 TEST_CASE("contexts: each counts for itself, and a number from afar makes nothing") {
     contexts all;
-    CHECK_FALSE(all.was_started(call(60'000, 1)));
-    all.start(call(5, 3));
-    all.start(call(0, 9));
-    CHECK(all.was_started(call(5, 3)));
-    CHECK_FALSE(all.was_started(call(5, 4)));
-    CHECK(all.was_started(call(0, 4)));
-    CHECK_FALSE(all.was_started(call(4, 1))); // has a place, and has started nothing
-    all.start(call(5, 0xffff'ffffu));
-    CHECK_FALSE(all.was_started(call(5, 0))); // counts on from there
+    CHECK_FALSE(all.was_started(call_of(60'000, 1)));
+    all.start(call_of(5, 3));
+    all.start(call_of(0, 9));
+    CHECK(all.was_started(call_of(5, 3)));
+    CHECK_FALSE(all.was_started(call_of(5, 4)));
+    CHECK(all.was_started(call_of(0, 4)));
+    CHECK_FALSE(all.was_started(call_of(4, 1))); // has a place, and has started nothing
+    all.start(call_of(5, 0xffff'ffffu));
+    CHECK_FALSE(all.was_started(call_of(5, 0))); // counts on from there
     CHECK(all.next_agreement(5) == 1);
     CHECK(all.next_agreement(5) == 2);
     CHECK(all.next_agreement(contexts::none) == 1);
     CHECK(all.next_agreement(0) == 1);
     all.clear();
     CHECK(all.next_agreement(5) == 1);
-    CHECK_FALSE(all.was_started(call(0, 4)));
+    CHECK_FALSE(all.was_started(call_of(0, 4)));
 }
 
 TEST_CASE("contexts: a number is free when all members have let it go, in any order") {
@@ -75,8 +65,8 @@ TEST_CASE("contexts: a number is free when all members have let it go, in any or
         all.open(1, members);
         REQUIRE(all.members(1) != nullptr);
         CHECK(all.members(1)->size() == 3);
-        all.start(call(1, 9));
-        all.give_up(call(1, 8));
+        all.start(call_of(1, 9));
+        all.give_up(call_of(1, 8));
         CHECK(all.next_agreement(1) == 1);
         if (when == 2) {
             CHECK_FALSE(all.let_go(1));
@@ -94,8 +84,8 @@ TEST_CASE("contexts: a number is free when all members have let it go, in any or
         // Nothing is left of it.
         CHECK_FALSE(all.is_closed(1));
         CHECK(all.reserve() == 1);
-        CHECK_FALSE(all.was_started(call(1, 1)));
-        CHECK_FALSE(all.may_be_late(call(1, 1)));
+        CHECK_FALSE(all.was_started(call_of(1, 1)));
+        CHECK_FALSE(all.may_be_late(call_of(1, 1)));
         CHECK(all.next_agreement(1) == 1);
     }
 }
@@ -117,20 +107,20 @@ TEST_CASE("contexts: a rank alone lets go at once; one that leaves the group kee
 TEST_CASE("contexts: a member that makes no further call is missing in those that follow") {
     const std::array<bough::rank_t, 3> members{4, 0, 2};
     contexts all;
-    CHECK(all.gone_before(call(1, 1)) == bough::no_rank);
+    CHECK(all.gone_before(call_of(1, 1)) == bough::no_rank);
     all.ends(1, 2, 0xffff'ffffu); // before it is open here
     CHECK_FALSE(all.any_incomplete());
     REQUIRE(all.claim(1));
     all.open(1, members);
     CHECK(all.any_incomplete());
-    CHECK(all.gone_before(call(1, 0xffff'ffffu)) == bough::no_rank);
-    CHECK(all.gone_before(call(1, 0)) == 2); // numbers wrap around
-    CHECK(all.gone_before(call(2, 9)) == bough::no_rank);
+    CHECK(all.gone_before(call_of(1, 0xffff'ffffu)) == bough::no_rank);
+    CHECK(all.gone_before(call_of(1, 0)) == 2); // numbers wrap around
+    CHECK(all.gone_before(call_of(2, 9)) == bough::no_rank);
     all.ends(1, 0, 3); // made more calls
-    CHECK(all.gone_before(call(1, 2)) == 2);
+    CHECK(all.gone_before(call_of(1, 2)) == 2);
     all.ends(1, 0, 0xffff'fff0u); // made fewer
-    CHECK(all.gone_before(call(1, 0xffff'fff1u)) == 0);
-    all.start(call(1, 7));
+    CHECK(all.gone_before(call_of(1, 0xffff'fff1u)) == 0);
+    all.start(call_of(1, 7));
     CHECK(all.latest(1) == 7);
     CHECK(all.latest(2) == 0);
     CHECK_FALSE(all.let_go(1));
@@ -139,7 +129,7 @@ TEST_CASE("contexts: a member that makes no further call is missing in those tha
     CHECK_FALSE(all.any_incomplete());
     all.open(1, members); // another one: nothing is left
     CHECK_FALSE(all.any_incomplete());
-    CHECK(all.gone_before(call(1, 9)) == bough::no_rank);
+    CHECK(all.gone_before(call_of(1, 9)) == bough::no_rank);
     all.ends(1, 2, 1);
     all.ends(0, 2, 1);
     CHECK(all.any_incomplete());
@@ -149,17 +139,17 @@ TEST_CASE("contexts: a member that makes no further call is missing in those tha
 
 TEST_CASE("contexts: what may come late is what was given up, and what is older") {
     contexts all;
-    CHECK_FALSE(all.may_be_late(call(3, 1)));
-    all.give_up(call(3, 0xffff'fff0u));
-    CHECK(all.may_be_late(call(3, 0xffff'fff0u)));
-    CHECK(all.may_be_late(call(3, 0xffff'ff00u)));
-    CHECK_FALSE(all.may_be_late(call(3, 0xffff'fff1u)));
-    CHECK_FALSE(all.may_be_late(call(2, 1)));
-    all.give_up(call(3, 0xffff'ff00u)); // an older one, later
-    CHECK(all.may_be_late(call(3, 0xffff'fff0u)));
-    all.give_up(call(3, 2)); // numbers wrap around
-    CHECK(all.may_be_late(call(3, 0xffff'fff1u)));
-    CHECK_FALSE(all.may_be_late(call(3, 3)));
+    CHECK_FALSE(all.may_be_late(call_of(3, 1)));
+    all.give_up(call_of(3, 0xffff'fff0u));
+    CHECK(all.may_be_late(call_of(3, 0xffff'fff0u)));
+    CHECK(all.may_be_late(call_of(3, 0xffff'ff00u)));
+    CHECK_FALSE(all.may_be_late(call_of(3, 0xffff'fff1u)));
+    CHECK_FALSE(all.may_be_late(call_of(2, 1)));
+    all.give_up(call_of(3, 0xffff'ff00u)); // an older one, later
+    CHECK(all.may_be_late(call_of(3, 0xffff'fff0u)));
+    all.give_up(call_of(3, 2)); // numbers wrap around
+    CHECK(all.may_be_late(call_of(3, 0xffff'fff1u)));
+    CHECK_FALSE(all.may_be_late(call_of(3, 3)));
 }
 
 TEST_CASE("contexts: no two meetings have one number, and none has 0") {
