@@ -73,6 +73,41 @@ const std::byte* apart(const place& at, const std::byte* in, std::size_t bytes, 
 }
 bough::root root_of(int root) { return {static_cast<bough::rank_t>(root)}; }
 
+// The blocks of all ranks as they travel, of which one is this rank's own, and as the program describes them.
+struct gathered {
+    const blocks& whole;
+    const blocks own_block;
+    const shape& s;
+    std::span<std::byte> all, own;
+};
+// What this rank gives: its own block if it is in place, or what lies in `in`.
+bough::const_elements given(const place& at, const blocks& in, const gathered& to) {
+    if (in.data != MPI_IN_PLACE) {
+        const shape s = shape_of(in.type);
+        const std::size_t bytes = bytes_of(in, s);
+        const std::byte* const mine = at.room.reads(in, s);
+        const bool is_own = mine == to.own.data();
+        return some(is_own ? mine : apart(at, mine, bytes, to.all.data(), to.all.size()), bytes);
+    }
+    if (!lies_as_it_travels(to.whole, to.s)) pack(to.own_block, to.s, to.own.data());
+    return some(static_cast<const std::byte*>(to.own.data()), to.own.size());
+}
+
+struct scattered {
+    bough::const_elements all;
+    bough::elements own;
+};
+// The blocks that the root scatters, and where it puts its own one: nowhere else if `out` is in place.
+scattered taken(const place& at, std::span<const std::byte> all, std::span<const std::byte> own, const blocks& out) {
+    if (out.data == MPI_IN_PLACE)
+        return {some(all.data(), all.size()), some(const_cast<std::byte*>(own.data()), own.size())};
+    const shape s = shape_of(out.type);
+    const std::size_t bytes = bytes_of(out, s);
+    std::byte* const mine = at.room.writes(out, s);
+    const std::byte* const from = mine == own.data() ? all.data() : apart(at, all.data(), all.size(), mine, bytes);
+    return {some(from, all.size()), some(mine, bytes)};
+}
+
 } // namespace
 
 int run_barrier(const place& at) {
@@ -108,19 +143,11 @@ int run_gather(const place& at, const blocks& in, const blocks& out, int root) {
     const shape s = shape_of(out.type);
     const blocks whole = row_of(out, at.comm.size());
     const std::size_t bytes = bytes_of(out, s);
-    const bool is_in_place = in.data == MPI_IN_PLACE;
     if (bytes == 0) return nothing(at);
-    std::byte* const all = at.room.writes(whole, s);
-    std::byte* const own = all + to.rank * bytes;
-    const std::byte* mine = own;
-    if (!is_in_place) {
-        const shape from = shape_of(in.type);
-        mine = at.room.reads(in, from);
-        if (mine != own) mine = apart(at, mine, bytes_of(in, from), all, bytes * at.comm.size());
-    } else if (!lies_as_it_travels(whole, s)) {
-        pack(equal_block_of(out, to.rank, s), s, own);
-    }
-    bough::gather(at.comm, some(mine, bytes), some(all, bytes * at.comm.size()), to, ends);
+    const std::span<std::byte> all(at.room.writes(whole, s), bytes * at.comm.size());
+    const std::span<std::byte> own = all.subspan(to.rank * bytes, bytes);
+    const auto mine = given(at, in, {whole, equal_block_of(out, to.rank, s), s, all, own});
+    bough::gather(at.comm, mine, some(all.data(), all.size()), to, ends);
     return ended(at, ends, "MPI_Gather");
 }
 
@@ -138,14 +165,9 @@ int run_scatter(const place& at, const blocks& in, const blocks& out, int root) 
     const shape s = shape_of(in.type);
     const std::size_t bytes = bytes_of(in, s), total = bytes * at.comm.size();
     if (bytes == 0) return nothing(at);
-    const std::byte* all = at.room.reads(row_of(in, at.comm.size()), s);
-    std::byte* mine = const_cast<std::byte*>(all) + from.rank * bytes; // in place
-    if (out.data != MPI_IN_PLACE) {
-        const shape to = shape_of(out.type);
-        mine = at.room.writes(out, to);
-        if (mine != all + from.rank * bytes) all = apart(at, all, total, mine, bytes);
-    }
-    bough::scatter(at.comm, some(all, total), some(mine, bytes), from, ends);
+    const std::span<const std::byte> all(at.room.reads(row_of(in, at.comm.size()), s), total);
+    const scattered parts = taken(at, all, all.subspan(from.rank * bytes, bytes), out);
+    bough::scatter(at.comm, parts.all, parts.own, from, ends);
     return ended(at, ends, "MPI_Scatter");
 }
 
@@ -179,20 +201,10 @@ int run_gatherv(const place& at, const blocks& in, const blocks& out, int root) 
                        some(static_cast<std::byte*>(nullptr), 0), lengths, to, ends);
         return ended(at, ends, "MPI_Gatherv");
     }
-    const std::size_t total = bytes_of(out, s), bytes = lengths[to.rank];
-    std::byte* const all = at.room.writes(out, s);
-    std::byte* const own = all + sum_of(at.room.lengths, to.rank);
-    const std::byte* mine = own;
-    std::size_t given = bytes;
-    if (in.data != MPI_IN_PLACE) {
-        const shape from = shape_of(in.type);
-        given = bytes_of(in, from);
-        mine = at.room.reads(in, from);
-        if (mine != own) mine = apart(at, mine, given, all, total);
-    } else if (!lies_as_it_travels(out, s)) {
-        pack(block_of(out, to.rank, s), s, own);
-    }
-    bough::gatherv(at.comm, some(mine, given), some(all, total), lengths, to, ends);
+    const std::span<std::byte> all(at.room.writes(out, s), bytes_of(out, s));
+    const std::span<std::byte> own = all.subspan(sum_of(at.room.lengths, to.rank), lengths[to.rank]);
+    const auto mine = given(at, in, {out, block_of(out, to.rank, s), s, all, own});
+    bough::gatherv(at.comm, mine, some(all.data(), all.size()), lengths, to, ends);
     return ended(at, ends, "MPI_Gatherv");
 }
 
@@ -210,18 +222,10 @@ int run_scatterv(const place& at, const blocks& in, const blocks& out, int root)
                         lengths, from, ends);
         return ended(at, ends, "MPI_Scatterv");
     }
-    const std::size_t total = bytes_of(in, s), bytes = lengths[from.rank];
-    const std::byte* all = at.room.reads(in, s);
-    const std::byte* const own = all + sum_of(at.room.lengths, from.rank);
-    std::byte* mine = const_cast<std::byte*>(own);
-    std::size_t wanted = bytes;
-    if (out.data != MPI_IN_PLACE) {
-        const shape to = shape_of(out.type);
-        wanted = bytes_of(out, to);
-        mine = at.room.writes(out, to);
-        if (mine != own) all = apart(at, all, total, mine, wanted);
-    }
-    bough::scatterv(at.comm, some(all, total), some(mine, wanted), lengths, from, ends);
+    const std::span<const std::byte> all(at.room.reads(in, s), bytes_of(in, s));
+    const auto own = all.subspan(sum_of(at.room.lengths, from.rank), lengths[from.rank]);
+    const scattered parts = taken(at, all, own, out);
+    bough::scatterv(at.comm, parts.all, parts.own, lengths, from, ends);
     return ended(at, ends, "MPI_Scatterv");
 }
 
@@ -231,20 +235,11 @@ int run_allgather(const place& at, const blocks& in, const blocks& out) {
     const std::size_t bytes = bytes_of(out, s);
     if (bytes == 0) return nothing(at);
     const blocks whole = row_of(out, size);
-    std::byte* const all = at.room.writes(whole, s);
-    std::byte* const own = all + me * bytes;
-    const std::byte* mine = own;
-    std::size_t given = bytes;
-    if (in.data != MPI_IN_PLACE) {
-        const shape from = shape_of(in.type);
-        given = bytes_of(in, from);
-        mine = at.room.reads(in, from);
-        if (mine != own) mine = apart(at, mine, given, all, bytes * size);
-    } else if (!lies_as_it_travels(whole, s)) {
-        pack(equal_block_of(out, me, s), s, own);
-    }
+    const std::span<std::byte> all(at.room.writes(whole, s), bytes * size);
+    const std::span<std::byte> own = all.subspan(me * bytes, bytes);
+    const auto mine = given(at, in, {whole, equal_block_of(out, me, s), s, all, own});
     bough::status ends;
-    bough::allgather(at.comm, some(mine, given), some(all, bytes * size), ends);
+    bough::allgather(at.comm, mine, some(all.data(), all.size()), ends);
     return ended(at, ends, "MPI_Allgather");
 }
 
@@ -255,20 +250,11 @@ int run_allgatherv(const place& at, const blocks& in, const blocks& out) {
     const std::span<const std::size_t> lengths = at.room.lengths;
     const std::size_t total = bytes_of(out, s);
     if (total == 0) return nothing(at);
-    std::byte* const all = at.room.writes(out, s);
-    std::byte* const own = all + sum_of(at.room.lengths, me);
-    const std::byte* mine = own;
-    std::size_t given = lengths[me];
-    if (in.data != MPI_IN_PLACE) {
-        const shape from = shape_of(in.type);
-        given = bytes_of(in, from);
-        mine = at.room.reads(in, from);
-        if (mine != own) mine = apart(at, mine, given, all, total);
-    } else if (!lies_as_it_travels(out, s)) {
-        pack(block_of(out, me, s), s, own);
-    }
+    const std::span<std::byte> all(at.room.writes(out, s), total);
+    const std::span<std::byte> own = all.subspan(sum_of(at.room.lengths, me), lengths[me]);
+    const auto mine = given(at, in, {out, block_of(out, me, s), s, all, own});
     bough::status ends;
-    bough::allgatherv(at.comm, some(mine, given), some(all, total), lengths, ends);
+    bough::allgatherv(at.comm, mine, some(all.data(), all.size()), lengths, ends);
     return ended(at, ends, "MPI_Allgatherv");
 }
 
