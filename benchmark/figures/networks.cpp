@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The figures of the pages on networks: allreduce on simulated tori, with a late rank, and with a slow cable.
+// The figures of the pages on networks: allreduce on simulated tori, with a late rank, and with a slow
+// cable.
 #include "csv.hpp"
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Numbers of 16 and 8 bits beside float: combines beside a copy that touches the same bytes, and allreduce over
-// shared_memory, in turns in the same run.
+// Numbers of 16 and 8 bits beside float: combines beside a copy that touches the same bytes, and allreduce
+// over shared_memory, in turns in the same run.
 //
 //   bench-small_floats [ranks [elements [rounds]]]
 //
-// combine: out is the lower operand, so each byte of the vectors is read or written three times in two; the copy
-// moves one and a half times their length. allreduce: in and out apart, the same number of elements of each type;
-// a ratio to float is the median of the rounds' ratios.
+// combine: out is the lower operand, so each byte of the vectors is read or written three times in two; the
+// copy moves one and a half times their length. allreduce: in and out apart, the same number of elements of
+// each type; a ratio to float is the median of the rounds' ratios.
 #include "../arguments.hpp"
 #include "board.hpp"
 #include <bough/allreduce.hpp>

@@ -8,7 +8,8 @@
 //   bough::merged_reports all;                                   // what bough doctor does
 //   all.add(report_of_rank_0, "0"), all.add(report_of_rank_1, "1");
 //   std::cerr << all.text();
-//   // rank 5 has not called allreduce #17 of 8 bytes; its last call was broadcast #16 of 8 bytes, 2.3 s ago; ...
+//   // rank 5 has not called allreduce #17 of 8 bytes; its last call was broadcast #16 of 8 bytes, 2.3 s
+//   // ago; ...
 #ifndef BOUGH_REPORT_HPP
 #define BOUGH_REPORT_HPP
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// same_bits_for_any_partition: an element's bits do not depend on where it lies, on how long the vector is, on
-// the root, or on the collective.
+// same_bits_for_any_partition: an element's bits do not depend on where it lies, on how long the vector is,
+// on the root, or on the collective.
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Communicators from a list of ranks, communicators for ever, and what a failure of one leaves of the others.
+// Communicators from a list of ranks, communicators for ever, and what a failure of one leaves of the
+// others.
 //   BOUGH_TEST_ALL=1   1,000,000 duplicates instead of 2,000
 #include "support/catch.hpp"
 #include "support/sample.hpp"

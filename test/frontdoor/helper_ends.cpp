@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whatever ends an operation ends it under a helper thread too, with nobody else in the library: its time, the failure of a
-// peer, a refusal, its handle; and what comes after a failure, an agreement and a new epoch.
+// Whatever ends an operation ends it under a helper thread too, with nobody else in the library: its time,
+// the failure of a peer, a refusal, its handle; and what comes after a failure, an agreement and a new
+// epoch.
 #include "support/catch.hpp"
 #include <bough/algorithm/ring.hpp>
 #include <bough/allreduce.hpp>
@@ -57,7 +58,8 @@ bool comes_true(F&& is_so) {
     return is_so();
 }
 
-// Runs body(comm, helper, seen) on two or three ranks, each with a helper; seen(is, what) notes what is not.
+// Runs body(comm, helper, seen) on two or three ranks, each with a helper; seen(is, what) notes what is
+// not.
 template <class F>
 void on_ranks(rank_t ranks, F&& body) {
     std::array<std::atomic<const char*>, 3> wrong{};
@@ -117,7 +119,8 @@ TEST_CASE("helper: a refusal, a cancelled and a destroyed operation end that of 
                 if (by != refused) seen(comes_true([&] { return has_come.load(); }), "the late rank has come");
                 return;
             }
-            // Nothing is in flight here, so the helper sleeps. Unless this rank makes its call, nobody's ends well.
+            // Nothing is in flight here, so the helper sleeps. Unless this rank makes its call, nobody's
+            // ends well.
             if (comm.rank() == 2) {
                 if (by == refused) return seen(comes_true(poisoned), "the others told who had not begun");
                 operation late;

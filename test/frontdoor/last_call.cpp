@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A rank destroys its communicator while others still make calls of it. A call that needs it ends at once, for its deadline is far away;
-// calls that it has made, and other communicators, end well.
+// A rank destroys its communicator while others still make calls of it. A call that needs it ends at once,
+// for its deadline is far away; calls that it has made, and other communicators, end well.
 #include "support/catch.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ranks that are expected to come late, as threads: results in rank order whoever comes last, on every kind of communicator;
-// that nobody is needed once all have come; calls that differ, and every other failure.
+// Ranks that are expected to come late, as threads: results in rank order whoever comes last, on every kind
+// of communicator; that nobody is needed once all have come; calls that differ, and every other failure.
 #include "frontdoor/late_arrivals.hpp"
 
 #include "support/catch.hpp"
@@ -360,7 +360,8 @@ TEST_CASE("late ranks: an operation that is cancelled or destroyed ends its comm
     }
 }
 TEST_CASE("late ranks: a rank that has done its part and gone on hears that the call was given up") {
-    // Ranks 0 and 2 are done with the reduce. Its root gives it up, and makes no further call of the communicator.
+    // Ranks 0 and 2 are done with the reduce. Its root gives it up, and makes no further call of the
+    // communicator.
     for (const bool at_deadline : {false, true}) {
         std::atomic<int> wrong{0}, over{0};
         threads(4, [&](comm_type& given) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the tests of ranks that come late share: operations with a result that shows the order of combining, at random skew.
+// What the tests of ranks that come late share: operations with a result that shows the order of combining,
+// at random skew.
 #ifndef BOUGH_TEST_FRONTDOOR_LATE_ARRIVALS_HPP
 #define BOUGH_TEST_FRONTDOOR_LATE_ARRIVALS_HPP
 
@@ -56,7 +57,8 @@ struct task {
     }
 };
 
-// Random skew, every root, with and without late places, up to eleven operations in flight, waited for in any order.
+// Random skew, every root, with and without late places, up to eleven operations in flight, waited for in
+// any order.
 template <class C>
 int exercise(C& comm, std::uint64_t rounds) {
     int wrong = 0;

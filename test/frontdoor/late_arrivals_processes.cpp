@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ranks that are expected to come late, as processes that share memory: results in rank order whoever comes last, deaths, a
-// fork, an event loop, and how a rank waits.
+// Ranks that are expected to come late, as processes that share memory: results in rank order whoever comes
+// last, deaths, a fork, an event loop, and how a rank waits.
 #if defined(__linux__)
 #include "frontdoor/late_arrivals.hpp"
 

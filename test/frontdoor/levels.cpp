@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Communicators that know which ranks are near each other choose plans of two levels, also among some of the ranks.
+// Communicators that know which ranks are near each other choose plans of two levels, also among some of
+// the ranks.
 #include "support/catch.hpp"
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>

@@ -112,7 +112,8 @@ TEST_CASE("plus on narrow numbers: every algorithm gives the bits of its bracket
         in_process{ranks}.run([&](auto transport) {
             communicator comm{std::move(transport)};
             bool ok = true;
-            // A ring's block b begins at rank b + 1 and ends at rank b: one chain, so it can be redone by hand.
+            // A ring's block b begins at rank b + 1 and ends at rank b: one chain, so it can be redone by
+            // hand.
             std::vector<bf16> x = contribution<bf16>(comm.rank(), count), same = x;
             allreduce(comm, std::span(x), plus{}, recursive_doubling{});
             std::vector<std::vector<bf16>> all;

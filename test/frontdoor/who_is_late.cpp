@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A deadline names the ranks that are missing in this communicator, not in another one of its number; and what comes late for a communicator
-// that has gone harms no other.
+// A deadline names the ranks that are missing in this communicator, not in another one of its number; and
+// what comes late for a communicator that has gone harms no other.
 #include "support/catch.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>

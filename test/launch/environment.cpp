@@ -37,7 +37,8 @@ std::pair<detail::unique_fd, std::uint16_t> listening() {
 }
 std::uint16_t free_port() { return listening().second; }
 
-// f(rank, wire, status) for each place, in a thread each. What f leaves of the wires stays until all have ended.
+// f(rank, wire, status) for each place, in a thread each. What f leaves of the wires stays until all have
+// ended.
 template <class F>
 void join_all(const std::vector<environment_place>& places, std::uint64_t timeout_ns, F f) {
     std::vector<std::optional<environment_wire_up>> wires(places.size());

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// A call that is given up, in bough/session/failure.hpp: three ranks make two calls, each a reduction along a chain to rank 0.
-// The first may be cancelled by any rank, before or while it waits; the second is not. Without crashes the second ends well
-// on every rank, whatever became of the first; with them every call of every rank that is left ends.
+// A call that is given up, in bough/session/failure.hpp: three ranks make two calls, each a reduction along
+// a chain to rank 0. The first may be cancelled by any rank, before or while it waits; the second is not.
+// Without crashes the second ends well on every rank, whatever became of the first; with them every call of
+// every rank that is left ends.
 //
 //   N=3                     ranks
 //   CRASHES=1, CANCELS=2    how many of each, anywhere
 //   WRONG_...               mutants: one rule is broken
 //
-// Links are first in, first out; a loss is reported after all that the lost rank sent. A crash while a rank tells the others
-// leaves any part of that sent.
+// Links are first in, first out; a loss is reported after all that the lost rank sent. A crash while a rank
+// tells the others leaves any part of that sent.
 #ifndef CRASHES
 #define CRASHES 1
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations are cancelled, destroyed and timed out at random among others in flight, over two communicators: the others
-// end well with the right data, always, and every rank says of the struck ones what happened, and who did it. One thread drives
-// all ranks, so the interleaving is that of the seed.
+// Operations are cancelled, destroyed and timed out at random among others in flight, over two
+// communicators: the others end well with the right data, always, and every rank says of the struck ones
+// what happened, and who did it. One thread drives all ranks, so the interleaving is that of the seed.
 //   BOUGH_TEST_ALL=1   10,000 strikes over each transport instead of 300
 #include "support/catch.hpp"
 #include "support/joined_ends.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The candidates of two levels: all are proved, they are chosen where nodes are far apart, and nothing changes where
-// ranks are all near or all far.
+// The candidates of two levels: all are proved, they are chosen where nodes are far apart, and nothing
+// changes where ranks are all near or all far.
 #include "support/catch.hpp"
 #include <bough/model/logp.hpp>
 #include <bough/model/lrc.hpp>
@@ -85,8 +85,8 @@ TEST_CASE("two levels: each plan is proved, and claims what is true", "[select][
 
 namespace {
 
-// Prices under the costs of both levels: of what is chosen, of the best flat plan, and of the plan that is chosen if
-// all ranks are taken for far.
+// Prices under the costs of both levels: of what is chosen, of the best flat plan, and of the plan that is
+// chosen if all ranks are taken for far.
 struct three_prices {
     double chosen_ns, flat_ns, blind_ns;
     std::string text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Late places: results in rank order whoever comes last, calls that differ, who is awaited, and how much memory there is.
+// Late places: results in rank order whoever comes last, calls that differ, who is awaited, and how much
+// memory there is.
 #include "support/affine.hpp"
 #include "support/catch.hpp"
 #include "support/until.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rules of a transport over composites of transports of one process, and what belongs to a composite alone.
+// The rules of a transport over composites of transports of one process, and what belongs to a composite
+// alone.
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
@@ -36,7 +37,8 @@ namespace {
 
 using end = in_process::endpoint;
 
-// A transport without claim(): what it has of it is its payloads at `data`, as long as nobody takes them back.
+// A transport without claim(): what it has of it is its payloads at `data`, as long as nobody takes them
+// back.
 struct taken_only {
     end inner;
     rank_t rank() const noexcept { return inner.rank(); }

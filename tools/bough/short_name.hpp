@@ -9,8 +9,8 @@
 
 namespace cli {
 
-// tree_allreduce{fnomial{.degree = 4}} is shown as fnomial{.degree = 4}, and as flat where that is what it is; what a
-// segmented one is cut into is not shown.
+// tree_allreduce{fnomial{.degree = 4}} is shown as fnomial{.degree = 4}, and as flat where that is what it
+// is; what a segmented one is cut into is not shown.
 std::string short_name(const bough::any_algorithm&, bough::rank_t ranks);
 
 } // namespace cli

@@ -9,8 +9,8 @@
 namespace under_mpi {
 
 enum class known_op : std::uint8_t { none, max, min, sum, prod, land, band, lor, bor, lxor, bxor, maxloc, minloc };
-// pair: a value and an int, of MPI_MAXLOC and MPI_MINLOC, with a gap somewhere. other: of MPI, but none of the
-// above, such as MPI_2INT.
+// pair: a value and an int, of MPI_MAXLOC and MPI_MINLOC, with a gap somewhere. other: of MPI, but none of
+// the above, such as MPI_2INT.
 enum class known_type : std::uint8_t {
     none,
     integer,

@@ -82,10 +82,10 @@ inline constexpr requirements rank_consistent{true, false, false};
 inline constexpr requirements order_preserving{false, true, false};
 // Serves any number of ranks, not only this one.
 inline constexpr requirements any_size{false, false, true};
-// allreduce, reduce, reduce_scatter: the bits of an element depend on what the ranks contribute to it, and on
-// their number. They do not depend on its place in the vector, on the length of the vector or of its blocks,
-// on the root, or on which of the three collectives it is. So a vector may be cut into buckets in any way.
-// The bracket is that of recursive_doubling; ops that are exact have no need of it.
+// allreduce, reduce, reduce_scatter: the bits of an element depend on what the ranks contribute to it, and
+// on their number. They do not depend on its place in the vector, on the length of the vector or of its
+// blocks, on the root, or on which of the three collectives it is. So a vector may be cut into buckets in
+// any way. The bracket is that of recursive_doubling; ops that are exact have no need of it.
 inline constexpr requirements same_bits_for_any_partition = [] {
     requirements made;
     made.any_partition = true;

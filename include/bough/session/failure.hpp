@@ -98,8 +98,8 @@ public:
     BOUGH_COLD void fail(session_operation& op, const status& why, reach how_far) {
         if (op.result_) return;
         const envelope call = op.tag_;
-        // Late places are of no use any more: this rank does not do the rest of its part. The notice says how
-        // far it reaches, as a rank that has done its part has no operation in flight to tell it from.
+        // Late places are of no use any more: this rank does not do the rest of its part. The notice says
+        // how far it reaches, as a rank that has done its part has no operation in flight to tell it from.
         if (how_far == reach::call && op.waits_for_late()) how_far = reach::communicator;
         if (!detail::is_forked(transport_)) record(why, how_far == reach::group, call.context);
         if (!end(op, why)) return;
@@ -193,7 +193,8 @@ public:
     bool is_given_up(const envelope& call) const noexcept {
         return given_up_.has(call) || members_.communicators().gone_before(call) != no_rank;
     }
-    // A member makes no call after `last`, and has told all others. What this rank has made without it ends.
+    // A member makes no call after `last`, and has told all others. What this rank has made without it
+    // ends.
     BOUGH_COLD void ends_after(const envelope& last) {
         note();
         if (poison(last.context) || dispute_.is_of(last.context)) return; // which breaks the communicator

@@ -14,7 +14,8 @@
 //   network::dragonfly(4, 2, 2, 1.0)             routers per group, hosts per router, global cables per router
 //   network::rails(4, 8, 1.0, 6.0)               4 nodes of 8 hosts with a card each; card c of all nodes on switch c
 //   network::sockets(4, 2, 16, 1.0, 8.0, 2.0)    4 nodes of 2 sockets of 16 hosts; a node has one card
-//   network::irregular(64, 16, 8, 50, seed, 1.0) Banikazemi et al. 1998: hosts on random 8-port switches, half of the other
+//   network::irregular(64, 16, 8, 50, seed, 1.0) Banikazemi et al. 1998: hosts on random 8-port switches,
+//   half of the other
 //                                                ports joined at random
 // A host sends and receives through its own cable. A machine with several ports has a cable that is
 // as fast as all of them: a torus of D dimensions serves 2 D links at once with host_speed = 2 D links.
@@ -150,7 +151,8 @@ public:
         return n;
     }
 
-    // A k-ary n-tree (Petrini and Vanneschi 1997): k^levels hosts, levels * k^(levels-1) switches, full bisection.
+    // A k-ary n-tree (Petrini and Vanneschi 1997): k^levels hosts, levels * k^(levels-1) switches, full
+    // bisection.
     static constexpr network fat_tree(std::uint32_t k, std::uint32_t levels, double bytes_per_ns) {
         BOUGH_EXPECTS(k >= 2 && levels >= 1, "fat_tree: needs 2 ports down and 1 level at least");
         std::uint32_t per_level = 1;

@@ -14,8 +14,8 @@
 //   scan, exscan                m, from the first rank to each later one, from each to the last
 //   allreduce                   m, for all S that part two hosts. And for parts of hosts: k of them exchange
 //                               2 (k - 1) m at least, since k - 1 messages must come before one part has
-//                               the result, and k - 1 after that; through the links that leave the parts. Parts
-//                               tried: hosts; hosts of one switch; what hangs together over faster
+//                               the result, and k - 1 after that; through the links that leave the parts.
+//                               Parts tried: hosts; hosts of one switch; what hangs together over faster
 //                               cables, or below switches of a level
 //   alltoall                    of each host and each such part; and the distances of all pairs, added up, over all links
 // Latency: one message over the most links that two ranks that must hear of each other are apart.

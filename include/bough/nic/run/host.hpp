@@ -371,8 +371,8 @@ private:
         });
         if (is_late) fail(why);
     }
-    // Has the communicator failed, or the group? Then this program fails, too: with the same status, or with
-    // group_poisoned if `code` is not ok, as for what begins after the failure.
+    // Has the communicator failed, or the group? Then this program fails, too: with the same status, or
+    // with group_poisoned if `code` is not ok, as for what begins after the failure.
     bool hear_poison(errc code) {
         status poison = device_.session_->poison(device_.tag_.context);
         if (!poison) return false;
