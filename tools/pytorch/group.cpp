@@ -202,7 +202,7 @@ public:
             stopping_ = true;
         }
         changed_.notify_all();
-        helper_.join();
+        if (helper_.joinable()) helper_.join();
         std::vector<std::unique_ptr<job>> given_up;
         {
             const std::lock_guard lock(mutex_);
@@ -218,6 +218,14 @@ public:
         for (auto& j : given_up) j->tell();
     }
 
+    // The last who knows the group may be a job of its own, which the helper tells that it is over: no
+    // thread can wait for itself, so then the helper destroys the group when it is back.
+    void end() {
+        if (std::this_thread::get_id() == helper_.get_id())
+            is_orphan_ = true;
+        else
+            delete this;
+    }
     void start(const call* calls, std::size_t count, done* told, void* context) {
         auto made = std::make_unique<job>();
         made->told = told;
@@ -296,6 +304,11 @@ private:
             collect(over);
             lock.unlock();
             for (auto& j : over) j->tell();
+            if (is_orphan_) {
+                helper_.detach();
+                delete this;
+                return;
+            }
             idle = moved || !over.empty() ? 0 : idle + 1;
             over.clear();
             if (idle < 50)
@@ -396,6 +409,7 @@ private:
     std::condition_variable changed_;
     std::atomic<int> waiters_{0}, starters_{0};
     bool stopping_ = false;
+    bool is_orphan_ = false; // of the helper alone
     communicator comm_;
     std::map<std::pair<bough::rank_t, bough::rank_t>, communicator> pairs_;
     std::vector<std::unique_ptr<job>> in_flight_;
@@ -423,7 +437,7 @@ group* make(int rank, int size, const store& where, const options& chosen, char*
         return fail(e.what());
     }
 }
-void free(group* g) { delete g; }
+void free(group* g) { g->end(); }
 void start(group* g, const call* calls, std::size_t count, done* told, void* context) {
     g->start(calls, count, told, context);
 }

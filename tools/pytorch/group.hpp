@@ -58,7 +58,8 @@ using done = void(void* context, const char* error);
 
 // Null: `error` says why, in at most `bytes` characters.
 group* make(int rank, int size, const store& where, const options& chosen, char* error, std::size_t bytes);
-void free(group* g); // what is in flight is given up
+// What is in flight is given up. It may be called when a job is told that it is over.
+void free(group* g);
 // Starts `count` calls, which are one job. Their data must live until it is done.
 void start(group* g, const call* calls, std::size_t count, done* told, void* context);
 // Works on what is in flight until over(context) says true, or for so long. False: not over.

@@ -246,6 +246,69 @@ def test_again(rank, size):
         dist.init_process_group("bough", rank=rank, world_size=size)
 
 
+def test_dropped(rank, size):
+    """The group is destroyed while operations are in flight whose works nobody holds: they end well."""
+    many = [torch.full((20000,), float(rank + i)) for i in range(30)]
+    if rank != 0:
+        time.sleep(0.5)
+    doubled = [dist.all_reduce(t, async_op=True).get_future().then(lambda f: f.value()[0] * 2) for t in many]
+    for t in many[:10]:
+        dist.all_reduce(t, async_op=True)
+    dist.destroy_process_group()
+    for f in doubled:
+        f.wait()
+    end = time.time() + 20
+    expected = [float(sum(r + i for r in range(size))) * (size if i < 10 else 1) for i in range(30)]
+    while not all(t[-1].item() == e for t, e in zip(many, expected)):
+        assert time.time() < end
+        time.sleep(0.01)
+    time.sleep(0.2)  # the group ends
+
+
+def test_many(rank, size):
+    """Many in flight, while a rank is held up in the middle of its calls."""
+    many = [torch.empty(2000) for _ in range(50)]
+    for step in range(60):
+        for i, t in enumerate(many):
+            t.fill_(rank + i)
+        works = []
+        for i, t in enumerate(many):
+            if (i + 7 * step) % 25 == 24 * rank:
+                time.sleep(0.002)
+            works.append(dist.all_reduce(t, async_op=True))
+        for w in reversed(works):
+            w.wait()
+        for i, t in enumerate(many):
+            assert (t == sum(r + i for r in range(size))).all()
+
+
+def test_apart(rank, size):
+    """The end of a program: ranks leave one after the other, with and without a word, and nobody fails."""
+    x = torch.full((100000,), float(rank))
+    dist.broadcast(x, 0)
+    if rank == 0:
+        dist.send(torch.ones(10), 1)
+    elif rank == 1:
+        time.sleep(0.5)
+        y = torch.zeros(10)
+        dist.recv(y, 0)
+        assert y[9] == 1
+    time.sleep(0.3 * ((rank + 1) % size))
+    if rank != size - 1:
+        dist.destroy_process_group()
+
+
+def test_gone(rank, size):
+    """A rank destroys the group, and the others call on: they hear at once."""
+    if rank == 0:
+        dist.destroy_process_group()
+        time.sleep(10)
+        return
+    begin = time.time()
+    raises(lambda: dist.all_reduce(torch.ones(100000)), "rank 0")
+    assert time.time() - begin < 5, time.time() - begin
+
+
 def model():
     torch.manual_seed(7)
     return torch.nn.Sequential(torch.nn.Linear(40, 300), torch.nn.Tanh(), torch.nn.Linear(300, 300), torch.nn.ReLU(),
@@ -321,7 +384,8 @@ def test_rounded_once(rank, size):
 TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "messages": ([2, 4], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "late": ([3], {}), "killed": ([4], {}),
-    "again": ([2], {}), "training": ([2, 3], {}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
+    "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}),
+    "training": ([2, 3], {}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
     "rounded_once": ([2, 4], {"BOUGH_TORCH_ACCUMULATE": "float"}),
 }
 
