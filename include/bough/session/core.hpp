@@ -11,6 +11,7 @@
 //   deadline_watch   who is missing, when an operation does not end
 //   late_ranks       operations that no message moves on, but the rank that comes last
 //   letting_go       the end of a communicator
+//   straight_course  the one short operation that runs without matching, while nothing is unusual
 // Each part uses those above it. Once an operation has started nothing is thrown: if memory runs
 // out, the group is broken with no_resources, and others are told when there is memory for that.
 #ifndef BOUGH_SESSION_CORE_HPP
@@ -35,7 +36,7 @@
 #include <bough/session/operation.hpp>
 #include <bough/session/port.hpp>
 #include <bough/session/repeatable.hpp>
-#include <bough/session/straight_port.hpp>
+#include <bough/session/straight_course.hpp>
 #include <bough/session/unexpected.hpp>
 
 #include <algorithm>
@@ -136,72 +137,26 @@ public:
 private:
     using port = session_port<T>;
 
-    // --- the short operation that runs straight, if there is one (bough/engine/straight_run.hpp) ---
-
-    // It is the only operation in flight, and nothing else waits for this rank.
-    // After 63 of them without a poll the engine runs it: a rank whose messages are always there already
-    // would never look at other peers.
+    // A short operation that is alone runs straight while nothing is unusual.
     bool may_go_straight(const prepared& work) noexcept {
-        if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false;
-        return work.is_short() && ++idle_.short_starts < 64 && matching_.early().empty() && !members_.any_lost() &&
-               !is_disputed() && !has_to_send();
+        return straight_.serves(work) && matching_.early().empty() && !members_.any_lost() && !is_disputed() &&
+               !has_to_send();
     }
-    struct idle_counts {
-        std::uint32_t turns = 0, looks = 0; // the latter: while an operation runs straight
-        std::uint32_t short_starts = 0;     // since the last poll
-    };
-    // How often a caller that waits looks at a peer in one turn. With a core for each rank, it does
-    // nothing else: so it sees the message sooner.
-    std::uint32_t looks_of_one_turn() const noexcept {
-        if constexpr (KnowsCores<T>)
-            if (transport_.cores() >= size()) return most_looks;
-        return 1;
-    }
-    static constexpr std::uint32_t most_looks = 32; // then the engine goes on
-
-    struct straight_turn { // a lambda would not be inlined
-        straight_run& run;
-        straight_port<T>& through;
-        straight_run::state& now;
-        BOUGH_ALWAYS_INLINE void operator()() const {
-            if constexpr (PollsPeers<T> && !GatheringTransport<T>) now = run.run(through); // else nothing calls it
-        }
-    };
-    // True: something happened.
-    bool go_straight(std::uint32_t looks = 1, bool is_start = false) {
-        if constexpr (PollsPeers<T> && !GatheringTransport<T>) {
-            session_operation& op = *straight_;
-            straight_run& run = op.work_->straight();
-            straight_port<T> p{transport_, op, looks};
-            const std::uint32_t before = run.steps_done();
-            straight_run::state now = straight_run::state::waits;
-            failure_.guarded(op, straight_turn{run, p, now});
-            if (op.result_) { // the user's op has thrown
-                straight_ = nullptr;
-                return true;
-            }
-            if (now == straight_run::state::waits) return run.steps_done() != before;
-            if (now == straight_run::state::done) {
-                straight_ = nullptr;
-                if (op.record_.in != nullptr)
-                    is_start ? op.record_.in->ends_alone(op.tag_.operation) : op.record_.in->ends(op.tag_.operation);
-                flight_.remove(op);
-                return true;
-            }
-            leave_straight();
-            if (p.is_unused) failure_.sheltered([&] { handle(p.latest); });
-            return true;
-        }
-        return false;
-    }
-    // The engine goes on with it. Everything but go_straight() finds the operation in its engine.
+    // The engine goes on with the operation that runs straight, if there is one. Whatever else is done
+    // with an operation finds it in its engine.
     void leave_straight() {
-        if (straight_ != nullptr) [[unlikely]]
+        if (straight_.is_running()) [[unlikely]]
             resume();
     }
+    struct leaving { // what straight_course calls for that
+        session_core& core;
+        BOUGH_COLD void operator()(const event* unused) const {
+            core.leave_straight();
+            if (unused != nullptr) core.failure_.sheltered([&] { core.handle(*unused); });
+        }
+    };
     BOUGH_COLD void resume() {
-        session_operation& op = *std::exchange(straight_, nullptr);
-        BOUGH_EXPECTS(!op.work_->straight().is_running(), op_calls_library);
+        session_operation& op = straight_.stop();
         port p{flight_, matching_.early(), op};
         failure_.guarded(op, [&] { op.work_->resume(p); });
         settle(op);
@@ -356,8 +311,8 @@ private:
     deadline_watch<T> watch_;
     late_ranks<T> late_;
     std::array<event, 8> events_;
-    idle_counts idle_;
-    session_operation* straight_ = nullptr; // the operation that runs straight
+    straight_course<T> straight_;
+    std::uint32_t idle_turns_ = 0;
 };
 
 // Not inline, so that the compiled form can hold them.
@@ -368,7 +323,7 @@ session_core<T>::session_core(T transport, const early_limits& limits)
       failure_(transport_, members_, control_, matching_.early(), flight_),
       disputes_(transport_, members_, control_, flight_, failure_),
       watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
-      late_(transport_, control_, flight_, failure_, disputes_) {}
+      late_(transport_, control_, flight_, failure_, disputes_), straight_(transport_, flight_, failure_) {}
 
 template <Transport T>
 void session_core<T>::start(session_operation& op, prepared& work, const call& c, const envelope& tag,
@@ -388,9 +343,7 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     if (op.is_watched()) [[unlikely]]
         op.tell({.what = operation_event::kind::start});
     else if (!is_late && flight_.size() == 1 && may_go_straight(work)) {
-        work.straight().start(combine_of(c));
-        straight_ = &op;
-        return void(go_straight(1, true));
+        return straight_.start(op, combine_of(c), leaving{*this});
     }
     op.record_.starting = true;
     if (is_late) {
@@ -419,9 +372,7 @@ bool session_core<T>::repeat(session_operation& op, const repeatable& what, std:
     contexts().start(op.tag_);
     flight_.add(op);
     op.record_.in->begins(number, op.signature_, op.record_.how);
-    work.straight().start(combine_of(what.made));
-    straight_ = &op;
-    go_straight(1, true);
+    straight_.start(op, combine_of(what.made), leaving{*this});
     return true;
 }
 
@@ -437,15 +388,14 @@ void session_core<T>::refuse(const envelope& tag, errc why, std::span<const rank
 
 template <Transport T>
 bool session_core<T>::progress(bool waits) {
-    if (straight_ != nullptr) {
-        const std::uint32_t looks = waits ? looks_of_one_turn() : most_looks;
-        if (go_straight(waits ? looks : 1)) return idle_.looks = 0, true;
-        if ((idle_.looks += looks) < most_looks || forked()) return false;
-        idle_.looks = 0;
+    if (straight_.is_running()) {
+        const straight_turn turn = straight_.look(waits, leaving{*this});
+        if (turn == straight_turn::moved) return true;
+        if (turn == straight_turn::waits || forked()) return false;
         leave_straight(); // sends nothing: a run that waits has sent all that it can
     }
     std::size_t found = 0, next = 0;
-    idle_.short_starts = 0;
+    straight_.polled();
     failure_.sheltered([&] { found = transport_.poll(events_); });
     flight_.begin_events();
     while (next != found) // begins again after an exception
@@ -454,7 +404,7 @@ bool session_core<T>::progress(bool waits) {
         });
     flight_.end_events();
     if (found == 0 && forked()) return false;
-    if (found == 0 && (++idle_.turns & 31u) == 0) make_way();
+    if (found == 0 && (++idle_turns_ & 31u) == 0) make_way();
     const std::size_t before = flight_.size();
     if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { end_well(op); })) ++found;
     if (flight_.was_blocked() && retry()) ++found;

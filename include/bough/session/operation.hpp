@@ -30,6 +30,8 @@ struct session_port;
 template <Transport T>
 struct straight_port;
 template <Transport T>
+class straight_course;
+template <Transport T>
 class matching;
 template <Transport T>
 class disputes;
@@ -70,6 +72,8 @@ private:
     friend struct detail::session_port;
     template <Transport T>
     friend struct detail::straight_port;
+    template <Transport T>
+    friend class detail::straight_course;
     template <Transport T>
     friend class detail::matching;
     template <Transport T>
