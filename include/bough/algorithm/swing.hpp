@@ -7,8 +7,9 @@
 //   plan_allgather(swing{}, {.size = 16})                                 a ring of 16
 //
 // In a ring, rank x meets x + rho(s) in step s if x is even, else x - rho(s), with rho(s) = (1 -
-// (-2)^(s+1)) / 3 = 1, -1, 3, -5, 11, ... Steps go round the dimensions. It sends its partner the
-// blocks that this one will answer for; an allgather takes the same way back. In an allreduce with
+// (-2)^(s+1)) / 3 = 1, -1, 3, -5, 11, ... Steps go round the dimensions. In a
+// reduce_scatter a rank sends its partner the blocks that the partner will answer for; an allgather
+// takes the same way back. In an allreduce with
 // several ports, collective c begins in dimension c / 2, mirrored if c is odd, on an equal share of
 // the vector. How blocks of extents that are no power of two find their way, and what is done in odd
 // rings: detail/swing_rounds.hpp.

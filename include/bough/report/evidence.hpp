@@ -80,7 +80,7 @@ public:
                     waits.push_back(r);
         return {earliest, waits};
     }
-    // Did the rank make this call when others had already given it up, and missed it?
+    // Did the rank make this call only after another one had given it up, because this rank was missing?
     bool came_late(rank_t r, const group& its, const call_record& awaited) const {
         if (const auto said = said_.find(r); said != said_.end())
             if (last_call_of(said->second).absence == absence::late && said->second.peer == r) return true;
@@ -94,11 +94,11 @@ public:
             return end != 0 && mine->second->time_of(c->begin) > end;
         });
     }
-    // Does another rank say that this one was missing?
+    // Does some rank say that this one was missing?
     bool is_told_missing(rank_t r) const {
         return std::any_of(said_.begin(), said_.end(), [r](const auto& s) { return is_missing(s.second, r); });
     }
-    // Is nobody told to be missing, and does exactly one rank have no recording?
+    // Has exactly one rank no recording, and does nobody say that a rank was missing?
     bool may_be_absent() const {
         const bool is_told =
             std::any_of(said_.begin(), said_.end(), [](const auto& s) { return names_missing(s.second); });
@@ -113,7 +113,7 @@ public:
         const std::string when = ago(end);
         return "; its last call was " + recorded_call{&its, last}.words() + (when.empty() ? "" : ", ") + when;
     }
-    // The same of its newest recording, whatever the communicator.
+    // The same, by the newest recording of a rank, whatever the communicator.
     std::string last_words(rank_t r) const {
         const recording* newest = nullptr;
         for (const recording& one : all_)
@@ -154,7 +154,7 @@ private:
         return std::any_of(r.calls.begin(), r.calls.end(),
                            [&](const call_record& c) { return is_before(why.operation, c.number) && ended_well(c); });
     }
-    // Does a call end with it because of another rank?
+    // May a call have ended with this code because of another rank?
     static bool is_follow_up(errc code) noexcept {
         return code == errc::deadline || code == errc::peer_aborted || code == errc::group_poisoned ||
                code == errc::peer_dead || code == errc::cancelled || code == errc::call_mismatch;

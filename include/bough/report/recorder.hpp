@@ -78,7 +78,7 @@ public:
 
     // --- for each call ---
 
-    // Of `how` the state is in_flight.
+    // Pre: how.state is in_flight.
     BOUGH_ALWAYS_INLINE void begins(std::uint32_t number, const call_signature& s, call_record::how how) noexcept {
         call_record& r = ring_[number & mask_];
         r.signature = s;

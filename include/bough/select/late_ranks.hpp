@@ -7,7 +7,8 @@
 //
 // They are late_rank_allreduce in several numbers of blocks. A list gets none if two ranks come
 // last, or if the vector is too short to be cut. A pure function of its arguments, on which all ranks must
-// agree. Pre: arrivals_ns has a time for each rank; the list is of allreduce.
+// agree.
+// Pre: arrivals_ns has a time for each rank; the list is of allreduce.
 #ifndef BOUGH_SELECT_LATE_RANKS_HPP
 #define BOUGH_SELECT_LATE_RANKS_HPP
 

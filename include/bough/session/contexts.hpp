@@ -100,7 +100,7 @@ public:
         c.gone = member;
         c.last = last;
     }
-    // A member that makes no such call; no_rank: all may make it.
+    // A member that will never make this call; no_rank: all may make it.
     rank_t gone_before(const envelope& tag) const noexcept {
         if (incomplete_ == 0 || tag.context >= all_.size()) return no_rank;
         const per_context& c = all_[tag.context];

@@ -13,8 +13,8 @@
 // Each rank that is told does the same, and tells others in turn: so all hear of it, even if the
 // first rank dies meanwhile. A failed operation ends when the transport has given back the last byte
 // that it had borrowed. The first failure of a communicator, or of the group, is kept, and every later
-// call of it is refused with it. It needs the operations in flight, the membership, the early
-// messages (of what has failed they are dropped), and control to tell others; none of them calls it.
+// call of it is refused with it. This class needs the operations in flight, the membership, the early
+// messages (those of what has failed are dropped), and control to tell others; none of these calls it.
 #ifndef BOUGH_SESSION_FAILURE_HPP
 #define BOUGH_SESSION_FAILURE_HPP
 
@@ -93,7 +93,7 @@ public:
 
     // --- an operation fails ---
 
-    // Ends an operation, and what else the error reaches. Nothing, if the operation has failed.
+    // Ends an operation, and what else the error reaches. Does nothing if the operation has failed already.
     void fail(session_operation& op, const status& why) { fail(op, why, reach_of(why)); }
     BOUGH_COLD void fail(session_operation& op, const status& why, reach how_far) {
         if (op.result_) return;
@@ -189,7 +189,7 @@ public:
             early_.drop([&](const event& e) { return is_call_of(e, call.context) && same_call(e.envelope, call); });
         }
     }
-    // Has a peer given up this call, or will it never make it, and this rank has still to make it?
+    // Has this rank still to make this call, and has a peer given it up, or will a peer never make it?
     bool is_given_up(const envelope& call) const noexcept {
         return given_up_.has(call) || members_.communicators().gone_before(call) != no_rank;
     }

@@ -4,8 +4,8 @@
 //
 // They are operations in flight like others: with a number, a deadline, and an error when the group
 // breaks. What differs is that no message moves them on. So each poll looks at the memory, at one word
-// for each of them. It needs the operations in flight, failure and disputes, control to ask a peer, and
-// the transport to wake peers.
+// for each of them. This class needs the operations in flight, failure and disputes, control to ask a
+// peer, and the transport to wake peers.
 #ifndef BOUGH_SESSION_LATE_RANKS_HPP
 #define BOUGH_SESSION_LATE_RANKS_HPP
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Letting_go: the end of a communicator. Each member tells the others when it will make no further
 // call, and which was its last: a later call of theirs can not end well, so it ends at once. When
-// nothing of it is left on a member, it tells them again, and when all have, its number is free
-// (contexts.hpp). Mostly that is one message: handles of ended operations are what may be left.
+// nothing of the communicator is left on a member, that member tells the others again. When all have
+// done so, the number of the communicator is free (contexts.hpp). Mostly a member tells both in one
+// message: handles of ended operations are what may be left.
 //
-// It needs the membership, which has the numbers, and control to tell the others. What the matching,
-// the failure, the disputes and the late places know of the communicator is forgotten.
+// This class needs the membership, which has the numbers, and control to tell the others. What the
+// matching, the failure, the disputes and the late places know of the communicator is forgotten.
 #ifndef BOUGH_SESSION_LETTING_GO_HPP
 #define BOUGH_SESSION_LETTING_GO_HPP
 

@@ -2,8 +2,8 @@
 // Records: the recorders of a session's communicators (bough/report/recorder.hpp), and what the session
 // notes in them: which calls are in flight, for whom they wait, and what has come early.
 //
-// It notes that while a rank waits, every tenth of a second; when something fails, before anything of
-// it is cleared away; and when a report is made. It reads operations and messages, and changes none.
+// It notes them every tenth of a second while a rank waits; when something fails, before anything of
+// that is cleared away; and when a report is made. It reads operations and messages, and changes none.
 #ifndef BOUGH_SESSION_RECORDS_HPP
 #define BOUGH_SESSION_RECORDS_HPP
 
@@ -68,8 +68,8 @@ public:
         return last == nullptr ? envelope{} : tag_of(*of, *last);
     }
 
-    // Notes what is in flight now. Of a communicator that failed, and of which nothing is in flight since,
-    // what was in flight when it failed says more.
+    // Notes what is in flight now. If a communicator has failed and nothing of it is in flight any more,
+    // what was noted when it failed stays, as that says more.
     BOUGH_COLD void note() {
         if (all_.empty()) return;
         const clock_mark now = clock_mark::now();

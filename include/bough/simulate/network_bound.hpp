@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // network_bound: the least time that any schedule of a collective can have on a network. No plan is
-// faster, so it says how near a plan comes: 376 us where 317 us are the bound are 84 % of what this
-// network can do.
+// faster, so the bound says how good a plan is: one that takes 376 us, where the bound is 317 us, reaches
+// 84 % of what this network can do.
 //
 //   const network_bound least = bound_on(network, model, goal::allreduce::kind, {.size = 64}, bytes);
 //   least.ns(), least.bandwidth_ns, least.latency_ns, least.cut

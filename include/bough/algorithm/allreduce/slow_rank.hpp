@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allreduce around a slow rank, or a slow cable of one rank: it sends its vector once and gets the
-// result once; the others do the rest among themselves.
+// Allreduce around a slow rank, or a rank with a slow cable: that rank sends its vector once and gets
+// the result once; the others do the rest among themselves.
 //
 //   plan_allreduce(slow_rank_allreduce{.slow = 3}, {.size = 8, .blocks = 16 * 7})      16 chunks
 //
 // Each chunk of the vector has a block for each of the other ranks. The slow rank sends each of them its
-// block; meanwhile the others reduce and scatter the chunk among themselves. Each combines what it got
-// from the slow rank with its block, they gather all blocks, and each returns its block of the
-// result to the slow rank. The phases of several chunks overlap; at most 3 chunks of the slow rank are
-// under way.
+// block; meanwhile the others reduce and scatter the chunk among themselves. Then each of the others
+// combines its block with what it got from the slow rank. They gather all blocks, and each returns its
+// block of the result to the slow rank. The phases of several chunks overlap; at most 3 chunks of the
+// slow rank are under way.
 //
 // Ranks       any
 // Op          commutative

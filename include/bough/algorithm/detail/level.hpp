@@ -71,7 +71,8 @@ constexpr void emit_level(const A& algorithm, dimensions at, rank_t rank, StepSi
     algorithm.emit(at, rank, renamed);
 }
 
-// One number of what tells a plan of two levels from others, as identity_of says; 0: one of them has none.
+// A number that tells a plan of two levels from others, made of those of its groups and of its levels
+// (identity_of); 0: one of these has no number.
 template <class Groups, class... Number>
 constexpr std::uint64_t identity_of_levels(const char* kind, const Groups& groups, Number... levels) {
     if constexpr (requires { groups.identity(); }) {

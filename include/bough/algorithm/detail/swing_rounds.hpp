@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // The rounds of Swing: who meets whom on a torus, and which blocks pass between them.
 //
-// An allgather over a ring, backwards in time, says for each block by which ranks it goes: its rank
-// has it; in step s, from the last one down to 0, each rank that has it gives it to the rank that it
-// meets, unless that has it, too. So each rank gets each block once, in the step in which it
-// `joins` the block; a reduce_scatter sends partial results the other way. A rank x of a ring of
-// even length meets x + rho(s) if x is even, else x - rho(s), with rho = 1, -1, 3, -5, 11, ...; if
-// the length is odd, or some rank is met by nobody, it takes from x + 2^s in a reduce_scatter and
-// sends to x - 2^s (lowest bit first). On a torus steps go round the dimensions; a rank joins a
-// block when its last coordinate does.
+// An allgather over a ring, backwards in time, says by which ranks a block goes. At first the block's
+// own rank has the block. In step s, from the last step down to 0, each rank that has the block gives it
+// to the rank that it meets in this step, unless the other one has it already. So each rank gets each
+// block once, in the step in which the rank `joins` the block. A reduce_scatter sends partial results
+// the other way.
+//
+// A rank x of a ring of even length meets x + rho(s) if x is even, else x - rho(s), with rho = 1, -1, 3,
+// -5, 11, ... If the length is odd, or some rank is met by nobody, x takes from x + 2^s in a
+// reduce_scatter and sends to x - 2^s (lowest bit first). On a torus steps go round the dimensions; a
+// rank joins a block when its last coordinate does.
 #ifndef BOUGH_ALGORITHM_DETAIL_SWING_ROUNDS_HPP
 #define BOUGH_ALGORITHM_DETAIL_SWING_ROUNDS_HPP
 
