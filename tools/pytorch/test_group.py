@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The process group of PyTorch over bough, tested: every collective against what it should give, errors as
 exceptions with a sentence, and training beside gloo. tools/torch test runs it; each test has its own
-processes, which are killed after two minutes."""
+processes, which are killed after two minutes. Most are forked: importing torch takes longer than their work."""
 import datetime
 import os
 import signal
@@ -10,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
-import torch
-import torch.distributed as dist
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported, as libgomp reads it then
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
 
 TYPES = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.float64, torch.float16,
          torch.bfloat16, torch.complex64, torch.complex128]
@@ -216,12 +218,17 @@ def test_mismatch(rank, size):
 
 def test_late(rank, size):
     """A rank that does not come is named, in time."""
+    store = dist.distributed_c10d._get_default_store()
     if rank == 1:
-        time.sleep(10)
+        store.wait(["named1_0", "named1_2"])
+        store.set("left1", "yes")
         return
     begin = time.time()
     raises(lambda: bough_torch.monitored_barrier(timeout=datetime.timedelta(milliseconds=500)), "barrier", "rank 1")
     assert 0.4 < time.time() - begin < 8, time.time() - begin
+    store.set("named1_%d" % rank, "yes")
+    if rank == 0:
+        store.wait(["left1"])  # the store ends with rank 0
 
 
 def test_killed(rank, size):
@@ -396,23 +403,62 @@ def free_port():
         return s.getsockname()[1]
 
 
+# Of these each rank is a program of its own, as it is for a user, and has its own addresses.
+PROGRAMS = ["collectives"]
+
+
+def be_rank(name):
+    dist.init_process_group("bough", timeout=datetime.timedelta(seconds=60))
+    assert dist.get_backend() == "bough"
+    globals()["test_" + name](int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+
+
+def start(name, environment, out):
+    """The id of a process that is a rank of the test, and writes to out."""
+    if name in PROGRAMS:
+        return subprocess.Popen([sys.executable, __file__, "--rank", name], env=dict(os.environ, **environment),
+                                stdout=out, stderr=out).pid
+    assert os.listdir("/proc/self/task") == [str(os.getpid())]  # a forked process has one thread only
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid != 0:
+        return pid
+    os.dup2(out.fileno(), 1)
+    os.dup2(out.fileno(), 2)
+    os.environ.update(environment)
+    try:
+        be_rank(name)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(1)
+    sys.exit(0)  # as a program ends: what is left of the group ends with the interpreter
+
+
+def code_of(pid, end):
+    """How the process ended; it is killed if it has not at this time."""
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done != 0:
+            return os.waitstatus_to_exitcode(status)
+        if time.time() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return "killed after two minutes"
+        time.sleep(0.01)
+
+
 def run(name, size, environment):
     port = str(free_port())
     ranks = []
     for r in range(size):
-        env = dict(os.environ, RANK=str(r), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
-                   FIRST_PORT=port, OMP_NUM_THREADS="1", **environment)
         out = tempfile.TemporaryFile()
-        ranks.append((subprocess.Popen([sys.executable, __file__, "--rank", name], env=env, stdout=out, stderr=out),
-                      out))
+        own = dict(environment, RANK=str(r), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
+                   FIRST_PORT=port)
+        ranks.append((start(name, own, out), out))
     end = time.time() + 120
     good = True
-    for r, (process, out) in enumerate(ranks):
-        try:
-            code = process.wait(max(1, end - time.time()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            code = "killed after two minutes"
+    for r, (pid, out) in enumerate(ranks):
+        code = code_of(pid, end)
         if code != (-9 if name == "killed" and r == 1 else 0):
             good = False
             out.seek(0)
@@ -422,10 +468,7 @@ def run(name, size, environment):
 
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--rank":
-        rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-        dist.init_process_group("bough", timeout=datetime.timedelta(seconds=60))
-        assert dist.get_backend() == "bough"
-        globals()["test_" + sys.argv[2]](rank, size)
+        be_rank(sys.argv[2])
         return 0
     bad = 0
     for name in sys.argv[1:] or TESTS:
