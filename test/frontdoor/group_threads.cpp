@@ -38,24 +38,24 @@ TEST_CASE("duplicate, split: in two threads at once, no two communicators have o
     in_process{p}.run([&](auto transport) {
         communicator a{serialised{std::move(transport)}};
         auto b = duplicate(a);
-        std::vector<std::uint16_t> numbers[2];
-        const auto work = [&](auto& from, std::uint64_t value, std::vector<std::uint16_t>& made) {
+        std::vector<decltype(b)> all[2]; // all stay, else their numbers are used again
+        const auto work = [&](auto& from, std::uint64_t value, auto& made) {
             for (std::uint32_t i = 0; i != 60; ++i) {
                 status s;
                 auto c = i % 4 == 3 ? split(from, i, from.rank(), s) : duplicate(from, s);
                 if (s) return void(++wrong);
-                made.push_back(c->context());
                 std::vector<std::uint64_t> x(3, value + i);
                 allreduce(*c, x, plus{}, s);
                 wrong += s || x[2] != p * (value + i);
+                made.push_back(std::move(*c));
             }
         };
-        std::thread t([&] { work(b, 1'000'000, numbers[1]); });
-        work(a, 1, numbers[0]);
+        std::thread t([&] { work(b, 1'000'000, all[1]); });
+        work(a, 1, all[0]);
         t.join();
         std::vector<int> seen(0x10000, 0);
-        for (const auto& list : numbers)
-            for (const std::uint16_t n : list) wrong += ++seen[n] != 1;
+        for (const auto& list : all)
+            for (const auto& c : list) wrong += ++seen[c.context()] != 1;
         wrong += seen[a.context()] + seen[b.context()];
     });
     CHECK(wrong == 0);
