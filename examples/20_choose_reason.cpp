@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Why this algorithm? A choice is a value that keeps the prices, the runners-up and what excluded the others; properties of
-// the result may be required; and the front door chooses in the same way.
+// the result may be required; a transport says which way messages go; and the front door chooses in the same way.
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/circulant.hpp>
@@ -30,9 +30,11 @@ int main() {
     std::cout << bough::choose(among, at, {.bytes = 1 << 20}, network,
                                {.needed = same_bits_as(bough::recursive_doubling{}, at)});
 
-    bough::in_process{4}.run([](auto transport) {
+    bough::in_process{4}.run([&](auto transport) {
         bough::communicator comm{std::move(transport)};
         comm.set_costs(network); // the same on all ranks: so they choose alike, without a message
+        if (comm.rank() == 3)    // and which way do the messages go that this rank gets?
+            std::cout << '\n' << bough::choose(among, {.size = 4}, {.bytes = 80000}, network, {.through = comm});
         std::vector<double> x(1000, 0.25 + comm.rank());
         bough::allreduce(comm, std::span(x), bough::plus{},
                          bough::automatic{.required = bough::rank_consistent | bough::order_preserving});

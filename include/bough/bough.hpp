@@ -94,6 +94,7 @@
 #include <bough/core/status.hpp>
 #include <bough/core/step.hpp>
 #include <bough/core/version.hpp>
+#include <bough/decision.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/bound_view.hpp>
 #include <bough/engine/call.hpp>
@@ -204,6 +205,7 @@
 #include <bough/select/standard/scan.hpp>
 #include <bough/select/standard/two_levels.hpp>
 #include <bough/select/table.hpp>
+#include <bough/select/ways.hpp>
 #include <bough/session/agreement.hpp>
 #include <bough/session/ahead.hpp>
 #include <bough/session/contexts.hpp>

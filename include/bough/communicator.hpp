@@ -14,6 +14,8 @@
 #include <bough/communicator/caller.hpp>
 #include <bough/communicator/core.hpp>
 #include <bough/concepts/explain_transport.hpp>
+#include <bough/concepts/protocol.hpp>
+#include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/duration.hpp>
@@ -51,6 +53,11 @@ public:
     std::uint16_t context() const noexcept { return core_->context(); }
     T& transport() noexcept { return core_->shared_session()->transport(); }
     const communicator_options& options() const noexcept { return core_->options; }
+    // Which way a message from a rank of this communicator comes; see SaysWays.
+    protocol way_of(rank_t peer, std::size_t bytes, bool combines) const requires SaysWays<T> {
+        return shared_session()->with_lock(
+            [&] { return shared_session()->transport().way_of(world_rank(peer), bytes, combines); });
+    }
     // Sets the timeout of the operations that are started from now on. `forever`: they have none.
     void set_timeout_ns(std::uint64_t timeout) noexcept { core_->options.timeout_ns = timeout; }
     template <Duration D>

@@ -16,8 +16,24 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The plan that these costs choose among the standard candidates (bough/select/standard_set.hpp);
-// null if none has what is needed. `like`: the plan that they chose for another root, of which all
+// What these costs choose among the standard candidates (bough/select/standard_set.hpp).
+template <class Goal>
+decision standard_decision(const dimensions& at, const problem& what, const any_cost_model& costs,
+                           const requirements& needed) {
+    candidate_list from = standard_candidates<Goal>(at, what);
+    if constexpr (requires { standard_set<Goal>::add_for_any_partition(from, at, what); })
+        if (needed.any_partition) standard_set<Goal>::add_for_any_partition(from, at, what);
+    return choose(from, at, what, costs, {.needed = needed});
+}
+
+// The algorithm and blocks that were chosen for another root, if they may be taken here, too.
+template <class Goal>
+bool serves_too(const candidate& same, const dimensions& here, const problem& what, const requirements& needed) {
+    const char* refusal = nullptr;
+    return excluded_by(same, Goal::kind, here, needed, what.exact_op, refusal) == exclusion::none;
+}
+
+// The plan of that choice; null if no candidate has what is needed. `like`: the plan that they chose for another root, of which all
 // costs are alike; its algorithm is taken for this root, too, if it may be. Not inline, so that the
 // compiled form can hold it.
 template <class Goal>
@@ -28,14 +44,9 @@ std::shared_ptr<const plan<Goal, any_algorithm>> standard_plan(const dimensions&
     if (like != nullptr) {
         const candidate same{like->algorithm(), like->blocks()};
         const dimensions here{at.size, at.root, like->blocks()};
-        const char* refusal = nullptr;
-        if (excluded_by(same, Goal::kind, here, needed, what.exact_op, refusal) == exclusion::none)
-            return std::make_shared<const chosen>(same.algorithm, here);
+        if (serves_too<Goal>(same, here, what, needed)) return std::make_shared<const chosen>(same.algorithm, here);
     }
-    candidate_list from = standard_candidates<Goal>(at, what);
-    if constexpr (requires { standard_set<Goal>::add_for_any_partition(from, at, what); })
-        if (needed.any_partition) standard_set<Goal>::add_for_any_partition(from, at, what);
-    const decision d = choose(from, at, what, costs, {.needed = needed});
+    const decision d = standard_decision<Goal>(at, what, costs, needed);
     if (!d) return nullptr;
     return std::make_shared<const chosen>(d.winner().what.algorithm, dimensions{at.size, at.root, d.winner().blocks});
 }

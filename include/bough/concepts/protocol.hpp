@@ -28,7 +28,7 @@ constexpr const char* way_text(protocol p) noexcept {
     switch (p) {
     case protocol::in_line: return "in the line of the envelope";
     case protocol::copied: return "copied";
-    case protocol::in_place: return "combined in place";
+    case protocol::in_place: return "in place";
     case protocol::direct: return "read directly";
     case protocol::staged: return "staged";
     case protocol::remote_write: return "written to its place";

@@ -8,6 +8,7 @@
 //
 //   decision d = choose(candidates<goal::allreduce>(ring{}, recursive_doubling{}), at, {.bytes = 65536}, model);
 //   d.winner().what.algorithm, d.winner().predicted_ns; std::cout << d;
+//   choose(..., model, {.through = comm})                 it says which way the messages go, too
 //
 // The price of a plan is its walk under the model. If ranks share cores, two things are added. A
 // rank that waits gives the core away and gets it back when the others have had their turn, so a
@@ -32,12 +33,14 @@
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/steady_price.hpp>
+#include <bough/select/ways.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -108,6 +111,10 @@ struct decision {
     bool measured = false;   // prices are from a table, not from a model
     bool on_network = false; // prices are those of runs over a network (bough/select/on_network.hpp)
     std::vector<prospect> prospects{};
+    // Which way the messages of the winner come, if choose_options::through says it: those to one rank, or
+    // to all of them (no_rank).
+    std::vector<message_way> ways{};
+    rank_t ways_of = no_rank;
 
     // Was there a candidate that may be taken?
     explicit operator bool() const noexcept {
@@ -126,6 +133,7 @@ struct choose_options {
     bool exact = false;     // walk plans in full, also where small ones tell the price of a large one
     bool price_all = false; // and all plans, also those that cannot win, whatever it takes
     std::uint64_t most_steps = std::uint64_t{1} << 19; // so many are walked in one choice, beyond 64 per rank
+    way_teller through{}; // a communicator or transport: the decision says which way its messages come
 };
 
 namespace detail {
@@ -203,6 +211,14 @@ void put_winner_first(decision& made, double best_ns) {
 
 } // namespace detail
 
+// Adds which way the messages of the winner come to the rank of one transport more. Pre: d has a winner.
+template <int = 0>
+void add_ways(decision& d, const way_teller& through) {
+    if (!through) return;
+    d.ways_of = d.ways.empty() ? through.rank() : no_rank;
+    through.add(d.ways, plan_ref(d.winner().what.algorithm, {d.at.size, d.at.root, d.winner().blocks}), d.what);
+}
+
 // Chooses among candidates. at.blocks does not matter: each candidate has its own number of blocks.
 template <int = 0>
 decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_cost_model& costs,
@@ -266,6 +282,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         }
     }
     detail::put_winner_first(made, best_ns);
+    if (made && options.through) add_ways(made, options.through);
     return made;
 }
 

@@ -178,6 +178,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             best_ns = std::min(best_ns, p.predicted_ns);
     }
     detail::put_winner_first(made, best_ns);
+    if (made && options.through) add_ways(made, options.through);
     return made;
 }
 

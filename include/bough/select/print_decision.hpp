@@ -3,6 +3,7 @@
 //
 //   allreduce over 13 ranks, 65536 bytes: halving_doubling, 57.2 us
 //     of 6 candidates, the model expects it to be the fastest
+//     rank 0 gets 4 messages of 8192 to 32768 bytes to combine: in place, as all from 2049 bytes on
 //     ring                78.5 us   1.37 times as long
 //     recursive_doubling  at least 119 us: its busiest rank alone takes that long
 //     flat                out: does not keep rank order, and that is required
@@ -79,6 +80,22 @@ inline std::string to_string(const requirements& needed) {
     return text;
 }
 
+// "2 messages of 4096 bytes to combine, from far ranks: copied, as all of 89 to 16384 bytes".
+inline std::string to_string(const message_way& w) {
+    const auto bytes = [](std::uint64_t from, std::uint64_t to) {
+        return (from == to ? "" : std::to_string(from) + " to ") + std::to_string(to) + " bytes";
+    };
+    std::string text = w.count == 0 ? "no messages" : std::to_string(w.count) + " message" + (w.count == 1 ? "" : "s");
+    if (w.count != 0) text += " of " + bytes(w.least_bytes, w.most_bytes);
+    if (w.combines) text += " to combine";
+    if (w.from_far) text += ", from far ranks";
+    text += std::string(": ") + way_text(w.way);
+    if (w.to_bytes == message_way::longest)
+        return text + (w.from_bytes == 0 ? "" : ", as all from " + std::to_string(w.from_bytes) + " bytes on");
+    return text + ", as all " + (w.from_bytes == 0 ? "up to " : "of ") +
+           (w.from_bytes == 0 ? bytes(w.to_bytes, w.to_bytes) : bytes(w.from_bytes, w.to_bytes));
+}
+
 inline std::string to_string(const decision& d) {
     const auto size = std::to_string(d.at.size);
     std::string text = std::string(goal_name(d.kind)) + " over " + size + (d.at.size == 1 ? " rank" : " ranks") + ", " +
@@ -99,6 +116,9 @@ inline std::string to_string(const decision& d) {
                                 : d.on_network ? "it is the fastest over this network"
                                                : "the model expects it to be the fastest")) +
                 "\n";
+        for (const message_way& w : d.ways)
+            text +=
+                (d.ways_of == no_rank ? "  " : "  rank " + std::to_string(d.ways_of) + " gets ") + to_string(w) + "\n";
     }
     std::size_t width = 0;
     for (const prospect& p : d.prospects) width = std::max(width, p.what.text().size());

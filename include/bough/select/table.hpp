@@ -88,6 +88,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         if (p.predicted_ns < 0) p.predicted_ns = 0, p.excluded = exclusion::not_measured;
     }
     detail::rank_by_price(made, 0);
+    if (made && options.through) add_ways(made, options.through);
     return made;
 }
 
