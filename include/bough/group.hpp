@@ -60,10 +60,23 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
     return members;
 }
 
+// Has a member ended its calls before the latest one of this rank? Then that ended well nowhere.
+template <class X>
+bool lacks_a_member(communicator<X>& comm) {
+    session<X>& shared = *comm.shared_session();
+    return shared.with_lock([&] {
+        envelope latest;
+        latest.context = comm.context();
+        latest.operation = shared.contexts().latest(latest.context);
+        return shared.contexts().end_before(latest) != nullptr;
+    });
+}
+
 // For a failure in the middle of several calls that belong together: other ranks may not have seen
 // it, and make the next of these calls. So the communicator is broken.
 template <class X>
 status break_with(communicator<X>& comm, const status& why) {
+    if (lacks_a_member(comm)) return why;
     if (why.code != errc::group_poisoned) comm.shared_session()->break_communicator(comm.context(), why);
     return why;
 }
@@ -109,7 +122,7 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
         status s;
         bough::allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
         const auto most = static_cast<std::uint16_t>(range[0]);
-        if (s.code == errc::group_poisoned) give_back(mine);
+        if (s.code == errc::group_poisoned || (s && detail::lacks_a_member(comm))) give_back(mine);
         if (s) return detail::break_with(comm, s); // others may have made it with this number: it is not used again
         if (most == contexts::none) return give_back(mine), status{.code = errc::no_resources};
         const bool all_propose = ~range[1] != 0;

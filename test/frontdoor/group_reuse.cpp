@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -279,6 +280,33 @@ TEST_CASE("create_group: a rank that does not come is named by all, and it can b
                 seen.expect(adds_up(made));
             }
         }
+    });
+    CHECK(seen.count == 0);
+}
+
+TEST_CASE("create_group: what is left of a meeting that was given up harms none that comes") {
+    wrongs seen;
+    in_process{2}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        const list mine{1, 0}, both{0, 1};
+        status s;
+        int pause_ms = 400; // of each turn of rank 0, which reads one message, and then not the next one
+        const waiting_hook away{[](void* ms, std::uint32_t) {
+                                    std::this_thread::sleep_for(std::chrono::milliseconds(*static_cast<int*>(ms)));
+                                    return true;
+                                },
+                                &pause_ms};
+        barrier(comm);
+        if (comm.rank() == 1) {
+            comm.set_timeout_ns(100'000'000);
+            seen.expect(!create_group(comm, mine, s) && (s.code == errc::deadline || s.code == errc::call_mismatch));
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds(85));
+            comm.set_while_waiting(away);
+        }
+        comm.set_timeout_ns(20'000'000'000);
+        auto made = create_group(comm, both, s);
+        seen.expect(!s && made);
     });
     CHECK(seen.count == 0);
 }

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/operation.hpp>
@@ -36,6 +37,12 @@ status add(Comm& comm) {
 
 bool has_left(const status& s, rank_t who) {
     return s.code == errc::peer_aborted && s.cause == errc::cancelled && s.peer == who;
+}
+
+template <class Comm>
+void wait_and_poll(Comm& comm, std::chrono::milliseconds time) {
+    for (const auto last = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < last;)
+        comm.progress();
 }
 
 } // namespace
@@ -138,5 +145,77 @@ TEST_CASE("last call: ranks that make different numbers of calls hear it from ea
             }
             wrong += well != 3;
         });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("last call: it may come before the others have opened theirs") {
+    std::atomic<int> wrong{0};
+    in_process{2}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        comm.set_timeout(60s);
+        const std::array<rank_t, 2> both{0, 1};
+        for (int i = 0; i != 20; ++i) {
+            std::optional<communicator_of_threads> made;
+            made.emplace(i % 2 == 0 ? create_group(comm, std::span(both)) : duplicate(comm));
+            if (comm.rank() == 0) made.reset(); // its number may be free before rank 1 knows it
+            if (made) wrong += !has_left(add(*made), 0);
+            made.reset();
+            barrier(comm);
+        }
+    });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("last call: what cannot be made without the rank leaves the calls that it made alone") {
+    std::atomic<int> wrong{0};
+    in_process{3}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        comm.set_timeout(60s);
+        const rank_t me = comm.rank();
+        std::optional<communicator_of_threads> part(duplicate(comm));
+        if (me == 1) wait_and_poll(comm, 200ms); // it makes the last common call when the others are further
+        int x = me == 0 ? 7 : 0;
+        status s;
+        broadcast(*part, std::span(&x, 1), root{0}, s);
+        wrong += bool(s) + (x != 7);
+        if (me == 2) part.reset();
+        if (me == 0) {
+            wait_and_poll(comm, 100ms);
+            for (int i = 0; i != 3; ++i) {
+                wrong += duplicate(*part, s).has_value() + !has_left(s, 2);
+                wrong += split(*part, 0, s).has_value() + !has_left(s, 2);
+            }
+            wrong += bool(part->poison());
+        }
+        for (int i = 0; i != 3; ++i) wrong += bool(add(comm));
+        auto next = duplicate(comm);
+        wrong += bool(add(next)) + (next.context() > 2); // no number is lost
+    });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("last call: agree and create_group do not wait for the rank, and it is not lost") {
+    std::atomic<int> wrong{0};
+    in_process{4}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        comm.set_timeout(60s);
+        std::optional<communicator_of_threads> part(duplicate(comm));
+        wrong += bool(add(*part));
+        if (comm.rank() == 2) {
+            part.reset();
+        } else {
+            if (comm.rank() != 1) wait_and_poll(comm, 50ms); // rank 1 may hear it in the middle
+            status s;
+            const auto word = agree(*part, std::uint64_t{12} + comm.rank(), s);
+            wrong += bool(s) + (word != 12u);
+            const std::array<rank_t, 4> all{1, 0, 2, 3};
+            const std::array<rank_t, 3> others{3, 0, 1};
+            wrong += create_group(*part, std::span(all), s).has_value();
+            wrong += s.code != errc::peer_aborted;
+            auto made = create_group(*part, std::span(others), s);
+            wrong += bool(s) || add(*made);
+        }
+        wrong += bool(add(comm));
+    });
     CHECK(wrong == 0);
 }

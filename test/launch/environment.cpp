@@ -125,6 +125,21 @@ TEST_CASE("environment: rank 0 may come last, and by a name") {
     CHECK(good == std::vector<char>(3, 1));
 }
 
+TEST_CASE("environment: rank 0 waits for nobody at the end of a good job") {
+    std::uint64_t took_ns = 0;
+    join_all(places_of(3, free_port()), 10 * second_ns, [&](std::size_t i, auto& wire, const status& s) {
+        std::byte mine{}, all[3]{};
+        CHECK_FALSE((s ? s : wire->exchange(std::span(&mine, 1), all, 10 * second_ns)));
+        if (i == 1) wire.reset(); // rank 2 keeps its own
+        if (i != 0) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        const std::uint64_t begin = detail::steady_now_ns();
+        wire.reset();
+        took_ns = detail::steady_now_ns() - begin;
+    });
+    CHECK(took_ns < 9 * second_ns / 10);
+}
+
 TEST_CASE("environment: ranks that do not fit are told why, and nobody waits") {
     SECTION("another WORLD_SIZE") {
         std::vector<environment_place> places = places_of(3, free_port());

@@ -107,19 +107,25 @@ TEST_CASE("contexts: a rank alone lets go at once; one that leaves the group kee
 TEST_CASE("contexts: a member that makes no further call is missing in those that follow") {
     const std::array<bough::rank_t, 3> members{4, 0, 2};
     contexts all;
-    CHECK(all.gone_before(call_of(1, 1)) == bough::no_rank);
-    all.ends(1, 2, 0xffff'ffffu); // before it is open here
+    const auto gone = [&](const bough::envelope& tag) {
+        const auto* end = all.end_before(tag);
+        return end == nullptr ? bough::no_rank : end->rank;
+    };
+    CHECK(gone(call_of(1, 1)) == bough::no_rank);
+    all.ends({.context = 1, .rank = 2, .last = 0xffff'ffffu}); // before it is open here
     CHECK_FALSE(all.any_incomplete());
     REQUIRE(all.claim(1));
     all.open(1, members);
     CHECK(all.any_incomplete());
-    CHECK(all.gone_before(call_of(1, 0xffff'ffffu)) == bough::no_rank);
-    CHECK(all.gone_before(call_of(1, 0)) == 2); // numbers wrap around
-    CHECK(all.gone_before(call_of(2, 9)) == bough::no_rank);
-    all.ends(1, 0, 3); // made more calls
-    CHECK(all.gone_before(call_of(1, 2)) == 2);
-    all.ends(1, 0, 0xffff'fff0u); // made fewer
-    CHECK(all.gone_before(call_of(1, 0xffff'fff1u)) == 0);
+    CHECK(gone(call_of(1, 0xffff'ffffu)) == bough::no_rank);
+    CHECK(gone(call_of(1, 0)) == 2); // numbers wrap around
+    CHECK(gone(call_of(2, 9)) == bough::no_rank);
+    CHECK(all.has_ended(1, 2));
+    CHECK_FALSE(all.has_ended(1, 0));
+    all.ends({.context = 1, .rank = 0, .last = 0xffff'fff0u}); // made fewer
+    all.ends({.context = 1, .rank = 0, .last = 7});            // is heard once
+    CHECK(gone(call_of(1, 0xffff'fff0u)) == bough::no_rank);
+    CHECK(gone(call_of(1, 0xffff'fff1u)) == 0);
     all.start(call_of(1, 7));
     CHECK(all.latest(1) == 7);
     CHECK(all.latest(2) == 0);
@@ -129,12 +135,15 @@ TEST_CASE("contexts: a member that makes no further call is missing in those tha
     CHECK_FALSE(all.any_incomplete());
     all.open(1, members); // another one: nothing is left
     CHECK_FALSE(all.any_incomplete());
-    CHECK(all.gone_before(call_of(1, 9)) == bough::no_rank);
-    all.ends(1, 2, 1);
-    all.ends(0, 2, 1);
+    CHECK(gone(call_of(1, 9)) == bough::no_rank);
+    CHECK_FALSE(all.has_ended(1, 2));
+    all.ends({.context = 1, .rank = 2, .last = 1});
     CHECK(all.any_incomplete());
-    all.clear();
+    all.end_calls(1); // this rank makes none either; one of its calls may be in flight
     CHECK_FALSE(all.any_incomplete());
+    CHECK(gone(call_of(1, 2)) == 2);
+    all.clear();
+    CHECK(gone(call_of(1, 2)) == bough::no_rank);
 }
 
 TEST_CASE("contexts: what may come late is what was given up, and what is older") {

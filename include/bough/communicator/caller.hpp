@@ -21,8 +21,8 @@ public:
     explicit caller(std::shared_ptr<Core> core) noexcept : core_(std::move(core)) { ++core_->callers(); }
     caller(caller&&) noexcept = default;
     caller& operator=(caller&& other) noexcept {
-        caller old(std::move(*this));
-        core_ = std::move(other.core_);
+        caller moved(std::move(other));
+        std::swap(core_, moved.core_);
         return *this;
     }
     ~caller() {

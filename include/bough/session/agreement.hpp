@@ -35,8 +35,10 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// What ranks agree on. failed: by member, whether it has failed.
+// What ranks agree on. failed: by member, whether it has failed: 0 or bits of these. A member that has
+// ended its calls takes no part, but is not lost.
 struct agreed {
+    static constexpr unsigned char dead = 1, gone = 2;
     std::uint64_t word = 0;
     std::vector<unsigned char> failed{};
     friend bool operator==(const agreed&, const agreed&) = default;
@@ -58,7 +60,7 @@ public:
         next_.word &= theirs.word;
         for (std::size_t i = 0; i != next_.failed.size(); ++i) next_.failed[i] |= theirs.failed[i];
     }
-    void lose(std::size_t member) noexcept { next_.failed[member] = 1; }
+    void lose(std::size_t member, unsigned char how) noexcept { next_.failed[member] |= how; }
     // All said exactly what this rank knows.
     bool is_unanimous(const agreed& known) const noexcept { return same_ && next_ == known; }
     // What this rank knows after it.
@@ -109,7 +111,9 @@ private:
             if (known_.failed[i] != 0 || round_.has_heard(i) || members_[i] == session_.rank()) continue;
             if (session_.is_lost(members_[i]) || late) {
                 session_.suspect(members_[i]);
-                round_.lose(i);
+                round_.lose(i, detail::agreed::dead);
+            } else if (session_.contexts().has_ended(context_, members_[i])) {
+                round_.lose(i, detail::agreed::gone);
             } else {
                 complete = false;
             }
@@ -125,7 +129,7 @@ private:
 
     void begin_round() {
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if (session_.is_lost(members_[i])) known_.failed[i] = 1;
+            if (session_.is_lost(members_[i])) known_.failed[i] |= detail::agreed::dead;
         round_.begin(known_);
         deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns_);
         tell(false);
@@ -138,7 +142,7 @@ private:
     }
     void decide() {
         for (std::size_t i = 0; i != members_.size(); ++i)
-            if (known_.failed[i] != 0) session_.suspect(members_[i]);
+            if ((known_.failed[i] & detail::agreed::dead) != 0) session_.suspect(members_[i]);
         tell(true);
         done_ = true;
     }

@@ -60,7 +60,7 @@ public:
         c.members = members;
         c.first = members.empty() ? 0 : members[0];
         c.is_open = c.reserved = true;
-        if (c.gone != no_rank) ++incomplete_;
+        find_incomplete();
     }
     // The rank leaves the group with this communicator: nobody is told, and the number is not used again.
     void leave(std::uint16_t context) noexcept {
@@ -91,23 +91,38 @@ public:
         return free_if_let_go(context);
     }
 
-    // Another member makes no call after its call `last` (the `operation` of it). That may come before
-    // open().
-    void ends(std::uint16_t context, rank_t member, std::uint32_t last) {
-        per_context& c = at(context);
-        if (c.gone != no_rank && !before(last, c.last)) return;
-        if (c.gone == no_rank && c.is_open) ++incomplete_;
-        c.gone = member;
-        c.last = last;
+    // A member that makes no call after its call `last` (the `operation` of it).
+    struct member_end {
+        std::uint16_t context = 0;
+        bool is_told = false; // by this rank to the others, which may not have heard it
+        rank_t rank = no_rank;
+        std::uint32_t last = 0;
+    };
+    // Another member has ended its calls. That may come before open(), and more than once.
+    void ends(const member_end& its) {
+        (void)at(its.context);
+        if (has_ended(its.context, its.rank)) return;
+        ended_.push_back(its);
+        find_incomplete();
     }
-    // A member that will never make this call; no_rank: all may make it.
-    rank_t gone_before(const envelope& tag) const noexcept {
-        if (incomplete_ == 0 || tag.context >= all_.size()) return no_rank;
-        const per_context& c = all_[tag.context];
-        return c.gone != no_rank && before(c.last, tag.operation) ? c.gone : no_rank;
+    // This rank makes no further call. Pre: open().
+    void end_calls(std::uint16_t context) noexcept {
+        all_[context].makes_no_call = true;
+        find_incomplete();
     }
-    // Has this rank a communicator that has such a member?
-    bool any_incomplete() const noexcept { return incomplete_ != 0; }
+    bool has_ended(std::uint16_t context, rank_t member) const noexcept {
+        return std::any_of(ended_.begin(), ended_.end(),
+                           [=](const member_end& e) { return e.context == context && e.rank == member; });
+    }
+    // A member that will never make this call; null: all may make it.
+    member_end* end_before(const envelope& tag) noexcept {
+        const auto at = std::find_if(ended_.begin(), ended_.end(), [&](const member_end& e) {
+            return e.context == tag.context && before(e.last, tag.operation);
+        });
+        return at == ended_.end() ? nullptr : &*at;
+    }
+    // Does this rank make calls of a communicator that has lost a member in this way?
+    bool any_incomplete() const noexcept { return any_incomplete_; }
     // The last call of this rank in a context; 0: there is none.
     std::uint32_t latest(std::uint16_t context) const noexcept {
         return has_started(context) ? all_[context].latest : 0;
@@ -168,7 +183,8 @@ public:
     void clear() noexcept {
         all_.clear();
         lowest_ = 1;
-        incomplete_ = 0;
+        ended_.clear();
+        any_incomplete_ = false;
         agreements_of_all_ = 0;
     }
 
@@ -178,26 +194,31 @@ private:
         std::uint32_t agreements = 0;
         std::uint32_t given_up = 0;           // the last call that was given up
         std::uint32_t let_go = 0, others = 0; // how many of the other members have let the number go
-        std::uint32_t last = 0;               // the last call of `gone`
-        rank_t gone = no_rank;                // of the members that make no further call, the one that made the fewest
         bool has_started = false;
         bool has_given_up = false;
         bool reserved = false;
         bool is_open = false, is_closed = false;
+        bool makes_no_call = false; // any more, on this rank
         rank_t first = no_rank;
         std::span<const rank_t> members;
     };
     per_context& closed(std::uint16_t context) noexcept {
         per_context& c = all_[context];
-        if (c.is_open && c.gone != no_rank) --incomplete_;
         c.is_open = false;
         c.is_closed = true;
+        find_incomplete();
         return c;
+    }
+    void find_incomplete() noexcept {
+        any_incomplete_ = std::any_of(ended_.begin(), ended_.end(), [this](const member_end& e) {
+            return all_[e.context].is_open && !all_[e.context].makes_no_call;
+        });
     }
     bool free_if_let_go(std::uint16_t context) noexcept {
         per_context& c = all_[context];
         if (!c.is_closed || c.let_go != c.others) return false;
         c = {};
+        ended_.erase_if([context](const member_end& e) { return e.context == context; });
         lowest_ = std::min<std::uint32_t>(lowest_, context);
         return true;
     }
@@ -210,8 +231,9 @@ private:
 
     detail::plain_list<per_context> all_; // by number
     detail::plain_list<std::uint16_t> line_;
+    detail::plain_list<member_end> ended_;
     std::uint32_t lowest_ = 1; // all below are reserved
-    std::uint32_t incomplete_ = 0;
+    bool any_incomplete_ = false;
     std::uint32_t agreements_of_all_ = 0;
     std::uint32_t meetings_ = 0;
 };

@@ -51,7 +51,7 @@ public:
 #endif
         posted result = posted::failed;
         if (e.data != nullptr && early.claim(e.id)) {
-            std::memcpy(m.bytes.data(), e.data, m.bytes.size());
+            if (!m.bytes.empty()) std::memcpy(m.bytes.data(), e.data, m.bytes.size());
         } else if (e.data == nullptr && e.bytes != 0) {
             const std::uint64_t id = std::uint64_t{id_mark} << 32 | next_id_++;
             result = transport.take(e.id, m.bytes, id);

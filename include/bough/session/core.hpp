@@ -128,6 +128,10 @@ public:
     }
     void suspect(rank_t r);
     void begin_epoch();
+    void open(std::uint16_t context, std::span<const rank_t> members) {
+        contexts().open(context, members);
+        failure_.note(); // a member may have ended its calls already
+    }
     // This rank makes no further call of a communicator. `is_gone`: and nothing is left of it (letting_go.hpp).
     void end_calls(std::uint16_t context, bool is_gone) {
         failure_.sheltered([&] { is_gone ? end_of().by_this_rank(context) : end_of().end_calls(context); });
@@ -201,8 +205,7 @@ private:
         if (m.tag.segment == signature_segment) return disputes_.told(m.peer, m.tag, m.bytes);
         if (m.tag.segment == given_up_segment)
             return failure_.given_up_by_peer(m.tag, given_up_notice::read(m.bytes, m.peer, m.tag));
-        if (m.tag.segment == last_call_segment || m.tag.segment == let_go_segment)
-            return end_of().by_peer(m.peer, m.tag);
+        if (m.tag.segment == last_call_segment || m.tag.segment == let_go_segment) return end_of().by_peer(m);
         status said = abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context);
         if (m.tag.segment == abort_segment)
             return failure_.break_group(said); // the sender gave up: this rank does, too

@@ -191,7 +191,7 @@ public:
     }
     // Has this rank still to make this call, and has a peer given it up, or will a peer never make it?
     bool is_given_up(const envelope& call) const noexcept {
-        return given_up_.has(call) || members_.communicators().gone_before(call) != no_rank;
+        return given_up_.has(call) || members_.communicators().end_before(call) != nullptr;
     }
     // A member makes no call after `last`, and has told all others. What this rank has made without it
     // ends.
@@ -310,6 +310,12 @@ public:
         note();
     }
 
+    // What calls are refused for has changed.
+    void note() noexcept {
+        may_refuse_ = poison_ || !refusals_.empty() || !given_up_.empty() || !broken_.empty() ||
+                      members_.communicators().any_incomplete();
+    }
+
 private:
     struct broken_communicator {
         std::uint16_t context;
@@ -369,7 +375,7 @@ private:
             sheltered([&] { tell_given_up(op.tag_, why); });
             return true;
         }
-        if (members_.communicators().gone_before(op.tag_) != no_rank) {
+        if (members_.communicators().end_before(op.tag_) != nullptr) {
             op.result_ = without_a_member(op.tag_);
             members_.communicators().give_up(op.tag_);
             return true;
@@ -378,17 +384,15 @@ private:
         break_communicator(op.tag_.context, op.result_);
         return true;
     }
-    // A member will never make this call.
-    status without_a_member(const envelope& call) const noexcept {
+    // A member will never make this call. It has told all; but it may have died while it did.
+    BOUGH_COLD status without_a_member(const envelope& call) {
+        contexts::member_end& its = *members_.communicators().end_before(call);
+        if (!std::exchange(its.is_told, true)) sheltered([&] { others_.ended(its); });
         return {.code = errc::peer_aborted,
                 .cause = errc::cancelled,
-                .peer = members_.communicators().gone_before(call),
+                .peer = its.rank,
                 .operation = call.operation,
                 .context = call.context};
-    }
-    void note() noexcept {
-        may_refuse_ = poison_ || !refusals_.empty() || !given_up_.empty() || !broken_.empty() ||
-                      members_.communicators().any_incomplete();
     }
     BOUGH_COLD void tell_given_up(const envelope& call, const status& why) {
         if (!others_.given_up(call, why))

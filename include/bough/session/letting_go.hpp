@@ -22,6 +22,7 @@
 #include <bough/session/unexpected.hpp>
 
 #include <cstdint>
+#include <cstring>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -38,6 +39,8 @@ struct letting_go {
     // This rank makes no further call of it.
     void end_calls(std::uint16_t context) {
         tell(context, last_call_segment);
+        members.communicators().end_calls(context);
+        failed.note();
         messages.flush();
     }
     // Pre: contexts::open() with a list of members, and not 0; none of its operations is in flight.
@@ -45,13 +48,19 @@ struct letting_go {
         tell(context, let_go_segment);
         const bool is_first = members.communicators().first_member(context) == members.rank();
         if (members.communicators().close(context)) forget(context, is_first);
+        failed.note();
         messages.flush();
     }
-    // `said`: a message of one of those two segments.
-    void by_peer(rank_t peer, const envelope& said) {
+    // A message of one of those two segments. Its payload is another member, of which the peer tells; or
+    // nothing: it tells of itself.
+    void by_peer(const control_message& m) {
         contexts& all = members.communicators();
+        const envelope& said = m.tag;
         const bool is_first = all.first_member(said.context) == members.rank();
-        all.ends(said.context, peer, said.operation);
+        contexts::member_end its{.context = said.context, .rank = m.peer, .last = said.operation};
+        if (m.bytes.size() == sizeof its.rank) std::memcpy(&its.rank, m.bytes.data(), sizeof its.rank);
+        if (its.rank == members.rank()) return;
+        all.ends(its);
         if (said.segment == let_go_segment && all.let_go(said.context)) return forget(said.context, is_first);
         failed.ends_after(said);
     }

@@ -72,6 +72,7 @@ public:
             const std::uint64_t more = leads() || timeout_ns == forever ? 0 : std::min(timeout_ns / 8, patience_ns);
             deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns + more);
             attempt_ = session_.contexts().next_meeting();
+            last_step_ns_ = session_.now_ns();
             number_ = session_.contexts().reserve();
             if (number_ == contexts::none) return fail({.code = errc::no_resources});
             if (leads())
@@ -94,7 +95,8 @@ public:
 
 private:
     static constexpr std::uint64_t patience_ns = 500'000'000;
-    static constexpr std::uint64_t grace_ns = 50'000'000; // for the end of a meeting to follow its beginning
+    static constexpr std::uint64_t grace_ns = 250'000'000; // for the end of a meeting to follow its beginning
+    static constexpr std::uint64_t away_ns = 5'000'000;
     struct member {
         std::uint32_t attempt = 0;             // 0: it has not joined
         std::uint16_t number = 0;              // that it has reserved; 0: it has not answered
@@ -133,13 +135,22 @@ private:
     }
 
     void locked_step() {
+        // The time that this rank was away says nothing of the others.
+        const std::uint64_t now = session_.now_ns(), away = now - std::exchange(last_step_ns_, now);
+        if (away > away_ns) elsewhere_.since_ns += away;
         read_inbox();
         if (is_.done) return;
         if (const status& broken = session_.poison(context_)) return fail(poisoned(broken));
-        for (std::size_t i = 0; i != members_.size(); ++i)
-            if (session_.is_lost(members_[i])) return fail({.code = errc::peer_dead, .peer = members_[i]});
         if (leads()) lead();
+        for (std::size_t i = 0; i != members_.size() && !is_.done; ++i)
+            if (const status why = why_never(members_[i]); why && (leads() || i == 0)) return fail(why);
         if (!is_.done && session_.now_ns() >= deadline_ns_) fail(who_is_missing());
+    }
+    // Can a member never come? One that has ended its calls may still be one of those that are made now.
+    status why_never(rank_t r) const {
+        if (session_.is_lost(r)) return {.code = errc::peer_dead, .peer = r};
+        if (!session_.contexts().has_ended(context_, r)) return {};
+        return {.code = errc::peer_aborted, .cause = errc::cancelled, .peer = r};
     }
     void read_inbox() {
         std::vector<control_message>& inbox = session_.inbox();
@@ -269,8 +280,12 @@ private:
         const std::size_t i = place_of(from);
         if (i == members_.size()) return;
         if (i != 0) return;
-        if (m.what == kind::call) is_.called = true; // for another list, too: it will see that this rank has joined
-        if (m.what == kind::failed && m.attempt == 0) is_.called = false; // before it knew of this rank
+        if (m.what == kind::call) is_.called = true;    // for another list, too: it will see that this rank has joined
+        if (m.what == kind::failed && m.attempt == 0) { // before it knew of this rank
+            is_.called = false;
+            const bool is_for_good = m.why.code == errc::peer_dead || m.why.code == errc::cancelled; // why_never()
+            if (is_same_list(m) && is_for_good) fail(m.why.as_status(from, 0, context_));
+        }
         if (m.attempt != attempt_) return;
         if (m.what == kind::offer) {
             is_.free = take(m.number);
@@ -339,6 +354,7 @@ private:
         rank_t rank = no_rank; // in a meeting with another list, which has this rank
         std::uint64_t since_ns = 0;
     } elsewhere_;
+    std::uint64_t last_step_ns_ = 0;
     struct {
         bool done = false;
         bool free = false;   // the number that was offered, on this rank

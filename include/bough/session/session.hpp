@@ -255,7 +255,7 @@ public:
     // where they are until it lets the communicator go.
     void open_communicator(std::uint16_t context, std::span<const rank_t> members) {
         const lock_guard held = hold();
-        core_.contexts().open(context, members);
+        core_.open(context, members);
     }
     // Pre: none of its operations is in flight on this rank, and the epoch is that of open_communicator().
     // `is_last`: this rank leaves the group with it, and need not tell the others.

@@ -42,6 +42,14 @@ public:
         call.context = context;
         to_members(broken_segment, call, std::as_bytes(std::span(&said, 1)));
     }
+    // A member has ended its calls.
+    BOUGH_COLD void ended(const contexts::member_end& its) {
+        envelope last;
+        last.operation = its.last;
+        last.context = its.context;
+        const rank_t who = its.rank;
+        to_members(last_call_segment, last, std::as_bytes(std::span(&who, 1)));
+    }
     // This rank refuses a call. `whom`: empty means all ranks.
     BOUGH_COLD void refused(const envelope& call, errc why, std::span<const rank_t> whom) {
         const abort_notice said = abort_notice::of({.code = why, .peer = members_.rank()});

@@ -186,7 +186,7 @@ private:
 
     void run() {
         std::uint64_t last = 0;  // 0: not asked to stop
-        bool was_broken = false; // when it was asked, by another rank than 0
+        bool was_broken = false; // when it was asked, as rank 0 had heard
         std::vector<pollfd> watched;
         for (;;) {
             bool owes = false;
@@ -204,7 +204,7 @@ private:
             (void)::poll(watched.data(), static_cast<nfds_t>(watched.size()), last == 0 ? -1 : 20);
             if (watched[0].revents != 0) {
                 last = deadline_after(steady_now_ns(), 1'000'000'000);
-                was_broken = server_.why_broken() && server_.why_broken().peer != 0;
+                was_broken = server_.has_told_failure(0);
             }
             for (std::size_t g = guests_.size(); g-- > 0;) // from the last, since a guest may leave the list
                 if (watched[2 + server_.size() + g].revents != 0) hear(g);

@@ -39,7 +39,8 @@ public:
     }
     rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
     int descriptor(rank_t rank) const noexcept { return links_[rank].fd.get(); } // -1: closed
-    const status& why_broken() const noexcept { return broken_; }                // ok: it is not
+    // Has it been answered that the exchanges have failed?
+    bool has_told_failure(rank_t rank) const noexcept { return links_[rank].is_told; }
     bool wants_to_write(rank_t rank) const noexcept { return !links_[rank].out.empty(); }
     // How many bytes are kept for ranks that have not read them yet.
     std::size_t kept_bytes() const noexcept {
@@ -75,7 +76,8 @@ private:
         unique_fd fd{};
         std::vector<std::byte> in{}; // the part of a message that has come
         std::deque<piece> out{};
-        bool asked = false; // its bytes are in `said_`
+        bool asked = false;   // its bytes are in `said_`
+        bool is_told = false; // that the exchanges have failed
     };
 
     void close(rank_t rank, const status& why) {
@@ -92,6 +94,7 @@ private:
             if (std::exchange(links_[r].asked, false)) answer(r);
     }
     void answer(rank_t rank) {
+        if (broken_) links_[rank].is_told = true;
         const launch_answer a{.number = number_,
                               .code = static_cast<std::uint32_t>(broken_.code),
                               .peer = broken_.peer,
