@@ -150,7 +150,7 @@ TEST_CASE("agreement: a round is unanimous if all say what this rank knows, and 
         CHECK(round.next() == agreed{6, {1, 0, 1}});
     }
     SECTION("one is lost amid the round") {
-        round.lose(0);
+        round.lose(0, bough::detail::agreed::dead);
         CHECK_FALSE(round.is_unanimous(known));
         CHECK(round.next() == agreed{6, {1, 0, 1}});
     }

@@ -100,8 +100,7 @@ public:
         failure_.fail(op, why);
     }
 
-    // Polls once, and moves on what can move. `waits`: the caller does nothing else until its operation
-    // is done, and calls this again at once.
+    // Polls once, and moves on what can move. `waits`: the caller calls it again and again, until it is done.
     bool progress(bool waits = false);
 
     void make_way() {
