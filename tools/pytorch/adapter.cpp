@@ -3,12 +3,14 @@
 // and Work is told when they are done. Nothing here knows bough.
 #include "group.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <pybind11/chrono.h>
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -81,6 +83,32 @@ std::uint64_t ns_of(std::chrono::milliseconds t) {
 
 // The engine; the last of its works may outlive the process group.
 using engine = std::shared_ptr<bough_torch::group>;
+
+// Those that there are. Python ends their threads before itself: a thread that takes its lock later is
+// killed, and the process with it.
+struct engines {
+    std::mutex guard;
+    std::vector<std::weak_ptr<bough_torch::group>> all;
+};
+engines& live() {
+    static engines those;
+    return those;
+}
+void keep_track(const engine& g) {
+    const std::lock_guard<std::mutex> lock(live().guard);
+    auto& all = live().all;
+    all.erase(std::remove_if(all.begin(), all.end(), [](const auto& one) { return one.expired(); }), all.end());
+    all.push_back(g);
+}
+void stop_helpers() {
+    std::vector<std::weak_ptr<bough_torch::group>> all;
+    {
+        const std::lock_guard<std::mutex> lock(live().guard);
+        all.swap(live().all);
+    }
+    for (const auto& one : all)
+        if (const engine g = one.lock()) bough_torch::stop_helper(g.get());
+}
 
 class BoughWork final : public Work {
 public:
@@ -515,6 +543,7 @@ c10::intrusive_ptr<c10d::ProcessGroup> make(const c10::intrusive_ptr<c10d::Store
         if (made != nullptr) bough_torch::free(made);
     });
     TORCH_CHECK(g != nullptr, "bough: init_process_group: ", why);
+    keep_track(g);
     return c10::make_intrusive<ProcessGroupBough>(std::move(g), rank, size);
 }
 
@@ -524,6 +553,7 @@ PYBIND11_MODULE(_bough_torch, m) {
     m.def("make", &make, pybind11::arg("store"), pybind11::arg("rank"), pybind11::arg("size"), pybind11::arg("timeout"),
           pybind11::arg("same_bits"), pybind11::arg("accumulate_in_float"),
           pybind11::call_guard<pybind11::gil_scoped_release>());
+    m.def("stop_helpers", &stop_helpers, pybind11::call_guard<pybind11::gil_scoped_release>());
     m.def(
         "monitored_barrier",
         [](const c10::intrusive_ptr<c10d::ProcessGroup>& group, std::chrono::milliseconds timeout) {

@@ -6,6 +6,7 @@ Environment, read when a group is made, and to be the same on all ranks:
   BOUGH_TORCH_SAME_BITS=1         sums do not depend on bucket sizes or on an element's place
   BOUGH_TORCH_ACCUMULATE=float    sums of float16 and bfloat16 are rounded once
 """
+import atexit
 import datetime
 import os
 
@@ -30,5 +31,6 @@ def monitored_barrier(group=None, timeout=datetime.timedelta(seconds=30)):
     _bough_torch.monitored_barrier(group if group is not None else dist.distributed_c10d._get_default_group(), timeout)
 
 
+atexit.register(_bough_torch.stop_helpers)
 if not hasattr(dist.Backend, "BOUGH"):
     dist.Backend.register_backend("bough", _create)

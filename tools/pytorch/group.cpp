@@ -197,12 +197,7 @@ public:
           helper_([this] { help(); }) {}
     group(const group&) = delete;
     ~group() {
-        {
-            const std::lock_guard lock(mutex_);
-            stopping_ = true;
-        }
-        changed_.notify_all();
-        if (helper_.joinable()) helper_.join();
+        stop_helper();
         std::vector<std::unique_ptr<job>> given_up;
         {
             const std::lock_guard lock(mutex_);
@@ -218,6 +213,14 @@ public:
         for (auto& j : given_up) j->tell();
     }
 
+    void stop_helper() {
+        {
+            const std::lock_guard lock(mutex_);
+            stopping_ = true;
+        }
+        changed_.notify_all();
+        if (helper_.joinable()) helper_.join();
+    }
     // The last who knows the group may be a job of its own, which the helper tells that it is over: no
     // thread can wait for itself, so then the helper destroys the group when it is back.
     void end() {
@@ -438,6 +441,7 @@ group* make(int rank, int size, const store& where, const options& chosen, char*
     }
 }
 void free(group* g) { g->end(); }
+void stop_helper(group* g) { g->stop_helper(); }
 void start(group* g, const call* calls, std::size_t count, done* told, void* context) {
     g->start(calls, count, told, context);
 }

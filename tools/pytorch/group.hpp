@@ -60,6 +60,9 @@ using done = void(void* context, const char* error);
 group* make(int rank, int size, const store& where, const options& chosen, char* error, std::size_t bytes);
 // What is in flight is given up. It may be called when a job is told that it is over.
 void free(group* g);
+// Ends its thread: from then on only callers that wait move things on. It waits for a function that the
+// thread calls now.
+void stop_helper(group* g);
 // Starts `count` calls, which are one job. Their data must live until it is done.
 void start(group* g, const call* calls, std::size_t count, done* told, void* context);
 // Works on what is in flight until over(context) says true, or for so long. False: not over.

@@ -273,6 +273,13 @@ def test_dropped(rank, size):
     time.sleep(0.2)  # the group ends
 
 
+def test_exits(rank, size):
+    """The interpreter ends while functions of Python run, or are still to be run, in the group's thread."""
+    dist.barrier()
+    for i in range(40):
+        dist.all_reduce(torch.ones(2000), async_op=True).get_future().then(lambda f: time.sleep(0.005))
+
+
 def test_many(rank, size):
     """Many in flight, while a rank is held up in the middle of its calls."""
     many = [torch.empty(2000) for _ in range(50)]
@@ -394,7 +401,7 @@ def test_rounded_once(rank, size):
 TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "messages": ([2, 4], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "late": ([3], {}), "killed": ([4], {}),
-    "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}),
+    "exits": ([3], {}), "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}),
     "training": ([2, 3], {}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
     "rounded_once": ([2, 4], {"BOUGH_TORCH_ACCUMULATE": "float"}),
 }
