@@ -119,11 +119,11 @@ TEST_CASE("evidence: ranks wait for the earliest call in which one of them waits
     const std::vector<recording> all{of_rank(0, {call(7, in_flight)}), of_rank(1, {call(8, in_flight)}),
                                      of_rank(2, {call(7, in_flight), call(8, in_flight)})};
     const evidence known(all);
-    const auto [call, waits] = known.awaited(known.groups().begin()->second);
-    REQUIRE(call != nullptr);
-    CHECK(call->number == 7);
+    const auto [waited, waits] = known.awaited(known.groups().begin()->second);
+    REQUIRE(waited != nullptr);
+    CHECK(waited->number == 7);
     CHECK(waits == std::vector<rank_t>{0, 2});
-    const std::vector<recording> idle{of_rank(0, {::call(7, ended)})};
+    const std::vector<recording> idle{of_rank(0, {call(7, ended)})};
     const evidence nothing(idle);
     CHECK(nothing.awaited(nothing.groups().begin()->second).first == nullptr);
 }
