@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A process stops in the middle of a loop of collectives: every other one names it, in the same words.
+// A process stops in the middle of a loop of collectives: every other one names it, those of one communicator in the
+// same words.
 //   BOUGH_TEST_ALL=1: 300 stops, 75 over each transport
 #include "processes/links.hpp"
 #include "processes/loop.hpp"
@@ -17,6 +18,7 @@
 
 #include <array>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -75,18 +77,19 @@ std::string stop_one(const stop& what) {
         return group.of(r).phase == 2;
     };
     std::string wrong;
-    const report* first = nullptr;
+    // Where the victim had sent its part of a call to some ranks only, these wait for it in the next call. That may be
+    // one of the other communicator, where the deadline of the first says nothing.
+    std::map<std::uint32_t, const report*> first; // by communicator
     for (rank_t r = 0; r != what.ranks; ++r) {
         if (r == what.victim) continue;
         if (!wait_for(r)) return "rank " + std::to_string(r) + " does not end";
         status s = group.of(r).result;
         if (!is_deadline(s) || !names_missing(s) || s.peer != what.victim || s.missing != 1)
             wrong += "rank " + std::to_string(r) + " says: " + message_of(s) + "\n";
-        if (first == nullptr)
-            first = &group.of(r);
-        else if (message_of(s) != message_of(first->result))
+        const report& other = *first.try_emplace(s.context, &group.of(r)).first->second;
+        if (message_of(s) != message_of(other.result))
             wrong += "rank " + std::to_string(r) + " says: " + message_of(s) +
-                     "\nand another: " + message_of(first->result) + "\n";
+                     "\nand another: " + message_of(other.result) + "\n";
     }
     group.kill(what.victim, SIGCONT);
     if (!wait_for(what.victim)) return wrong + "the victim does not end";
@@ -104,7 +107,7 @@ std::string stop_one(const stop& what) {
 
 } // namespace
 
-TEST_CASE("processes: a rank that stops is named by every other rank, in the same words") {
+TEST_CASE("processes: a rank that stops is named by every other rank, in one communicator in the same words") {
     const int trials = bough_test::all() ? 75 : 3;
     over_each_link([&]<class Link>(Link) {
         int right = 0;

@@ -100,6 +100,7 @@ public:
         void* at = ::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED) std::abort();
         board_ = new (at) board;
+        std::fflush(nullptr); // else each rank has the lines that wait, and prints them, too
         for (bough::rank_t r = 0; r != ranks; ++r) {
             pids_[r] = ::fork();
             if (pids_[r] < 0) std::abort();
