@@ -123,7 +123,8 @@ status fresh_context(communicator<X>& comm, std::uint16_t& made) {
         bough::allreduce(comm, std::span(range), max{}, recursive_doubling{}, s);
         const auto most = static_cast<std::uint16_t>(range[0]);
         if (s.code == errc::group_poisoned || (s && detail::lacks_a_member(comm))) give_back(mine);
-        if (s) return detail::break_with(comm, s); // others may have made it with this number: it is not used again
+        // Others may have made it with this number: it is not used again.
+        if (s) return detail::break_with(comm, s);
         if (most == contexts::none) return give_back(mine), status{.code = errc::no_resources};
         const bool all_propose = ~range[1] != 0;
         if (all_propose && range[0] == ~range[1]) return made = mine, s; // all members have the same number

@@ -30,7 +30,8 @@ concept Grouping = std::copyable<G> && std::equality_comparable<G> && requires(c
     { g.place_of(n, n) } -> std::same_as<rank_t>;
     { g.members(n, n) } -> std::same_as<rank_t>;   // of n ranks, of a group
     { g.member(n, n, n) } -> std::same_as<rank_t>; // of n ranks, of a group, a place
-    { g.are_intervals(n) } -> std::same_as<bool>;  // is every group an interval of ranks, in ascending order?
+    // Is every group an interval of ranks, in ascending order?
+    { g.are_intervals(n) } -> std::same_as<bool>;
 };
 
 struct contiguous_groups {

@@ -55,7 +55,8 @@ struct lanes {
         block_t most = outer_algorithm().scratch(across, view.group);
         if constexpr (reduces) most += share_of_inner<goal::reduce_scatter>(in, view.place) * share;
         if constexpr (gathers) most += share_of_inner<goal::allgather>(in, view.place) * share;
-        if constexpr (std::same_as<Goal, goal::reduce>) most += at.blocks + at.blocks; // for the gather, and a plane
+        // For the gather, and a plane.
+        if constexpr (std::same_as<Goal, goal::reduce>) most += at.blocks + at.blocks;
         if constexpr (std::same_as<Goal, goal::broadcast>) most += at.blocks + at.blocks;
         if constexpr (std::same_as<Goal, goal::reduce_scatter>) most += share;
         return most;
@@ -269,7 +270,8 @@ struct composed {
     constexpr label text() const {
         return label("compose").field(label_of(inner)).field(label_of(outer)).field(label_of(groups));
     }
-    friend bool operator==(const composed&, const composed&) = default; // constexpr if those of the levels are
+    // It is constexpr if those of the levels are.
+    friend bool operator==(const composed&, const composed&) = default;
 };
 template <class Inner, class Outer, Grouping Groups>
 constexpr composed<Inner, Outer, Groups> compose(const Inner& inner, const Outer& outer, const Groups& groups) {

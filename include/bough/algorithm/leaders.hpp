@@ -110,7 +110,8 @@ struct leaders {
         return detail::identity_of_levels("leaders", groups, up, down,
                                           identity_of(detail::level_algorithm<Goal>(outer)));
     }
-    friend bool operator==(const leaders&, const leaders&) = default; // constexpr if those of the levels are
+    // It is constexpr if those of the levels are.
+    friend bool operator==(const leaders&, const leaders&) = default;
 
 private:
     static constexpr bool reduces = !std::same_as<Goal, goal::broadcast>;

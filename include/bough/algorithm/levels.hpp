@@ -31,7 +31,8 @@ namespace bough::inline BOUGH_ABI {
 
 // How a level moves the vector.
 enum class level_form : std::uint8_t {
-    halving,  // in parts: each rank of a tuple keeps one, and gets the others back in the mirrored allgather
+    // In parts: each rank of a tuple keeps one, and gets the others back in the mirrored allgather.
+    halving,
     exchange, // whole: each rank of a tuple gets all
 };
 

@@ -16,7 +16,8 @@
 namespace bough::inline BOUGH_ABI {
 
 struct lowest_bit_first {
-    block_t aggregation_limit = 0; // the most blocks in a message, rounded down to a power of two; 0: no limit
+    // The most blocks in a message, rounded down to a power of two; 0: no limit.
+    block_t aggregation_limit = 0;
 
     constexpr lowest_bit_first_reduce_scatter algorithm_for(goal::reduce_scatter) const noexcept {
         return {aggregation_limit};

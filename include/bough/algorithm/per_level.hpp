@@ -14,8 +14,9 @@
 namespace bough::inline BOUGH_ABI {
 
 struct per_level {
-    level_list levels{};                   // empty: steady_levels
-    level_form form = level_form::halving; // for an allreduce; exchange: whole vectors, whatever form a level names
+    level_list levels{}; // empty: steady_levels
+    // For an allreduce; exchange: whole vectors, whatever form a level names.
+    level_form form = level_form::halving;
 
     constexpr per_level_allreduce algorithm_for(goal::allreduce) const noexcept { return {levels, form}; }
     constexpr per_level_reduce algorithm_for(goal::reduce) const noexcept { return {levels}; }

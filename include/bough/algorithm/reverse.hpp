@@ -83,7 +83,8 @@ struct reversed {
         };
         for (std::size_t end = forward.size(), first = end; end != 0; end = first) {
             first = end - 1;
-            while (first != 0 && forward[first - 1].more) --first; // the parts of a message are [first, end)
+            // The parts of a message are [first, end).
+            while (first != 0 && forward[first - 1].more) --first;
             const step& s = forward[first];
             if (s.verb == verb::receive) {
                 for (std::size_t i = first; i != end; ++i)

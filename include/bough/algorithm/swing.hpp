@@ -145,7 +145,8 @@ private:
 // The family.
 struct swing {
     grid_extents extents{}; // none: one ring
-    rank_t ports = 0;       // of an allreduce; 0: as many as there are directions. Other collectives use one
+    // Of an allreduce; 0: as many as there are directions. Other collectives use one.
+    rank_t ports = 0;
 
     constexpr swing_reduce_scatter algorithm_for(goal::reduce_scatter) const noexcept { return {extents}; }
     constexpr swing_allgather algorithm_for(goal::allgather) const noexcept { return {extents}; }

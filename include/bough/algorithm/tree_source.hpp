@@ -67,7 +67,8 @@ template <class S>
 constexpr bool tree_keeps_rank_order(const ordered<S>&, const dimensions&) {
     return true;
 }
-constexpr bool tree_keeps_rank_order(const table&, const dimensions&) { return false; } // not known without a proof
+// Not known without a proof.
+constexpr bool tree_keeps_rank_order(const table&, const dimensions&) { return false; }
 
 // Checks, by a walk of the tree, that a source keeps the rank order that it claims. Pre: check_tree
 // is ok.

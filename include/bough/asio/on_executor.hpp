@@ -100,7 +100,8 @@ public:
     }
     void wake(rank_t peer) requires SharesMemory<T> { inner_.wake(peer); }
     void flush() requires GatheringTransport<T> {
-        if (inner_.unsent()) driver_->interrupted(); // an operation that this ends makes no descriptor readable
+        // An operation that this ends makes no descriptor readable.
+        if (inner_.unsent()) driver_->interrupted();
         inner_.flush();
     }
     // For a blocking call.

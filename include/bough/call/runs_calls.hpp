@@ -51,7 +51,8 @@ concept RunsPlans = HasRank<C> &&
     { same.options() } -> std::same_as<const communicator_options&>;
     // What choose() gave first for this key.
     { on.template remember_plan<any_plan>(key, choose) } -> std::same_as<const any_plan*>;
-    { on.find_bound(plan) } -> std::same_as<const any_plan*>; // an equal plan that is kept bound; null: none
+    // An equal plan that is kept bound; null: none.
+    { on.find_bound(plan) } -> std::same_as<const any_plan*>;
     { on.run(plan, made, signature) } -> std::same_as<status>;
     { on.refuse(why) } -> std::same_as<status>;
 };

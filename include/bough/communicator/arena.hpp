@@ -71,7 +71,8 @@ public:
     bool owns(const void* p) const noexcept {
         const auto place = reinterpret_cast<std::uintptr_t>(p);
         return std::any_of(pieces_.begin(), pieces_.end(), [place](const piece& x) {
-            return place - reinterpret_cast<std::uintptr_t>(x.bytes.get()) < x.size; // a p below wraps around
+            // A p below wraps around.
+            return place - reinterpret_cast<std::uintptr_t>(x.bytes.get()) < x.size;
         });
     }
     std::size_t bytes() const noexcept { return total_ + pieces_.capacity() * sizeof(piece); }

@@ -38,7 +38,8 @@ private:
         auto& session = *core_->shared_session();
         if (session.forked() || core_->is_stale()) return;
         const bool is_last = core_.use_count() == 1;
-        if (is_last && (core_->has_own_number() || core_->shared_session().use_count() == 1)) return; // ~Core() tells
+        // ~Core() tells.
+        if (is_last && (core_->has_own_number() || core_->shared_session().use_count() == 1)) return;
         session.end_calls_of_communicator(core_->context());
     }
 

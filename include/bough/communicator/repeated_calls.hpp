@@ -27,7 +27,8 @@ struct repeat_key {
 struct repeated_call {
     repeat_key key{};
     bound_plan* plan = nullptr;
-    std::uint64_t changes = ~std::uint64_t{0}; // of the plan cache, when the call ran; at first that of none
+    // Of the plan cache, when the call ran; at first that of none.
+    std::uint64_t changes = ~std::uint64_t{0};
     repeatable what{};
 };
 

@@ -14,8 +14,9 @@
 namespace bough::inline BOUGH_ABI {
 
 enum class protocol : std::uint8_t {
-    in_line,      // in the cache lines that also hold its envelope
-    copied,       // its sender copies it to where the transport keeps messages; the receiver uses it from there
+    in_line, // in the cache lines that also hold its envelope
+    // Its sender copies it to where the transport keeps messages; the receiver uses it from there.
+    copied,
     in_place,     // it stays with its sender, and is combined where it lies
     direct,       // it stays with its sender, and the receiver reads it from the sender's memory
     staged,       // it stays with its sender, who passes it on piece by piece

@@ -125,8 +125,12 @@ enum class posted : std::uint8_t {
 // Something that poll found.
 struct event {
     enum class kind : std::uint8_t {
-        arrived,  // a message: envelope, bytes; its payload is at `data`, or still to be taken if that is null
-        piece,    // the next `bytes` bytes, at `data`, of the payload that is taken in pieces by the post with `id`
+        // A message: envelope, bytes; its payload is at `data`, or still to be taken if that is
+        // null.
+        arrived,
+        // The next `bytes` bytes, at `data`, of the payload that is taken in pieces by the post
+        // with `id`.
+        piece,
         complete, // of the post with `id`; code says how
         lost,     // of `peer`
     };

@@ -18,8 +18,8 @@
 #endif
 
 #if BOUGH_HAS_CONTRACT_HANDLER
-namespace bough // not in the inline namespace: the program defines it once, whatever the settings of its units
-{
+// Not in the inline namespace: the program defines it once, whatever the settings of its units.
+namespace bough {
 
 [[noreturn]] void contract_handler(const char* sentence, const char* file, int line) noexcept;
 

@@ -22,12 +22,13 @@ enum class errc : std::uint8_t {
     protocol_error = 6,   // `peer` sent what the protocol does not allow
     group_poisoned = 7,   // an earlier operation on this group failed; `cause` says how
     cancelled = 8,        // the caller cancelled the operation
-    op_threw = 9,         // the user's op threw an exception, or a function that makes a part of a composite
-    size_overflow = 10,   // a size does not fit the types that carry it
-    no_resources = 11,    // memory or another resource ran out
-    unsupported = 12,     // the plan, the transport or the op cannot do this
-    forked_child = 13,    // the process forked after the group was made
-    would_block = 14,     // the transport takes no more now: try again after polling
+    // The user's op threw an exception, or a function that makes a part of a composite.
+    op_threw = 9,
+    size_overflow = 10, // a size does not fit the types that carry it
+    no_resources = 11,  // memory or another resource ran out
+    unsupported = 12,   // the plan, the transport or the op cannot do this
+    forked_child = 13,  // the process forked after the group was made
+    would_block = 14,   // the transport takes no more now: try again after polling
 };
 
 // What a call_mismatch is about.
@@ -39,12 +40,14 @@ struct status {
     errc code = errc::ok;
     errc cause = errc::ok; // of peer_aborted and group_poisoned: the first failure
     bough::mismatch mismatch = bough::mismatch::none;
-    std::uint8_t collective = 0;    // of a deadline: the kind of the call (bough/core/collective_name.hpp)
-    rank_t peer = no_rank;          // whose fault it was, if known; of a deadline: the lowest rank that was missing
-    std::uint32_t operation = 0;    // which operation of the communicator it hit
-    std::uint16_t context = 0;      // of a deadline: the number of that communicator
-    std::uint16_t missing = 0;      // of a deadline: how many ranks were missing; 255: or more
-    std::uint64_t mine = 0;         // of call_mismatch: this rank's value; of a deadline: see bough/core/absence.hpp
+    std::uint8_t collective = 0; // of a deadline: the kind of the call (bough/core/collective_name.hpp)
+    // Whose fault it was, if known; of a deadline: the lowest rank that was missing.
+    rank_t peer = no_rank;
+    std::uint32_t operation = 0; // which operation of the communicator it hit
+    std::uint16_t context = 0;   // of a deadline: the number of that communicator
+    std::uint16_t missing = 0;   // of a deadline: how many ranks were missing; 255: or more
+    // Of call_mismatch: this rank's value; of a deadline: see bough/core/absence.hpp.
+    std::uint64_t mine = 0;
     std::uint64_t theirs = 0;       // of call_mismatch: the peer's value; of a deadline: as mine
     const char* argument = nullptr; // of invalid_argument: a literal naming the argument
 

@@ -273,7 +273,8 @@ private:
     detail::plain_list<std::uint32_t> staged_;      // by step: the place of a received part in its message
     detail::plain_list<edge> edges_;
     detail::plain_list<message> messages_;
-    detail::plain_list<std::uint32_t> message_of_; // by step: the bound step of a message with this last part
+    // By step: the bound step of a message with this last part.
+    detail::plain_list<std::uint32_t> message_of_;
 };
 
 } // namespace detail

@@ -144,7 +144,8 @@ public:
         held_message& held = memory_.held[i];
         held = message;
         held.present = true;
-        if (memory_.waits[i] != 0) return; // its landing place is still in use: the message waits where it is
+        // Its landing place is still in use: the message waits where it is.
+        if (memory_.waits[i] != 0) return;
         consume(i, bound_.steps[i], port);
         drain(port);
     }

@@ -188,7 +188,8 @@ private:
         BOUGH_EXPECTS(first + p.count <= c.row && (!column || p.count == 1),
                       "plan: a step names blocks that are not in this rank's row or column");
         const std::span<const std::uint64_t> offsets = column ? c.column_offsets : c.row_offsets;
-        const std::uint64_t one = blocks.begin(1); // without offsets, all blocks of a matrix have this length
+        // Without offsets, all blocks of a matrix have this length.
+        const std::uint64_t one = blocks.begin(1);
         if (offsets.empty()) return {.offset = first * one, .bytes = p.count * one, .buffer = p.buffer};
         return {.offset = offsets[first] * c.element_bytes,
                 .bytes = (offsets[first + p.count] - offsets[first]) * c.element_bytes,

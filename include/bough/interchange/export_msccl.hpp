@@ -185,7 +185,8 @@ private:
             append(block, s, done == 0 && !before.empty() ? before.back() : place{});
             done += count;
         }
-        if (source.count == 0) append(block, {}, before.empty() ? place{} : before.back()); // it moves nothing
+        // It moves nothing.
+        if (source.count == 0) append(block, {}, before.empty() ? place{} : before.back());
         last_of_[i] = {tb, static_cast<std::uint32_t>(block.steps.size() - 1)};
     }
     void append(msccl_block& block, msccl_step s, const place& behind) {

@@ -39,9 +39,10 @@ namespace bough::inline BOUGH_ABI {
 struct goal_check {
     import_fault fault;
     std::uint64_t operations = 0, messages = 0, bytes = 0;
-    std::uint64_t volume_max = 0;    // bytes sent by the busiest rank
-    std::uint32_t hops = 0;          // the longest chain of messages
-    bool ambiguous_matching = false; // two messages of a channel have the same tag: the order of posting decides
+    std::uint64_t volume_max = 0; // bytes sent by the busiest rank
+    std::uint32_t hops = 0;       // the longest chain of messages
+    // Two messages of a channel have the same tag: the order of posting decides.
+    bool ambiguous_matching = false;
 };
 
 namespace detail {
@@ -230,7 +231,8 @@ inline goal_check check_goal(const goal_file& file) { return detail::goal_checke
 
 // Makes the schedules of an annotated file. Pre: file.fault is none, file.annotated().
 inline import_fault schedules_of(const goal_file& file, imported_schedules& made) {
-    constexpr std::size_t most_operations = std::size_t{1} << 14; // per rank: the order of more takes too much memory
+    // Per rank: the order of more takes too much memory.
+    constexpr std::size_t most_operations = std::size_t{1} << 14;
     constexpr std::uint64_t most_blocks = std::uint64_t{1} << 22;
     made = {};
     made.kind = file.kind;

@@ -354,7 +354,8 @@ private:
     bool one_memory_;
     msccl_goal<true> goal_;
     std::vector<memory> memories_;
-    std::vector<std::vector<part>> flying_ = std::vector<std::vector<part>>(graph_.nodes.size()); // by receiver
+    // By receiver.
+    std::vector<std::vector<part>> flying_ = std::vector<std::vector<part>>(graph_.nodes.size());
     std::vector<slice> landed_;
     import_fault fault_;
 };

@@ -62,7 +62,8 @@ struct imported_schedules {
             if (i-- == 0) return f;
             f.sentence.erase(0, f.sentence.find(", ") + 2); // the fault has the rank already
         } else if (const std::size_t colon = f.sentence.find(": "); colon != std::string::npos) {
-            f.sentence.erase(0, colon + 2); // the fault has the file's numbers, not those of the translation
+            // The fault has the file's numbers, not those of the translation.
+            f.sentence.erase(0, colon + 2);
         }
         f.line = lines[v.rank][i];
         f.step = step[v.rank][i];

@@ -86,7 +86,8 @@ public:
                 MPI_SUCCESS)
                 return broken_ = {.code = errc::peer_dead, .peer = r};
         const std::uint64_t last = deadline_after(detail::steady_now_ns(), timeout_ns);
-        for (rank_t r = 0; r != size();) { // r: the first rank that has not called, or has not heard this one
+        // r: the first rank that has not called, or has not heard this one.
+        for (rank_t r = 0; r != size();) {
             int heard = 0, told = 0;
             if (MPI_Test(&s_->receives[r], &heard, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
                 MPI_Test(&s_->sends[r], &told, MPI_STATUS_IGNORE) != MPI_SUCCESS)

@@ -12,7 +12,8 @@ namespace bough::inline BOUGH_ABI {
 struct launch_options {
     std::uint64_t timeout_ns = forever; // for the whole job; then the ranks that still run are killed
     std::uint64_t grace_ns = forever;   // for the others once a rank has failed; then they are killed
-    bool prefix_output = false;         // each line of a rank's output, up to 64 KiB of it, begins with "[rank] "
+    // Each line of a rank's output, up to 64 KiB of it, begins with "[rank] ".
+    bool prefix_output = false;
 };
 
 } // namespace bough

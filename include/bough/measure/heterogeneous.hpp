@@ -56,7 +56,8 @@ struct heterogeneous_options {
 
 struct heterogeneous_measurement {
     model::heterogeneous costs{};
-    status error{}; // set if there are fewer than three ranks: then the costs of single ranks cannot be told apart
+    // Set if there are fewer than three ranks: then the costs of single ranks cannot be told apart.
+    status error{};
 
     // The values from which trees are built: reduction_costs take all three
     // (bough/tree/reduction.hpp).
@@ -191,7 +192,8 @@ inline message_costs costs_of_times(std::span<const double> trips, std::span<con
     BOUGH_EXPECTS(size >= 3 && trips.size() == size + 1 && burst >= 1,
                   "trips: one more than the ranks, at least three");
     message_costs found;
-    const double first = std::max(0.0, (trips[1] + trips[2] - trips[0]) / 2); // the triangle of ranks 0, 1, 2
+    // The triangle of ranks 0, 1, 2.
+    const double first = std::max(0.0, (trips[1] + trips[2] - trips[0]) / 2);
     for (std::size_t r = 0; r != size; ++r) {
         const double both = r == 0 ? trips[size] : trips[r];
         found.send.push_back(std::max(0.0, bursts[r] - both) / burst);
@@ -272,7 +274,8 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         combined[s] =
             std::max(s == 0 ? 1 : combined[0] / op.element_size + 1, sizes[s] / op.element_size) * op.element_size;
         for (rank_t r = 0; r != size; ++r) {
-            detail::throw_if(detail::run_barrier(comm, dissemination{})); // so that one rank is timed after the other
+            // So that one rank is timed after the other.
+            detail::throw_if(detail::run_barrier(comm, dissemination{}));
             const auto time = [&](std::uint32_t count) {
                 const plan<goal::allreduce, detail::combine_probe> probe({r, count}, {.size = size});
                 return detail::least_ns(comm, probe, combined[s], options.repetitions, false, op);

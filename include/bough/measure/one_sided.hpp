@@ -24,13 +24,15 @@
 namespace bough::inline BOUGH_ABI {
 
 struct one_sided_tune_options {
-    std::uint32_t rounds = 200; // round trips for each size and way, done in 5 parts; the fastest part counts
-    bool in_region = false;     // true: long messages land in memory from allocate(), if there is enough
+    // Round trips for each size and way, done in 5 parts; the fastest part counts.
+    std::uint32_t rounds = 200;
+    bool in_region = false;                    // true: long messages land in memory from allocate(), if there is enough
     std::uint64_t timeout_ns = 10'000'000'000; // for everything; measuring ends after half of it
 };
 struct one_sided_tuning {
     status result{};
-    std::uint32_t static_bytes = 0; // 0: nothing was measured, because this rank has no partner or blocks are too small
+    // 0: nothing was measured, because this rank has no partner or blocks are too small.
+    std::uint32_t static_bytes = 0;
     struct sample {
         std::uint32_t bytes;
         double block_ns, wait_ns; // half a round trip: if the payload travels in a block, and if it waits

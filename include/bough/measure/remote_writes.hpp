@@ -172,7 +172,8 @@ private:
     void until(const F& holds) {
         for (std::uint32_t idle = 1; !result_ && !holds(); ++idle) {
             if (heard_of_loss()) {
-                if (!holds()) result_ = {.code = errc::peer_dead, .peer = lost_}; // if it holds, the peer was done
+                // If it holds, the peer was done.
+                if (!holds()) result_ = {.code = errc::peer_dead, .peer = lost_};
                 return;
             }
             if constexpr (WaitableRemoteWrites<X>)

@@ -42,9 +42,10 @@
 namespace bough::inline BOUGH_ABI {
 
 struct transfer_options {
-    std::vector<std::uint64_t> bytes{8, 1024, 16384, 131072, 1048576}; // ascending; rounded to whole doubles
-    std::uint32_t repetitions = 51;                                    // at most, for each kind and size
-    std::uint64_t budget_ns = 300'000'000;                             // for everything
+    // ascending; rounded to whole doubles.
+    std::vector<std::uint64_t> bytes{8, 1024, 16384, 131072, 1048576};
+    std::uint32_t repetitions = 51;        // at most, for each kind and size
+    std::uint64_t budget_ns = 300'000'000; // for everything
 };
 
 struct transfer_measurement {
@@ -179,7 +180,8 @@ private:
         rounds_.rounds = rounds;
         const plan<goal::allreduce, transfer_rounds> timed(rounds_, {.size = comm_.size()});
         const any_op op = make_any_op<double>(plus{});
-        std::fill(data_.begin(), data_.end(), 0.0); // so that it was written since the last run; zeros also stay zero
+        // So that it was written since the last run; zeros also stay zero.
+        std::fill(data_.begin(), data_.end(), 0.0);
         call c;
         c.input = reinterpret_cast<const std::byte*>(data_.data());
         c.output = reinterpret_cast<std::byte*>(other_.data());

@@ -47,7 +47,8 @@ struct abg_terms {
         log_floor = std::bit_width(size) - 1;
         power = std::bit_floor(size);
     }
-    constexpr double share() const { return (p - 1) / p; } // the part of the vector that a rank sends at least
+    // The part of the vector that a rank sends at least.
+    constexpr double share() const { return (p - 1) / p; }
 };
 
 } // namespace detail

@@ -51,7 +51,8 @@ struct transfer_sample {
 struct alpha_beta_gamma_fit {
     status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
     alpha_beta_gamma model{};
-    bool shares_bounded = false; // was a message alone slower than in an exchange? Then f_alpha or f_beta is set to 1
+    // Was a message alone slower than in an exchange? Then f_alpha or f_beta is set to 1.
+    bool shares_bounded = false;
     std::size_t points_used = 0;
     double residual_rms = 0; // the model against the samples, as a share of their times
     double residual_max = 0;
@@ -196,7 +197,8 @@ constexpr alpha_beta_gamma_fit fit_alpha_beta_gamma(std::span<const transfer_sam
     if (!any_single) single = both;
     const auto split = [&](double alone, double in_burst, double whole, double& held, double& f) {
         if (any_burst) held = whole > 0 ? 1 - std::max(0.0, std::min(alone, whole) - in_burst) / whole : 1.0;
-        const double passing = std::min(alone, whole) - (1 - held) * whole; // a message alone, less its time on the way
+        // A message alone, less its time on the way.
+        const double passing = std::min(alone, whole) - (1 - held) * whole;
         f = held > 0 ? share(passing, held * whole) : 1.0;
     };
     split(single.base_ns, burst.base_ns, both.base_ns, m.held_alpha, m.f_alpha);

@@ -56,7 +56,8 @@ constexpr double fnomial_full_ns(const lrc& model, rank_t p, rank_t f, std::uint
 // Any p, k = log_f p: C + L ceil(k) + (r + c)(f - 1) floor(k) + (r + c)(ceil(p / f^floor(k)) - 1). An upper bound.
 constexpr double fnomial_ns(const lrc& model, rank_t p, rank_t f, std::uint64_t bytes) {
     const integer_log phases = log_of(p, f);
-    const std::uint64_t last_phase = (p + phases.power - 1) / phases.power - 1; // the root's children in that phase
+    // The root's children in that phase.
+    const std::uint64_t last_phase = (p + phases.power - 1) / phases.power - 1;
     const std::uint64_t messages = std::uint64_t{f - 1} * phases.floor + last_phase;
     return model.startup_ns + phases.ceil * model.message_latency_ns +
            static_cast<double>(messages) * model.message_ns(bytes);

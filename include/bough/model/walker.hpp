@@ -107,7 +107,8 @@ public:
 
     // After run():
     constexpr double finish_ns(rank_t rank) const noexcept { return lanes_[rank].clock_ns; }
-    constexpr std::uint64_t deeds() const noexcept { return deeds_; } // steps, but a message in parts is one
+    // Steps, but a message in parts is one.
+    constexpr std::uint64_t deeds() const noexcept { return deeds_; }
     constexpr const Conditions& conditions() const noexcept { return conditions_; }
 
 private:

@@ -213,7 +213,8 @@ private:
             x.before = std::move(r.before[i]);
             x.multicast = multicasts && r.source[i] == last;
             x.notice = i + 1 == n;
-            if (x.notice) { // the host is told when its result is there, or when all is done if it gets none
+            // The host is told when its result is there, or when all is done if it gets none.
+            if (x.notice) {
                 x.before.push_back(r.direct ? last_behind_bell(made.nodes, read) : 0);
                 for (std::uint32_t b = 1; b != i; ++b)
                     if (read[b] == 0 && (made.nodes[b].arrival || result.count == 0)) x.before.push_back(b);

@@ -162,7 +162,8 @@ enum class reason : std::uint8_t {
     op,             // the target knows a few ops by name, and this is none of them
     floating_point, // the op needs it and the target has none
     exact,          // the ranks would get different bits, since the op is not exact
-    accumulate,     // the target cannot combine messages as they land, or the op is inexact or does not commute
+    // The target cannot combine messages as they land, or the op is inexact or does not commute.
+    accumulate,
     commutative,    // the plan does not keep rank order, and the op does not commute
     multicast,      // the target has none
     multicast_plan, // a multicast makes an allreduce of a reduce; another plan was given
@@ -175,7 +176,8 @@ struct refusal {
     rank_t rank = no_rank;
     std::uint64_t needed = 0;
     std::uint64_t limit = 0;
-    constexpr explicit operator bool() const noexcept { return reason != nic::reason::none; } // true: refused
+    // true: refused.
+    constexpr explicit operator bool() const noexcept { return reason != nic::reason::none; }
     friend constexpr bool operator==(const refusal&, const refusal&) = default;
 };
 

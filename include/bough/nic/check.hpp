@@ -45,21 +45,23 @@ namespace bough::inline BOUGH_ABI::nic {
 
 enum class program_fault : std::uint8_t {
     none,
-    table,          // a table by itself is broken: `table` says how
-    checksum,       // a table was changed
-    set,            // there are no programs, or they differ in ranks, banks or stream, or are out of order
-    two_conditions, // a step waits for some of its counter's bumps only, or a counter gets more or fewer than it says
-    backwards,      // a step bumps a counter for which it waits itself, or an earlier step does
-    first_step,     // the steps that wait for a counter are not those that it names
-    lost_message,   // a send names an inlet that is not there, or not its own, or of another length
-    no_sender,      // nobody sends to an inlet
-    two_senders,    // more than one rank or step sends to an inlet
-    unheard,        // nothing waits for an inlet: an instance could end without it
-    notice,         // a host is told more than once in an instance, or never
-    race,           // two steps, or a message and a step, touch the same elements in no certain order
-    host_race,      // a step or a message may write the host's result before the host rings again
-    stuck,          // a step waits for ever, or for credits alone
-    no_room,        // a message may come before its slot or counter is free
+    table,    // a table by itself is broken: `table` says how
+    checksum, // a table was changed
+    set,      // there are no programs, or they differ in ranks, banks or stream, or are out of order
+    // A step waits for some of its counter's bumps only, or a counter gets more or fewer than it
+    // says.
+    two_conditions,
+    backwards,    // a step bumps a counter for which it waits itself, or an earlier step does
+    first_step,   // the steps that wait for a counter are not those that it names
+    lost_message, // a send names an inlet that is not there, or not its own, or of another length
+    no_sender,    // nobody sends to an inlet
+    two_senders,  // more than one rank or step sends to an inlet
+    unheard,      // nothing waits for an inlet: an instance could end without it
+    notice,       // a host is told more than once in an instance, or never
+    race,         // two steps, or a message and a step, touch the same elements in no certain order
+    host_race,    // a step or a message may write the host's result before the host rings again
+    stuck,        // a step waits for ever, or for credits alone
+    no_room,      // a message may come before its slot or counter is free
 };
 
 constexpr const char* describe(program_fault f) noexcept {
@@ -341,7 +343,8 @@ private:
 
     constexpr bool room(rank_t r) {
         const program& p = all_[r];
-        for (std::uint32_t s = 0; s != p.steps.size(); ++s) // may a message come one turn early, while the host reads?
+        // May a message come one turn early, while the host reads?
+        for (std::uint32_t s = 0; s != p.steps.size(); ++s)
             for (std::uint32_t i = bell_inlet + 1; i < p.inlets.size() && p.steps[s].what == kind::notify; ++i)
                 if (used(p, i) && overlap(p, p.steps[s].a, p.inlets[i].slot) &&
                     !reach_.rung.test(step_node(senders_[r][i].rank, senders_[r][i].step), r))

@@ -96,8 +96,9 @@ struct counter {
     friend constexpr bool operator==(const counter&, const counter&) = default;
 };
 
-inline constexpr u16 inlet_accumulates = 1; // the payload is combined with what came before it in this instance
-inline constexpr u16 inlet_credit = 2;      // no payload; stamped with the epoch that it allows
+// The payload is combined with what came before it in this instance.
+inline constexpr u16 inlet_accumulates = 1;
+inline constexpr u16 inlet_credit = 2; // no payload; stamped with the epoch that it allows
 
 struct inlet {
     u16 from = no_index; // the only rank that may send here; no_index: nobody

@@ -32,7 +32,9 @@ namespace bough::inline BOUGH_ABI::nic {
 
 struct triggered {
     enum class kind : std::uint8_t {
-        write,   // `count` elements at `from` to the memory of inlet `inlet` of rank `peer`; count 0: a credit
+        // `count` elements at `from` to the memory of inlet `inlet` of rank `peer`; count 0: a
+        // credit.
+        write,
         copy,    // `count` elements at `from` to `to`, in this rank's memory
         combine, // `to` = op(`to`, what is at `from`): an atomic on this rank's memory
         add,     // nothing but the bump

@@ -79,7 +79,8 @@ constexpr table_fault sound(const Program& p) noexcept {
         return table_fault::header;
     const auto is_slot = [&](u16 i) { return i < h.slots; };
     const auto is_counter = [&](u16 i) { return i < h.counters; };
-    const auto is_too_long = [&](u16 i) { return i != no_index && p.slots[i].count > 0xffff; }; // for message.count
+    // message.count has 16 bits.
+    const auto is_too_long = [&](u16 i) { return i != no_index && p.slots[i].count > 0xffff; };
     for (u32 i = 0; i != h.slots; ++i)
         if (p.slots[i].first > h.elements || p.slots[i].count > h.elements - p.slots[i].first) return table_fault::slot;
     for (u32 i = 0; i != h.counters; ++i) {

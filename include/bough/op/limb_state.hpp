@@ -39,7 +39,8 @@ using soft_i64 = __INT64_TYPE__;
 // signs, which are NaN too.
 inline constexpr soft_u64 seen_infinity = 1;
 inline constexpr soft_u64 seen_minus_infinity = 2;
-inline constexpr soft_u64 seen_not_minus_zero = 4; // so only a sum of nothing but -0 is -0, as in IEEE arithmetic
+// So only a sum of nothing but -0 is -0, as in IEEE arithmetic.
+inline constexpr soft_u64 seen_not_minus_zero = 4;
 
 // magnitude * 2^position times the smallest subnormal.
 struct amount {
@@ -157,7 +158,8 @@ struct limb_state {
         const detail::soft_u64 seen = marks();
         const bool any = addends() != 0;
         for (unsigned i = 0; i + 1 < amounts; ++i) {
-            word[i + 1] += static_cast<detail::soft_u64>(static_cast<detail::soft_i64>(word[i]) >> 32); // rounds down
+            // Rounds down.
+            word[i + 1] += static_cast<detail::soft_u64>(static_cast<detail::soft_i64>(word[i]) >> 32);
             word[i] &= 0xffff'ffffu;
         }
         word[amounts] = word[amounts + 1] = 0;

@@ -48,10 +48,12 @@ struct run_time_type {
     std::size_t size = 0;       // bytes of an element in a message
     std::ptrdiff_t extent = 0;  // bytes from one element to the next in memory; 0: size
     std::uint64_t identity = 0; // compared between ranks, as is the size
-    std::size_t alignment = 0;  // of what an op gets; 0: the largest power of two up to 16 that divides their distance
-    std::size_t unit = 0;       // divides the size; 0: size
-    std::span<const run_time_piece> pieces{}; // `size` bytes together; must live as long as operations use it
-    pack_function* pack = nullptr;            // both or neither, and then no pieces
+    // Of what an op gets; 0: the largest power of two up to 16 that divides their distance.
+    std::size_t alignment = 0;
+    std::size_t unit = 0; // divides the size; 0: size
+    // `size` bytes together; must live as long as operations use it.
+    std::span<const run_time_piece> pieces{};
+    pack_function* pack = nullptr; // both or neither, and then no pieces
     unpack_function* unpack = nullptr;
     void* context = nullptr; // theirs
 };

@@ -159,7 +159,8 @@ struct float_bits {
             if (sum == 0) return 0; // x - x is +0
             if (sum >> (digits + 2) == 0) {
                 const unsigned zeros = leading_zeros(sum) - (wide_bits - digits - 3);
-                const unsigned shift = zeros < exponent ? zeros : exponent; // no further than the subnormals
+                // No further than the subnormals.
+                const unsigned shift = zeros < exponent ? zeros : exponent;
                 sum <<= shift;
                 exponent -= shift;
             }

@@ -58,7 +58,8 @@ namespace detail {
 
 struct type_name_hash {
     std::uint64_t value = fnv_offset;
-    bool is_unnamed = false; // the name has a part that is a place in the source: of a lambda or an unnamed class
+    // The name has a part that is a place in the source: of a lambda or an unnamed class.
+    bool is_unnamed = false;
 };
 
 // Hashes the name of X as the compiler prints it, without what compilers print differently: blanks, the

@@ -48,8 +48,10 @@ public:
     int descriptor() { return session_->transport().descriptor(); }
     int prepare() {
         const std::size_t before = session_->outstanding();
-        if (progress() || session_->outstanding() != before) return 0; // an operation may have ended: look at it first
-        if (session_->forked()) return std::exchange(in_child_, true) ? -1 : 0; // what was in flight has ended
+        // An operation may have ended: look at it first.
+        if (progress() || session_->outstanding() != before) return 0;
+        // What was in flight has ended.
+        if (session_->forked()) return std::exchange(in_child_, true) ? -1 : 0;
         if (!busy()) return -1;
         if (descriptor() < 0) return 1;
         session_->make_way();

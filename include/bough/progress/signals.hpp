@@ -126,7 +126,8 @@ private:
 
     event_progress<T> events_;
     detail::signal_ringer ringer_;
-    volatile std::sig_atomic_t mine_ = 0, pending_ = 0; // in a region of this object; a signal came outside of one
+    // In a region of this object; a signal came outside of one.
+    volatile std::sig_atomic_t mine_ = 0, pending_ = 0;
     volatile std::uint64_t signals_ = 0, served_ = 0;
 };
 

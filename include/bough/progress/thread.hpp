@@ -119,7 +119,8 @@ public:
             auto made = std::make_unique<looked_after<shared_session>>(shared);
             BOUGH_EXPECTS(made->bell() == nullptr, "look_after: another progress_thread looks after this transport");
 #if __has_include(<poll.h>)
-            roomier_.reserve(sessions_.size() + 2); // the thread itself allocates nothing, and may be in poll() now
+            // The thread itself allocates nothing, and may be in poll() now.
+            roomier_.reserve(sessions_.size() + 2);
 #endif
             sessions_.push_back(std::move(made));
             sessions_.back()->set_bell(bell_);

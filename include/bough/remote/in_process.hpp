@@ -57,13 +57,15 @@ private:
         std::atomic<bool> gone{false}, taken{false};
         std::mutex door; // protects what is exposed
         detail::exposed_memory exposed;
-        std::deque<std::atomic<std::uint32_t>> copies; // by index: how many copies are being made into that memory
+        // By index: how many copies are being made into that memory.
+        std::deque<std::atomic<std::uint32_t>> copies;
     };
     struct world {
         world(rank_t n, const in_process_regions_options& o) : options(o), ranks(n) {
             BOUGH_EXPECTS(n >= 1, "ranks: a group needs at least one rank");
             if (options.cores == 0) options.cores = std::thread::hardware_concurrency();
-            for (rank_state& r : ranks) r.region = std::make_unique<line[]>((o.region_bytes + 63) / 64); // zeros
+            // Zeros.
+            for (rank_state& r : ranks) r.region = std::make_unique<line[]>((o.region_bytes + 63) / 64);
         }
         in_process_regions_options options;
         std::vector<rank_state> ranks;
@@ -103,7 +105,8 @@ public:
     exposure expose(std::span<std::byte> memory) {
         if (forked()) return {};
         const std::lock_guard lock(mine().door);
-        if (mine().copies.size() <= mine().exposed.entries()) mine().copies.emplace_back(0u); // for a new entry
+        // Exposing may add an entry, which needs its count.
+        if (mine().copies.size() <= mine().exposed.entries()) mine().copies.emplace_back(0u);
         return mine().exposed.expose(memory);
     }
     // Waits for copies that are being made into the memory.

@@ -47,9 +47,11 @@
 namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_regions_options {
-    std::uint64_t region_bytes = 1u << 20;          // of each rank; equal on all; at most 64 TiB
-    bool sparse = true;                             // true: regions get memory when it is reserved; false: at the start
-    std::uint32_t cores = 0;                        // cores that the ranks share; 0: all on which any of them may run
+    std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
+    // true: regions get memory when it is reserved; false: at the start.
+    bool sparse = true;
+    // Cores that the ranks share; 0: all on which any of them may run.
+    std::uint32_t cores = 0;
     std::uint64_t join_timeout_ns = 30'000'000'000; // how long joining may take
 };
 
@@ -118,7 +120,8 @@ public:
             second.size() > region_bytes_ - offset - first.size())
             return posted::failed;
         remote_words::land(p.region + offset, first, second);
-        std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper runs the barrier (segment/sleep.hpp)
+        // The sleeper runs the barrier (segment/sleep.hpp).
+        std::atomic_signal_fence(std::memory_order_seq_cst);
         if (p.head->sleeping.load(std::memory_order_relaxed) != 0) detail::wake(p.head->sleeping);
         return posted::complete;
     }

@@ -38,8 +38,9 @@ struct simulated_regions_options {
     std::uint64_t region_bytes = 1u << 20;
     std::uint64_t latency_min_ns = 100, latency_max_ns = 2'000; // of each piece, drawn evenly
     std::uint64_t poll_ns = 20;                                 // how far each poll moves the clock
-    std::uint32_t depth = 16;                                   // most puts under way from one rank to another
-    std::uint32_t most_pieces = 4;                              // most pieces in which a put lands
+    // Most puts under way from one rank to another.
+    std::uint32_t depth = 16;
+    std::uint32_t most_pieces = 4; // most pieces in which a put lands
     // Chances in 1000.
     std::uint32_t late = 500;   // a put is pending: its bytes may be read until its completion
     std::uint32_t refuse = 0;   // a put is refused although there is room
@@ -289,7 +290,8 @@ private:
     }
     void depart(rank_t r, bool torn) {
         if (!alive(r)) return;
-        for (rank_t s = 0; s != size(); ++s) { // where bytes land in order, all that is due after one moment is lost
+        // Where bytes land in order, all that is due after one moment is lost.
+        for (rank_t s = 0; s != size(); ++s) {
             edge& e = at(r, s);
             if (torn && ordered_ && e.last_landing > now())
                 e.lands_until = now() + random_.below(static_cast<std::uint32_t>(e.last_landing - now()) + 1);

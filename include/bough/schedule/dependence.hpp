@@ -27,9 +27,10 @@ inline constexpr std::uint32_t no_step = 0xffff'ffffu;
 
 // The dependences of one rank's steps, numbered in program order.
 struct dependences {
-    detail::plain_list<std::uint32_t> first;   // steps + 1 offsets into `before`
-    detail::plain_list<std::uint32_t> before;  // the steps that must be complete
-    detail::plain_list<std::uint32_t> channel; // the step that must be posted before, on the same channel; or no_step
+    detail::plain_list<std::uint32_t> first;  // steps + 1 offsets into `before`
+    detail::plain_list<std::uint32_t> before; // the steps that must be complete
+    // The step that must be posted before, on the same channel; or no_step.
+    detail::plain_list<std::uint32_t> channel;
 
     // The steps that step i waits for.
     constexpr std::span<const std::uint32_t> of(std::size_t i) const noexcept {
@@ -105,7 +106,8 @@ constexpr void for_each_dependence(std::span<const step> steps, F&& f) {
     step_extent extent;
     for (const step& s : steps) extent.add(s);
     block_history<> history(extent.storages, extent.blocks, extent.reads);
-    detail::plain_list<std::uint32_t> listed_for(steps.size(), no_step); // step -> the last step it was listed for
+    // Step -> the last step it was listed for.
+    detail::plain_list<std::uint32_t> listed_for(steps.size(), no_step);
     std::uint32_t* const listed = listed_for.data();
     std::uint32_t i = 0;
     const auto depends_on = [&](std::uint32_t earlier) {

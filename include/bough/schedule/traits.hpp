@@ -13,25 +13,30 @@ namespace bough::inline BOUGH_ABI {
 
 enum class fault : std::uint8_t {
     none,
-    bad_peer,              // a message to oneself or to no rank of the group
-    bad_slice,             // blocks that the plan does not have, or operands of different length
-    overlapping_operands,  // a combine or copy whose result overlaps an operand without being it
-    write_to_input,        // a step writes the caller's input
-    unmatched_send,        // no receive for a send
-    unmatched_receive,     // no send for a receive
-    length_mismatch,       // a send and its receive differ in length
-    read_of_nothing,       // a step reads a block that nobody has written
-    in_place_hazard,       // input is read after the same block of output was written: wrong when they are one
-    mixed_blocks,          // a step puts a block where another one belongs: every buffer has the vector's coordinates
+    bad_peer,             // a message to oneself or to no rank of the group
+    bad_slice,            // blocks that the plan does not have, or operands of different length
+    overlapping_operands, // a combine or copy whose result overlaps an operand without being it
+    write_to_input,       // a step writes the caller's input
+    unmatched_send,       // no receive for a send
+    unmatched_receive,    // no send for a receive
+    length_mismatch,      // a send and its receive differ in length
+    read_of_nothing,      // a step reads a block that nobody has written
+    // Input is read after the same block of output was written: wrong when they are one.
+    in_place_hazard,
+    // A step puts a block where another one belongs: every buffer has the vector's coordinates.
+    mixed_blocks,
     repeated_contribution, // a rank's contribution is counted twice
     deadlock,              // a step can never start
     missing_result,        // a block of the result is never written
     wrong_result,          // a block of the result lacks contributions, or holds another block
     scratch_exceeded,      // more scratch than the algorithm declares
-    write_to_output,   // a step writes a block of output that is no result of its rank: there may be no memory for it
-    broken_message,    // a part of a message that the next step does not continue
-    not_in_rank_order, // a result is not in rank order, though the algorithm, or its shape, claims that it is
-    different_bits,    // results of two ranks have different brackets, though the algorithm claims equal ones
+    // A step writes a block of output that is no result of its rank: there may be no memory for it.
+    write_to_output,
+    broken_message, // a part of a message that the next step does not continue
+    // A result is not in rank order, though the algorithm, or its shape, claims that it is.
+    not_in_rank_order,
+    // Results of two ranks have different brackets, though the algorithm claims equal ones.
+    different_bits,
 };
 
 // Computed from a proved plan. Volumes, combines and scratch are in blocks.
@@ -47,7 +52,8 @@ struct plan_traits {
     std::uint64_t combines_max = 0; // blocks combined by the busiest rank
     std::uint64_t combines = 0;
     std::uint64_t scratch_max = 0;
-    std::uint64_t bracket = 0;      // the bracket class: equal for plans that give the same bits; 0 if nothing combines
+    // The bracket class: equal for plans that give the same bits; 0 if nothing combines.
+    std::uint64_t bracket = 0;
     bool needs_commutative = false; // some result is not in rank order
     bool needs_idempotent = false;  // some result counts a contribution twice
     bool rank_consistent = true;    // every rank gets the same bracket, so the same bits
@@ -61,8 +67,9 @@ struct verdict {
     rank_t rank = no_rank;             // whose step it is
     std::uint32_t step = 0xffff'ffffu; // in program order of that rank; none: the fault is in its result
     block_t block = 0;                 // the block concerned
-    rank_t peer = no_rank;             // the peer of a message; or whose contribution is missing, foreign or repeated
-    plan_traits traits{};              // valid if there is no fault
+    // The peer of a message; or whose contribution is missing, foreign or repeated.
+    rank_t peer = no_rank;
+    plan_traits traits{}; // valid if there is no fault
 
     constexpr explicit operator bool() const noexcept { return fault == fault::none; }
     friend constexpr bool operator==(const verdict&, const verdict&) = default;

@@ -33,11 +33,13 @@ class two_levels; // bough/select/two_levels.hpp
 
 // What is to be done, and on what.
 struct problem {
-    std::uint64_t bytes = 0;            // of the whole vector
-    std::uint64_t element_bytes = 1;    // bytes is a multiple of it
-    rank_t cores = no_rank;             // how many the ranks share, equal on all ranks; no_rank: each rank has its own
-    double switch_ns = 1000;            // the time to give a core from one rank to the next
-    bool exact_op = false;              // the op's result does not depend on the order of combining (is_exact_v)
+    std::uint64_t bytes = 0;         // of the whole vector
+    std::uint64_t element_bytes = 1; // bytes is a multiple of it
+    // How many the ranks share, equal on all ranks; no_rank: each rank has its own.
+    rank_t cores = no_rank;
+    double switch_ns = 1000; // the time to give a core from one rank to the next
+    // The op's result does not depend on the order of combining (is_exact_v).
+    bool exact_op = false;
     const two_levels* levels = nullptr; // which ranks are near each other, if some are
     friend constexpr bool operator==(const problem&, const problem&) = default;
 };

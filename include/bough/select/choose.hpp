@@ -132,7 +132,8 @@ struct choose_options {
     requirements needed{};
     bool exact = false;     // walk plans in full, also where small ones tell the price of a large one
     bool price_all = false; // and all plans, also those that cannot win, whatever it takes
-    std::uint64_t most_steps = std::uint64_t{1} << 19; // so many are walked in one choice, beyond 64 per rank
+    // So many are walked in one choice, beyond 64 per rank.
+    std::uint64_t most_steps = std::uint64_t{1} << 19;
     way_teller through{}; // a communicator or transport: the decision says which way its messages come
 };
 

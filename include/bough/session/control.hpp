@@ -28,13 +28,16 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // Segments of messages that do not belong to the steps of operations. inquiry_segment is the least
 // of them.
-inline constexpr std::uint32_t inquiry_segment = 0xffff'fff4u;   // bough/session/inquiry.hpp
-inline constexpr std::uint32_t last_call_segment = 0xffff'fff5u; // and the next one: bough/session/letting_go.hpp
+inline constexpr std::uint32_t inquiry_segment = 0xffff'fff4u; // bough/session/inquiry.hpp
+// The end of a communicator: bough/session/letting_go.hpp.
+inline constexpr std::uint32_t last_call_segment = 0xffff'fff5u;
 inline constexpr std::uint32_t let_go_segment = 0xffff'fff6u;
-inline constexpr std::uint32_t broken_segment = 0xffff'fff7u;    // a communicator: bough/session/failure.hpp
+// A communicator has failed: bough/session/failure.hpp.
+inline constexpr std::uint32_t broken_segment = 0xffff'fff7u;
 inline constexpr std::uint32_t given_up_segment = 0xffff'fff8u;  // a call: bough/session/failure.hpp
 inline constexpr std::uint32_t signature_segment = 0xffff'fff9u; // bough/session/disputes.hpp
-inline constexpr std::uint32_t search_segment = 0xffff'fffau;    // and the next two: bough/session/deadline_watch.hpp
+// The search for absent ranks: bough/session/deadline_watch.hpp.
+inline constexpr std::uint32_t search_segment = 0xffff'fffau;
 inline constexpr std::uint32_t answer_segment = 0xffff'fffbu;
 inline constexpr std::uint32_t proposal_segment = 0xffff'fffcu;
 inline constexpr std::uint32_t refusal_segment = 0xffff'fffdu;

@@ -99,8 +99,9 @@ private:
             return failure_.break_communicator(theirs.context, call_mismatch(mine.tag, theirs, peer));
         if (is_first) failure_.dispute().open(mine, theirs, peer, transport_.now_ns());
         if (members_.is_lost(peer) || (is_first && theirs.kind != mine.tag.kind))
-            return failure_.conclude_dispute();                                          // no answer, or none needed
-        if (op != nullptr && !op->done_ && !op->result_) failure_.taken_back(*op, peer); // nothing more is delivered
+            return failure_.conclude_dispute(); // no answer, or none needed
+        // Nothing more is delivered.
+        if (op != nullptr && !op->done_ && !op->result_) failure_.taken_back(*op, peer);
         if (is_first) tell(peer, mine.tag, {mine.signature, 1, 1});
     }
     void tell(rank_t to, const envelope& call, const told_signature& what) {

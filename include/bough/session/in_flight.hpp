@@ -50,8 +50,8 @@ public:
         op.work_ = &work;
         op.tag_.epoch = epoch;
         op.tag_.context = tag.context;
-        if (op.tag_.digest.hash == 0 || op.signature_ != signature) // otherwise it is signed from the call before
-            sign(op.tag_, op.signature_ = signature);
+        // Otherwise it is signed from the call before.
+        if (op.tag_.digest.hash == 0 || op.signature_ != signature) sign(op.tag_, op.signature_ = signature);
         renew(op, tag.operation, timeout_ns);
     }
     // The same for an operation of which nothing else has changed.
@@ -141,7 +141,8 @@ public:
         const auto turn_of = [&](std::size_t& i) {
             session_operation& op = (*this)[i];
             f(op);
-            if (i < size() && &(*this)[i] == &op) ++i; // otherwise it has ended, and another is in its place
+            // Otherwise it has ended, and another is in its place.
+            if (i < size() && &(*this)[i] == &op) ++i;
         };
         if (size() < most_turns) {
             for (std::size_t i = 0; i < size();) turn_of(i);
@@ -251,8 +252,9 @@ private:
     std::size_t ended_ = 0;
     operation_table<session_operation> calls_, posts_; // all, or none
     ahead ahead_;
-    departures<T> departures_;            // of all_
-    std::uint32_t tickets_ = 0;           // counts starts: operations of two communicators may have the same number
+    departures<T> departures_; // of all_
+    // Counts starts: operations of two communicators may have the same number.
+    std::uint32_t tickets_ = 0;
     std::size_t next_turn_ = 0, due_ = 0; // of for_some(): who is next, and for how many
     bool blocked_ = false;                // a post was refused
     bool handling_ = false;

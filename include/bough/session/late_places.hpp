@@ -42,7 +42,8 @@ class late_places {
     struct bank {
         alignas(64) std::atomic<std::uint64_t> turn{0}; // how often it has been used and become free again
         std::atomic<std::uint32_t> readers{0};
-        std::atomic<std::uint32_t> first{0};            // 1 + a rank that has made the call; the others compare theirs
+        // 1 + a rank that has made the call; the others compare theirs.
+        std::atomic<std::uint32_t> first{0};
         alignas(64) std::atomic<std::uint64_t> done{0}; // how many results have been in it
     };
     struct node {

@@ -77,7 +77,8 @@ private:
     template <class F>
     bool go_on(session_operation& op, const F& end) {
         if (!op.late_.entered && !enter(op)) return op.done_;
-        if (failure_.is_disputed(op) || op.result_) return op.done_; // until a dispute is settled, none ends well
+        // Until a dispute is settled, none ends well.
+        if (failure_.is_disputed(op) || op.result_) return op.done_;
         if (op.late_.gets() && !collect(op)) return false;
         end(op);
         return true;

@@ -95,7 +95,8 @@ public:
 
 private:
     static constexpr std::uint64_t patience_ns = 500'000'000;
-    static constexpr std::uint64_t grace_ns = 250'000'000; // for the end of a meeting to follow its beginning
+    // For the end of a meeting to follow its beginning.
+    static constexpr std::uint64_t grace_ns = 250'000'000;
     static constexpr std::uint64_t away_ns = 5'000'000;
     struct member {
         std::uint32_t attempt = 0;             // 0: it has not joined
@@ -242,7 +243,8 @@ private:
         case kind::leave:
             if (m.attempt != all_[i].attempt || (m.attempt == 0 && m.meeting != attempt_)) return;
             all_[i].attempt = 0;
-            if (m.why.code == errc::deadline) return; // its time was up before this rank's: it may come again
+            // Its time was up before this rank's: it may come again.
+            if (m.why.code == errc::deadline) return;
             return fail(as_told(m.why.as_status(from, 0, context_), from));
         default: return;
         }
@@ -280,10 +282,12 @@ private:
         const std::size_t i = place_of(from);
         if (i == members_.size()) return;
         if (i != 0) return;
-        if (m.what == kind::call) is_.called = true;    // for another list, too: it will see that this rank has joined
+        // For another list, too: it will see that this rank has joined.
+        if (m.what == kind::call) is_.called = true;
         if (m.what == kind::failed && m.attempt == 0) { // before it knew of this rank
             is_.called = false;
-            const bool is_for_good = m.why.code == errc::peer_dead || m.why.code == errc::cancelled; // why_never()
+            // The codes of why_never().
+            const bool is_for_good = m.why.code == errc::peer_dead || m.why.code == errc::cancelled;
             if (is_same_list(m) && is_for_good) fail(m.why.as_status(from, 0, context_));
         }
         if (m.attempt != attempt_) return;

@@ -81,9 +81,10 @@ inline status poisoned(status why) noexcept {
 // The payload of an abort, and of a refusal: what its sender knows. It has 24 bytes, so it travels
 // with its envelope, which has the number of the operation and of its communicator.
 struct abort_notice {
-    std::uint64_t mine = 0, theirs = 0; // the two values of a mismatch; for a deadline see bough/core/absence.hpp
-    rank_t peer = no_rank;              // whose fault it was
-    errc code = errc::protocol_error;   // the first cause
+    // The two values of a mismatch; for a deadline see bough/core/absence.hpp.
+    std::uint64_t mine = 0, theirs = 0;
+    rank_t peer = no_rank;            // whose fault it was
+    errc code = errc::protocol_error; // the first cause
     bough::mismatch differs = mismatch::none;
     std::uint8_t collective = 0;
     std::uint8_t missing = 0;

@@ -119,7 +119,8 @@ private:
     } record_{};
     envelope tag_{}; // the envelope of its messages; each send fills in the segment
     call_signature signature_{};
-    std::uint32_t ticket_ = 0;  // upper half of the ids of its posts: unique on this rank while it is in flight
+    // Upper half of the ids of its posts: unique on this rank while it is in flight.
+    std::uint32_t ticket_ = 0;
     std::uint32_t pending_ = 0; // posts that the transport still holds
     // The sender of a message that this operation needs: it took the message back, or made another
     // call. The reason is still to come.

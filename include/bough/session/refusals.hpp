@@ -23,7 +23,8 @@ public:
         theirs_.erase_if([&](const refusal& r) { return r.is_of(tag); });
         remember(mine_, {tag.operation, tag.context, {.code = why}});
     }
-    bool empty() const noexcept { return theirs_.empty(); } // no peer has refused a call that this rank may still make
+    // No peer has refused a call that this rank may still make.
+    bool empty() const noexcept { return theirs_.empty(); }
     // Why this rank refused a call; ok: it has not.
     errc why_mine(const envelope& tag) const noexcept { return by(mine_, tag).code; }
     // Remembers that a peer refuses a call to which this rank has not come. The call is to end with

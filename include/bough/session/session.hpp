@@ -323,7 +323,8 @@ public:
         const lock_guard held = hold();
         core_.messages().unreserve(messages, bytes);
     }
-    void recycle(std::vector<std::byte>&& bytes) { core_.messages().recycle(std::move(bytes)); } // within with_lock
+    // Within with_lock.
+    void recycle(std::vector<std::byte>&& bytes) { core_.messages().recycle(std::move(bytes)); }
     // Something that runs on control messages has failed: poisons the group with `why`, as a failed
     // operation does.
     void give_up(const status& why) {

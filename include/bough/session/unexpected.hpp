@@ -36,10 +36,12 @@
 namespace bough::inline BOUGH_ABI {
 
 struct early_limits {
-    std::uint32_t in_place = 4;                            // messages of one sender that stay in the transport uncopied
+    // Messages of one sender that stay in the transport uncopied.
+    std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{1} << 20; // copies of one sender's messages
     std::uint64_t bytes = std::uint64_t{64} << 20;         // copies in all
-    std::uint64_t kept_bytes = std::uint64_t{2} << 20;     // memory of used copies that is kept for later ones
+    // Memory of used copies that is kept for later ones.
+    std::uint64_t kept_bytes = std::uint64_t{2} << 20;
 };
 
 // Wraps the part of a transport that reads arrivals, so that copies look like arrivals.
@@ -54,7 +56,8 @@ public:
 
     bool empty() const noexcept { return waiting_.empty(); }
     std::uint64_t copied_bytes() const noexcept { return copied_; }
-    std::uint64_t allocations() const noexcept { return allocations_ + waiting_.allocations(); } // since it was made
+    // Since it was made.
+    std::uint64_t allocations() const noexcept { return allocations_ + waiting_.allocations(); }
 
     // Keeps a message. If there is no memory to remember it, it is released, and the exception goes
     // on.
@@ -229,7 +232,8 @@ private:
 #endif
     }
     void try_to_copy_out(event& e) {
-        if (e.data == nullptr && e.bytes != 0) return; // the payload is with its sender, and takes no room here
+        // The payload is with its sender, and takes no room here.
+        if (e.data == nullptr && e.bytes != 0) return;
         std::uint64_t& of_peer = waiting_.peer(e.peer).copied;
         const std::uint64_t bytes = cost(e.bytes);
         if (of_peer + bytes > limits_.bytes_per_peer || copied_ + bytes > limits_.bytes) return;

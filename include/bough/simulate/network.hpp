@@ -64,8 +64,9 @@ public:
     constexpr std::uint32_t switches() const noexcept { return vertices_ - hosts_; }
     constexpr const std::vector<link>& links() const noexcept { return links_; }
 
-    double hop_ns = 0;                      // what each link of a path adds
-    std::vector<std::uint32_t> extents{};   // of a torus: host h is at h modulo the first in the first dimension
+    double hop_ns = 0; // what each link of a path adds
+    // Of a torus: host h is at h modulo the first in the first dimension.
+    std::vector<std::uint32_t> extents{};
     std::vector<std::uint32_t> placement{}; // the host of each rank; empty: rank r on host r modulo hosts
     // Pre: places(rank + 1).
     constexpr std::uint32_t host_of(rank_t rank) const noexcept {

@@ -46,8 +46,9 @@ namespace bough::inline BOUGH_ABI {
 struct network_bound {
     double bandwidth_ns = 0; // for the bytes that must pass
     double latency_ns = 0;   // for the ways that must be gone
-    double message_ns = 0;   // of any message over the shortest way; part of latency_ns, on top of bandwidth_ns
-    bool all_cuts = true;    // false: the network is too large, so that only some were tried
+    // Of any message over the shortest way; part of latency_ns, on top of bandwidth_ns.
+    double message_ns = 0;
+    bool all_cuts = true; // false: the network is too large, so that only some were tried
     constexpr double ns() const noexcept {
         return std::max(latency_ns, bandwidth_ns == 0 ? 0 : bandwidth_ns + message_ns);
     }

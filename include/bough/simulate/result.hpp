@@ -17,8 +17,9 @@ class network;
 // Which engine runs the simulation. Both give the same result wherever both can run it.
 enum class simulator : std::uint8_t {
     automatic, // the static pass, if it can run it
-    one_pass,  // the static pass: fast, without a queue; a rank's own past and the messages decide all times
-    discrete   // events in the order of time: step_order::dependence, slots, rendezvous, ports, networks
+    // The static pass: fast, without a queue; a rank's own past and the messages decide all times.
+    one_pass,
+    discrete // events in the order of time: step_order::dependence, slots, rendezvous, ports, networks
 };
 // In which order a rank does its steps.
 enum class step_order : std::uint8_t {
@@ -30,8 +31,9 @@ enum class step_order : std::uint8_t {
 // to its work, and takes in what has come when it polls next.
 struct split_phase {
     bool on = false;
-    bool root_too = false;   // false: the root stays until it is done, as it returns the result
-    double poll_ns = 0;      // time between two polls, from when it left; 0: a message interrupts its work at once
+    bool root_too = false; // false: the root stays until it is done, as it returns the result
+    // Time between two polls, from when it left; 0: a message interrupts its work at once.
+    double poll_ns = 0;
     double poll_cost_ns = 0; // what a poll or interrupt costs that finds a message
     friend constexpr bool operator==(const split_phase&, const split_phase&) = default;
 };

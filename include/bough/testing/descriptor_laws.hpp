@@ -24,8 +24,10 @@
 namespace bough::inline BOUGH_ABI::testing {
 
 struct descriptor_check {
-    std::size_t longest = 100 * 1024;     // bytes of a message; if any stays pending until it is read, one so long does
-    std::uint32_t queue_limit = 1u << 16; // a link must refuse posts after so many without a poll of its receiver
+    // Bytes of a message; if any stays pending until it is read, one so long does.
+    std::size_t longest = 100 * 1024;
+    // A link must refuse posts after so many without a poll of its receiver.
+    std::uint32_t queue_limit = 1u << 16;
     int patience_ms = 5000;
 };
 

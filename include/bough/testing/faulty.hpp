@@ -27,8 +27,9 @@ namespace bough::inline BOUGH_ABI::testing {
 enum class fault : std::uint8_t {
     refuse, // would_block, once
     fail,   // failed, once
-    lose,   // the peer is reported as lost to this rank, and no message goes to or comes from it; it is not told.
-            // What had arrived can still be taken
+    // The peer is reported as lost to this rank, and no message goes to or comes from it; it is not
+    // told. What had arrived can still be taken.
+    lose,
 };
 
 struct fault_point {

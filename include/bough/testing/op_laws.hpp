@@ -25,13 +25,17 @@
 namespace bough::inline BOUGH_ABI::testing {
 
 enum class op_law : std::uint8_t {
-    none,           // all laws hold
-    pure,           // equal operands give equal results
-    commutative,    // claimed: op(a, b) == op(b, a)
-    exact,          // claimed: op(op(a, b), c) == op(a, op(b, c))
-    idempotent,     // claimed: op(r, r) == r for what op returns; op(op(a, a), b) == op(a, b)
-    identity,       // if there is one: op(id, r) == r == op(r, id) for what op returns; op(op(id, a), b) == op(a, b)
-    kernel_result,  // combine applies op element by element, be `out` apart from or at its operands; a: count, b: where
+    none,        // all laws hold
+    pure,        // equal operands give equal results
+    commutative, // claimed: op(a, b) == op(b, a)
+    exact,       // claimed: op(op(a, b), c) == op(a, op(b, c))
+    idempotent,  // claimed: op(r, r) == r for what op returns; op(op(a, a), b) == op(a, b)
+    // If there is one: op(id, r) == r == op(r, id) for what op returns; op(op(id, a), b) == op(a,
+    // b).
+    identity,
+    // Combine applies op element by element, be `out` apart from or at its operands; a: count, b:
+    // where.
+    kernel_result,
     kernel_overruns // combine writes nothing beside its elements; a: count
 };
 

@@ -47,7 +47,8 @@ struct remote_write_fault {
     remote_write_rule rule = remote_write_rule::none;
     rank_t rank = no_rank;
     const char* sentence = "";
-    constexpr explicit operator bool() const noexcept { return rule != remote_write_rule::none; } // true: broken
+    // true: broken.
+    constexpr explicit operator bool() const noexcept { return rule != remote_write_rule::none; }
 };
 
 struct remote_write_check {
@@ -65,7 +66,8 @@ class remote_write_checker {
     using end = std::remove_cvref_t<decltype(std::declval<group&>()[0])>;
     static_assert(explain_remote_write_transport<end>());
     using rule = remote_write_rule;
-    static constexpr std::size_t span_bytes = 2048; // the part of a region into which puts go; as many bytes guard it
+    // The part of a region into which puts go; as many bytes guard it.
+    static constexpr std::size_t span_bytes = 2048;
 
 public:
     remote_write_checker(Make& make, const remote_write_check& options)
@@ -404,8 +406,10 @@ private:
     remote_write_check options_;
     bough::detail::split_mix random_;
     std::uint64_t ids_ = 0;
-    rank_t to_ = 0, leaving_ = no_rank, silent_ = no_rank; // the target of posts; the ranks that leave and do not poll
-    bool may_fail_ = false;                                // posts may end with an error, and ranks may be lost
+    // The target of posts; the ranks that leave and do not poll.
+    rank_t to_ = 0, leaving_ = no_rank, silent_ = no_rank;
+    // Posts may end with an error, and ranks may be lost.
+    bool may_fail_ = false;
     std::vector<open_post> open_;
     std::vector<std::uint32_t> lost_ = std::vector<std::uint32_t>(64, 0);
     remote_write_fault fault_{};

@@ -29,7 +29,8 @@
 namespace bough::inline BOUGH_ABI::testing {
 
 struct remote_write_order_check {
-    std::uint32_t rounds = 50'000;             // each is a put of 2 KiB; in every other round a word follows it
+    // Each is a put of 2 KiB; in every other round a word follows it.
+    std::uint32_t rounds = 50'000;
     std::uint64_t enough_ns = 500'000'000;     // after so long no further round begins
     std::uint64_t timeout_ns = 60'000'000'000; // if nothing has come after so long, the check fails
 };
@@ -42,9 +43,10 @@ class remote_write_order_checker {
     using end = std::remove_cvref_t<decltype(std::declval<group&>()[0])>;
     static_assert(end::keeps_byte_order, "the order of bytes: this transport does not promise any");
     using clock = std::chrono::steady_clock;
-    static constexpr std::size_t words = 256;              // length of the long put
-    static constexpr std::uint64_t body = 64, flag = 3072; // where the long put goes, and where the word goes
-    static constexpr std::uint64_t none = 0;               // the id that means: no put is pending
+    static constexpr std::size_t words = 256; // length of the long put
+    // Where the long put goes, and where the word goes.
+    static constexpr std::uint64_t body = 64, flag = 3072;
+    static constexpr std::uint64_t none = 0; // the id that means: no put is pending
 
 public:
     remote_write_order_checker(Make& make, const remote_write_order_check& o)
@@ -58,7 +60,8 @@ public:
         for (std::uint32_t k = 1; k <= options_.rounds && !over_.load() && passed_ns() < options_.enough_ns; ++k)
             read(k);
         over_ = true;
-        while (!writer_done_.load()) { // the writer may get the event of its last put only if the target polls
+        // The writer may get the event of its last put only if the target polls.
+        while (!writer_done_.load()) {
             (void)ended(1, none);
             std::this_thread::yield();
         }
@@ -129,7 +132,8 @@ private:
     }
 
     remote_write_order_check options_;
-    std::array<std::uint64_t, words> source_{}; // outlives the ends, because a put without an event may still read it
+    // Outlives the ends, because a put without an event may still read it.
+    std::array<std::uint64_t, words> source_{};
     group ends_;
     clock::time_point begin_;
     std::uint64_t ids_ = 0;

@@ -31,8 +31,10 @@ class thread_wire_up {
         const rank_t ranks;
         std::mutex lock;
         std::condition_variable changed;
-        std::vector<std::byte> said, complete; // bytes of the exchange that is under way, and of the last one
-        std::vector<bool> asked;               // by rank: whether it has called the exchange that is under way
+        // Bytes of the exchange that is under way, and of the last one.
+        std::vector<std::byte> said, complete;
+        // By rank: whether it has called the exchange that is under way.
+        std::vector<bool> asked;
         rank_t came = 0;
         std::uint64_t done = 0; // how many exchanges are over
         status broken{};        // why there can be no more exchanges

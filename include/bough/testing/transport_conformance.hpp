@@ -321,7 +321,8 @@ private:
             bool moved = false;
             if (!d.poll_all(moved)) return d.fault();
         }
-        if (d.posts()[0].now != post_state::pending) return {}; // it has ended already, and cannot be taken back
+        // It has ended already, and cannot be taken back.
+        if (d.posts()[0].now != post_state::pending) return {};
         if constexpr (InPlaceTransport<end>) {
             if (when == 2 && !d.held().empty() && d.held()[0].seen.data != nullptr)
                 d.held()[0].claimed = d.at(1).claim(d.held()[0].seen.id);

@@ -132,7 +132,8 @@ public:
         while (found != events.size() && !held_.empty()) {
             if (held_.next_ns() > clock()) break;
             const double price = held_.next().what == event::kind::arrived ? receive_.at_ns(held_.next().bytes) : 0;
-            if (price > 0 && found != 0 && work_ != emulated_work::polled) break; // hand over before paying more
+            // Hand over before paying more.
+            if (price > 0 && found != 0 && work_ != emulated_work::polled) break;
             if (!pay_receive(price)) break;
             events[found++] = held_.take();
         }
@@ -237,7 +238,8 @@ private:
         };
         for (double rest = left(); rest > 0; rest = left()) {
             if (work_ == emulated_work::asleep && rest > wakes_late_ns) {
-                const double most = held_.take_time() ? 4.0 * nap_ns : rest; // wake to stamp the messages that come
+                // Wake to stamp the messages that come.
+                const double most = held_.take_time() ? 4.0 * nap_ns : rest;
                 std::this_thread::sleep_for(
                     std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(rest - wakes_late_ns, most))));
             }

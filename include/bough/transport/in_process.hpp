@@ -50,7 +50,8 @@
 namespace bough::inline BOUGH_ABI {
 
 struct in_process_options {
-    std::uint32_t slots = 8;          // messages in flight from one rank to another; a power of two, at most 64
+    // Messages in flight from one rank to another; a power of two, at most 64.
+    std::uint32_t slots = 8;
     std::uint32_t eager_bytes = 2048; // longer payloads stay with the sender until they are read
     std::uint32_t cores = 0;          // cores that the ranks share; 0: ask the system
     // Memory of each rank that all see, for ranks that come late (automatic::late_ranks). It is taken when
@@ -146,7 +147,8 @@ public:
     template <int = 0>
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == rank_) return posted::failed;
-        if (world_->ranks[to].gone.load(std::memory_order_relaxed) != 0) // its messages are handed over first
+        // Its messages are handed over first.
+        if (world_->ranks[to].gone.load(std::memory_order_relaxed) != 0)
             return reported_[to] != 0 ? posted::failed : posted::would_block;
         detail::ring* ring = outgoing(to);
         const bool was_open = ring->has_open();
@@ -244,7 +246,8 @@ public:
         return !forked() && world_->ranks[rank_].bell.arm([this] { return has_news(); });
     }
     void disarm() noexcept {
-        if (!forked()) world_->ranks[rank_].bell.disarm(); // in a forked child the bell belongs to the parent
+        // In a forked child the bell belongs to the parent.
+        if (!forked()) world_->ranks[rank_].bell.disarm();
     }
 
 private:
@@ -374,7 +377,8 @@ void in_process::run_ranks(void* f, void (*call)(void*, endpoint&&)) {
         }
     } running;
     std::vector<std::thread>& threads = running.threads;
-    std::vector<endpoint> ends; // made before any thread starts, so that a rank that fails at once is seen as gone
+    // Made before any thread starts, so that a rank that fails at once is seen as gone.
+    std::vector<endpoint> ends;
     ends.reserve(size());
     for (rank_t r = 0; r != size(); ++r) ends.push_back(connect(r));
     threads.reserve(size());

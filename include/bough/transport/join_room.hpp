@@ -135,7 +135,8 @@ public:
     status meet(const Turn& turn) {
         if (is_short_) return {.code = errc::no_resources};
         detail::join_word said{.state = detail::join_word::meeting};
-        constexpr std::uint64_t longest_ns = 100'000'000; // the longest until a rank learns of another one's failure
+        // The longest until a rank learns of another one's failure.
+        constexpr std::uint64_t longest_ns = 100'000'000;
         for (std::uint64_t slice_ns = 20'000'000;; slice_ns = std::min(2 * slice_ns, longest_ns)) {
             if (said.state == detail::join_word::meeting) {
                 status how = turn(std::min(last_ns_, deadline_after(detail::steady_now_ns(), slice_ns)));

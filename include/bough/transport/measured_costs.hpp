@@ -16,12 +16,14 @@ namespace bough::inline BOUGH_ABI::detail {
 
 struct measured_costs {
     model::loggops model;
-    double switch_ns; // to switch from one rank of a core to the next, by yielding or by sleeping and waking
+    // To switch from one rank of a core to the next, by yielding or by sleeping and waking.
+    double switch_ns;
 };
 
 inline constexpr measured_costs shared_memory_costs{{.message_latency_ns = 70,
                                                      .overhead = {75, 0.05},
-                                                     .combine = {10, 0.01}, // of a payload that is read in place
+                                                     // Of a payload that is read in place.
+                                                     .combine = {10, 0.01},
                                                      .copy = {10, 0.05}},
                                                     1500};
 // Over loopback. A network of 10 Gbit/s takes as long for each byte, and a fast network about as

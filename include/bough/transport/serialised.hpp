@@ -118,7 +118,8 @@ public:
         if (!asleep_ || !this->inner_.unsent()) return this->inner_.flush();
         const std::uint64_t before = handed_over_to_all();
         this->inner_.flush();
-        if (handed_over_to_all() != before) wake_sleeper(); // an operation that this ends makes no descriptor readable
+        // An operation that this ends makes no descriptor readable.
+        if (handed_over_to_all() != before) wake_sleeper();
     }
 
     // For a progress_thread. The next four are called within with_lock of the session.

@@ -90,7 +90,8 @@ private:
     };
 
     constexpr extent extent_of(rank_t v, rank_t n) const noexcept {
-        const rank_t above = n - 1 - v; // ranks above v; phase k has children of v only if degree^k <= above
+        // Ranks above v; phase k has children of v only if degree^k <= above.
+        const rank_t above = n - 1 - v;
         if (by_bits()) {
             const unsigned fit = above == 0 ? 0 : (static_cast<unsigned>(std::bit_width(above)) - 1) / bits();
             const unsigned zeros = v == 0 ? 32 : trailing_zero_digits(v);

@@ -22,7 +22,8 @@ struct verify_options {
     // do this with the long messages of algorithms that claim may_hold. Only without eager slots.
     bool hold = false;
     bool in_rank_order = false; // prove, too, that all results are in rank order
-    bool same_bits = false;     // prove, too, that ranks that get the same block get it from the same combines
+    // Prove, too, that ranks that get the same block get it from the same combines.
+    bool same_bits = false;
 };
 
 } // namespace bough
@@ -68,7 +69,8 @@ constexpr scratch_fault check_scratch(const schedule& steps, std::size_t planes,
     touched.assign(planes * at.blocks, 0);
     for (std::size_t i = 0; i != steps.size(); ++i) {
         const step& s = steps[i];
-        if (!s.writes() || !is_scratch(s.out.buffer)) continue; // what is never written must not be read either
+        // What is never written must not be read either.
+        if (!s.writes() || !is_scratch(s.out.buffer)) continue;
         for (block_t b = s.out.first; b != s.out.last(); ++b) {
             const std::size_t place = std::size_t{scratch_plane(s.out.buffer)} * at.blocks + b;
             if (touched[place] != 0) continue;

@@ -47,7 +47,8 @@ struct recursive_doubling_allgather {
         const rank_t member = fold.folded(rank);
         for (rank_t distance = 1; distance != fold.group; distance *= 2) {
             const rank_t peer = fold.unfolded(member ^ distance);
-            const auto blocks_of = [&](rank_t m) { // the blocks of the `distance` members that m has gathered
+            // The blocks of the `distance` members that m has gathered.
+            const auto blocks_of = [&](rank_t m) {
                 const auto first_of = [&](rank_t i) { return i < fold.extra ? 2 * i : i + fold.extra; };
                 const rank_t first = m & ~(distance - 1);
                 return slice{output, first_of(first), first_of(first + distance) - first_of(first)};

@@ -44,8 +44,9 @@ namespace bough::inline BOUGH_ABI {
 
 struct per_level_allreduce {
     using serves = goals<goal::allreduce>;
-    level_list levels{};                   // empty: steady_levels, the default
-    level_form form = level_form::halving; // exchange: whole vectors at every level, whatever form the level names
+    level_list levels{}; // empty: steady_levels, the default
+    // exchange: whole vectors at every level, whatever form the level names.
+    level_form form = level_form::halving;
 
     constexpr level_list levels_for(rank_t size) const { return detail::chosen_levels(levels, form, size); }
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

@@ -118,7 +118,8 @@ struct slow_rank_allreduce {
     friend constexpr bool operator==(const slow_rank_allreduce&, const slow_rank_allreduce&) = default;
 
 private:
-    static constexpr block_t under_way = 3; // chunks of the slow rank; more would share its cable, and all come late
+    // Chunks of the slow rank; more would share its cable, and all come late.
+    static constexpr block_t under_way = 3;
 };
 
 } // namespace bough

@@ -59,7 +59,8 @@ struct tree_allreduce {
     constexpr bool keeps_rank_order(const dimensions& at) const { return tree_keeps_rank_order(shape, at); }
     constexpr status check_claims(const dimensions& at) const { return check_tree_claims(shape, at); }
     constexpr bracket_class bracket(const dimensions& at) const { return tree_bracket(shape, at); }
-    static constexpr bool may_hold = true; // a child's message may wait where it landed until its turn comes
+    // A child's message may wait where it landed until its turn comes.
+    static constexpr bool may_hold = true;
     constexpr label text() const {
         return label("tree_allreduce").field(bough::label_of(shape)).field("landing", landing, 0);
     }

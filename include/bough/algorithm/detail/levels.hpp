@@ -71,7 +71,8 @@ private:
 
     const level_list& levels_;
     std::array<rank_t, level_list::capacity + 1> groups_{};
-    std::array<rank_t, level_list::capacity> swapped_{}; // the tuple whose last two groups have changed roles
+    // The tuple whose last two groups have changed roles.
+    std::array<rank_t, level_list::capacity> swapped_{};
 };
 
 // Writes the steps of one rank. `acc` is where it accumulates: output, or scratch where the goal
@@ -107,7 +108,8 @@ public:
 
     // Downwards: the mirror image. Every rank gets the whole vector in output.
     constexpr void allgather() {
-        if (reached_ != map_.levels().count) give_back(reached_); // a rank that left comes in again at that level
+        // A rank that left comes in again at that level.
+        if (reached_ != map_.levels().count) give_back(reached_);
         while (reached_ != 0) give_back(--reached_);
     }
 

@@ -58,7 +58,8 @@ struct multicast_among {
     // A hash of the whole list, which the schedules of two ranks do not show.
     constexpr std::uint64_t hash() const noexcept { return detail::hash_members(members); }
     constexpr label text() const { return label("multicast_among{").append(label_of(broadcast).c_str()).append("}"); }
-    friend bool operator==(const multicast_among&, const multicast_among&) = default; // constexpr if the broadcast's is
+    // It is constexpr if the broadcast's is.
+    friend bool operator==(const multicast_among&, const multicast_among&) = default;
 };
 template <class B>
 multicast_among(B, std::vector<rank_t>) -> multicast_among<B>;

@@ -40,7 +40,8 @@ namespace bough::inline BOUGH_ABI {
 
 struct lowest_bit_first_reduce_scatter {
     using serves = goals<goal::reduce_scatter>;
-    block_t aggregation_limit = 0; // the most blocks in a message, rounded down to a power of two; 0: no limit
+    // The most blocks in a message, rounded down to a power of two; 0: no limit.
+    block_t aggregation_limit = 0;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const detail::circle around{at.size};

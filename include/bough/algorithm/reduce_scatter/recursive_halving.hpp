@@ -118,7 +118,8 @@ struct recursive_halving {
             };
             detail::for_each_kept(fold, distance, member, left, [&](const slice& s, bool) {
                 if (left != 2) return combine(s, landed);
-                combine({input, s.first, 1}, output); // this rank's own block with that of the rank that has left
+                // This rank's own block with that of the rank that has left.
+                combine({input, s.first, 1}, output);
                 combine({input, s.first + 1, s.count - 1}, landed);
             });
             have = landed;

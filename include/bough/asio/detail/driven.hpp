@@ -55,7 +55,8 @@ public:
     bool arm() override {
         if constexpr (has_descriptor) {
             session_->make_way();
-            if (session_->progress()) return false; // if the clock has ended an operation, another may go on
+            // If the clock has ended an operation, another may go on.
+            if (session_->progress()) return false;
             return transport().arm();
         } else {
             return false;

@@ -115,7 +115,8 @@ private:
     };
 
     void called(cause why, const boost::system::error_code& error) {
-        if (dead_ || error == boost::asio::error::operation_aborted) return; // another one may be under way already
+        // Another one may be under way already.
+        if (dead_ || error == boost::asio::error::operation_aborted) return;
         switch (why) {
         case cause::post: posted_ = false; break;
         case cause::timer: timing_ = false; break;
@@ -208,7 +209,8 @@ private:
     bool open_descriptor() {
         if (descriptor_->is_open()) return true;
         const int theirs = session_->descriptor();
-        const int mine = theirs < 0 ? -1 : ::fcntl(theirs, F_DUPFD_CLOEXEC, 0); // a duplicate, for Asio closes it
+        // A duplicate, for Asio closes it.
+        const int mine = theirs < 0 ? -1 : ::fcntl(theirs, F_DUPFD_CLOEXEC, 0);
         boost::system::error_code error;
         if (mine >= 0) descriptor_->assign(mine, error);
         if (mine >= 0 && error) ::close(mine);
@@ -231,7 +233,8 @@ private:
                                                     boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
     std::optional<timer> timer_; // empty once dead_
 #if defined(BOOST_ASIO_HAS_POSIX_STREAM_DESCRIPTOR)
-    std::optional<boost::asio::posix::basic_stream_descriptor<Executor>> descriptor_; // a duplicate of the transport's
+    // A duplicate of the transport's.
+    std::optional<boost::asio::posix::basic_stream_descriptor<Executor>> descriptor_;
 #endif
     driver_registry* registry_ = nullptr;
     std::unique_ptr<driven_session> session_;

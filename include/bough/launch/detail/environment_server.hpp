@@ -206,7 +206,8 @@ private:
                 last = deadline_after(steady_now_ns(), 1'000'000'000);
                 was_broken = server_.has_told_failure(0);
             }
-            for (std::size_t g = guests_.size(); g-- > 0;) // from the last, since a guest may leave the list
+            // From the last, since a guest may leave the list.
+            for (std::size_t g = guests_.size(); g-- > 0;)
                 if (watched[2 + server_.size() + g].revents != 0) hear(g);
             for (rank_t r = 0; r != server_.size(); ++r)
                 if (watched[2 + r].revents != 0 && server_.descriptor(r) >= 0) server_.serve(r);

@@ -116,7 +116,8 @@ private:
             const std::size_t left = next.bytes->size() - next.first;
             const ssize_t n = ::send(l.fd.get(), next.bytes->data() + next.first, left, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) return; // the socket is full; or it is closed, and read() will find that after its last bytes
+            // The socket is full; or it is closed, and read() will find that after its last bytes.
+            if (n <= 0) return;
             next.first += static_cast<std::size_t>(n);
             if (next.first == next.bytes->size()) l.out.pop_front();
         }

@@ -54,7 +54,8 @@ public:
     launcher(const launcher&) = delete;
     launcher& operator=(const launcher&) = delete;
     ~launcher() {
-        if (::getpid() != owner_) return; // this is a child that unwinds: the other ranks are not its children
+        // This is a child that unwinds: the other ranks are not its children.
+        if (::getpid() != owner_) return;
         kill_all();
         for (child& c : children_) {
             while (c.pid > 0 && ::waitpid(c.pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -251,7 +252,8 @@ private:
         }
     }
 
-    static constexpr int of_server = 2, of_process = 3, of_exec = 4, of_stream = 5; // 0 and 1: output of a rank
+    // 0 and 1: output of a rank.
+    static constexpr int of_server = 2, of_process = 3, of_exec = 4, of_stream = 5;
 
     launch_options options_;
     bool programs_;

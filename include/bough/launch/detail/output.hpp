@@ -44,7 +44,8 @@ public:
         while (!text_.empty()) {
             pollfd now{fd_, POLLOUT, 0};
             if (::poll(&now, 1, 0) == 0) break;
-            if ((now.revents & (POLLERR | POLLNVAL)) != 0) return drop(); // nobody reads it, or it is closed
+            // Nobody reads it, or it is closed.
+            if ((now.revents & (POLLERR | POLLNVAL)) != 0) return drop();
             // So many bytes can be written without blocking. Only whole lines are written, so that
             // two streams at one terminal do not mix their lines.
             std::string_view some = std::string_view(text_).substr(sent_, PIPE_BUF);

@@ -19,7 +19,8 @@ template <std::size_t Unknowns>
 constexpr bool least_squares(std::vector<std::array<double, Unknowns>>& rows, std::vector<double>& values,
                              std::array<double, Unknowns>& x) {
     BOUGH_EXPECTS(rows.size() == values.size(), "least_squares: needs one value per row");
-    constexpr double dependent = 1e-10; // a column depends on the others if no more than this share of it is left
+    // A column depends on the others if no more than this share of it is left.
+    constexpr double dependent = 1e-10;
     const std::size_t n = rows.size();
     std::array<std::array<double, Unknowns>, Unknowns> upper{};
     std::array<double, Unknowns> right{}, original{};

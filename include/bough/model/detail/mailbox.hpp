@@ -50,7 +50,8 @@ private:
     // 2^32 - 2.
     static constexpr rank_t taken = no_rank - 1;
     static constexpr std::uint32_t none = channel_table::none;
-    static constexpr std::uint32_t long_search = 24; // so many messages of other senders come before the one sought
+    // So many messages of other senders come before the one sought.
+    static constexpr std::uint32_t long_search = 24;
 
     struct envelope {
         Letter content{};

@@ -29,8 +29,9 @@ struct ports {
 // A message on its way to an in port.
 struct port_letter {
     double there_ns = 0;
-    std::uint32_t number = 0;   // its number among its sender's messages
-    std::uint32_t answers = 0;  // the number of the message that its sender got last, if that was from its receiver
+    std::uint32_t number = 0; // its number among its sender's messages
+    // The number of the message that its sender got last, if that was from its receiver.
+    std::uint32_t answers = 0;
     bool then_receives = false; // is its sender's next message step a receive?
 };
 

@@ -56,8 +56,9 @@ private:
 // whose hosts must have rung before it (rung). The node itself counts for its own rank.
 struct reach {
     bit_rows ran{}, runs{}, rung{};
-    std::vector<std::uint32_t> left{}; // how many nodes each still waits for; not 0: it is in a cycle, or behind one
-    bool ends = false;                 // there is no cycle
+    // How many nodes each still waits for; not 0: it is in a cycle, or behind one.
+    std::vector<std::uint32_t> left{};
+    bool ends = false; // there is no cycle
 };
 // Computes reach. `after[g]` has the nodes that wait for node g. `does[g]` is the rank that acts in
 // node g, or no_rank if none does. `bells[r]` is the node that is rank r's bell.
@@ -95,7 +96,8 @@ struct node {
     bool credit = false; // a message without payload
     bool notice = false;
     bool multicast = false;
-    std::uint32_t lands_with = no_step;  // for an arrival: the node whose slot it shares, or itself if it shares none
+    // For an arrival: the node whose slot it shares, or itself if it shares none.
+    std::uint32_t lands_with = no_step;
     std::uint32_t partner = no_step;     // for a message: the node at the other end; a multicast has none
     std::vector<std::uint32_t> before{}; // nodes of the same rank
 };

@@ -55,7 +55,8 @@ constexpr block_range results_of(const Goal& goal, const dimensions& at, rank_t 
 
 struct renamed {
     std::vector<bough::step> steps{};
-    std::vector<std::vector<std::uint32_t>> before{}; // by step: the steps that it waits for; a receive waits for none
+    // By step: the steps that it waits for; a receive waits for none.
+    std::vector<std::vector<std::uint32_t>> before{};
     // For a receive: the receive whose place it shares; all receives of one place name the same
     // one.
     std::vector<std::uint32_t> lands_with{};
@@ -222,7 +223,8 @@ private:
     renamed& r_;
     bool in_place_;
     std::vector<std::uint32_t> readers_{}, reader_{};
-    std::vector<std::uint32_t> message_{}; // by combine: the message that it folds into the place that it writes
+    // By combine: the message that it folds into the place that it writes.
+    std::vector<std::uint32_t> message_{};
 };
 
 // Renames the steps of one rank. Pre: `steps` are those of `rank` in a plan that verify accepts.

@@ -49,11 +49,12 @@ struct run_options {
     std::uint32_t instances = 1;
     bool shuffle = false;
     std::uint64_t seed = 0;
-    std::uint32_t duplicates_percent = 0; // if shuffled: how many deliveries repeat a message that came before
-    std::uint32_t first_epoch = 0;        // may be close to 2^32: epochs wrap
-    std::uint32_t first_turn = 0;         // counters wrap, too
-    std::span<const double> enter_ns{};   // by rank; empty: 0 for all. Not used if shuffled
-    std::uint32_t cores = 0;              // 0: each NIC has its own
+    // If shuffled: how many deliveries repeat a message that came before.
+    std::uint32_t duplicates_percent = 0;
+    std::uint32_t first_epoch = 0;      // may be close to 2^32: epochs wrap
+    std::uint32_t first_turn = 0;       // counters wrap, too
+    std::span<const double> enter_ns{}; // by rank; empty: 0 for all. Not used if shuffled
+    std::uint32_t cores = 0;            // 0: each NIC has its own
 };
 
 struct run_result {

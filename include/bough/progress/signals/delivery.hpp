@@ -170,7 +170,8 @@ public:
     }
     void stop() {
         if (!thread_.joinable()) return;
-        if (forked()) return leave_to_parent(thread_); // its number may now be that of a thread of the child
+        // Its number may now be that of a thread of the child.
+        if (forked()) return leave_to_parent(thread_);
         const std::uint64_t once = 1;
         (void)!::write(end_.get(), &once, sizeof once);
         thread_.join();

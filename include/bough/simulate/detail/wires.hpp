@@ -28,8 +28,9 @@ struct sim_message {
     bool rendezvous = false;
     bool turns = false; // its sender's next message step is a receive
     // For models with ports, which tell an exchange from a message and its answer:
-    std::uint32_t number = 0;  // its number among its sender's messages
-    std::uint32_t answers = 0; // the number of the message that its sender got last, if that was from its receiver
+    std::uint32_t number = 0; // its number among its sender's messages
+    // The number of the message that its sender got last, if that was from its receiver.
+    std::uint32_t answers = 0;
 };
 
 struct sim_channel {

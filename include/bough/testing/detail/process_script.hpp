@@ -23,8 +23,10 @@ public:
         plain,     // of any length
         cancelled, // long; its sender tries to take it back
         report,    // follows each of these: a word with how its post has ended
-        ready,     // from rank 1 to rank 0: a word with the time; from now on rank 1 does not poll for a while
-        flood,     // from rank 0 to rank 1, until the link is full; a word ends it
+        // From rank 1 to rank 0: a word with the time; from now on rank 1 does not poll for a
+        // while.
+        ready,
+        flood, // from rank 0 to rank 1, until the link is full; a word ends it
     };
     // The payload of some messages: {~number, value}.
     using word = std::array<std::uint64_t, 2>;

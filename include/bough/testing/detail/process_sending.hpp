@@ -83,7 +83,8 @@ private:
     const process_script& script_;
     std::vector<std::uint32_t> accepted_; // by receiver
     std::vector<outgoing> pending_;
-    std::vector<std::unique_ptr<std::vector<std::byte>>> graveyard_; // stays readable: a late read finds `over`
+    // Stays readable: a late read finds `over`.
+    std::vector<std::unique_ptr<std::vector<std::byte>>> graveyard_;
     errc outcome_ = errc::ok;
 };
 

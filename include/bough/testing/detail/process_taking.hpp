@@ -80,7 +80,8 @@ public:
             cancelled_.push_back(std::move(t.bytes));
             return arrivals_.used(t.seen, t.number, nullptr) && (cancelled_.size() <= 8 || look_at_cancelled(1));
         }
-        const bool may_end = e.code == errc::peer_aborted || e.code == errc::peer_dead; // dead: the sender has left
+        // dead: the sender has left.
+        const bool may_end = e.code == errc::peer_aborted || e.code == errc::peer_dead;
         if (!may_end || arrivals_.section_of(t.seen, t.number) != section::cancelled)
             return end_.fail(transport_rule::one_event, "a take ends with an error, but nothing was taken back");
         return arrivals_.used(t.seen, t.number, nullptr);

@@ -33,7 +33,8 @@ public:
         errc code = errc::ok; // the code of its event
         bool may_fail = false;
         bool is_take = false;
-        bool guarded = false; // its memory goes to no other post, so that writes after its event are noticed
+        // Its memory goes to no other post, so that writes after its event are noticed.
+        bool guarded = false;
         std::size_t memory = 0;
         std::size_t bytes = 0;
         std::size_t grain = 0, got = 0; // of a take in pieces; 0: it is none
@@ -412,7 +413,8 @@ private:
     std::vector<post> posts_;
     std::vector<arrival> held_;
     std::vector<std::pair<std::size_t, arrival>> takes_; // pending takes: the post, and what it takes
-    std::vector<std::pair<rank_t, rank_t>> lost_;        // the rank that has reported a loss, and the lost peer
+    // The rank that has reported a loss, and the lost peer.
+    std::vector<std::pair<rank_t, rank_t>> lost_;
     std::vector<std::unique_ptr<std::byte[]>> memory_;
     std::vector<std::size_t> free_;
     std::size_t pending_ = 0;

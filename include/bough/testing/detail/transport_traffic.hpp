@@ -23,7 +23,8 @@ struct stream {
     std::uint32_t target = 0; // how many will be posted
     std::uint32_t posted = 0; // accepted so far
     std::uint32_t arrived = 0;
-    std::uint32_t uncertain = 0;         // how many of the last were not complete when their sender went away
+    // How many of the last were not complete when their sender went away.
+    std::uint32_t uncertain = 0;
     std::size_t fixed = ~std::size_t{0}; // the length of every message; by default lengths are mixed
 };
 class transport_traffic {

@@ -31,7 +31,8 @@
 namespace bough::inline BOUGH_ABI {
 
 struct composite_nodes {
-    std::string node{};                        // the node of this rank: ranks with the same name share a node
+    // The node of this rank: ranks with the same name share a node.
+    std::string node{};
     std::uint64_t timeout_ns = 30'000'000'000; // for each step of the joining
 };
 

@@ -37,7 +37,8 @@ public:
 private:
     struct peer {
         std::uint32_t sent = 0, freed = 0; // messages to the peer, and how many of them it has used up
-        std::uint32_t used = 0, told = 0;  // messages from it that are used up, and of how many it knows that
+        // Messages from it that are used up, and of how many it knows that.
+        std::uint32_t used = 0, told = 0;
     };
 
     std::uint32_t window_;

@@ -41,7 +41,8 @@ namespace detail {
 // takes `factor` times as long.
 inline double through_windows(const emulated_windows& slow, double begin, double work_ns) {
     if (!(slow.period_ns > 0) || !(slow.duration_ns > 0) || !(slow.factor > 1)) return begin + work_ns;
-    const double in_period = slow.duration_ns / slow.factor + (slow.period_ns - slow.duration_ns); // work in one period
+    // Work in one period.
+    const double in_period = slow.duration_ns / slow.factor + (slow.period_ns - slow.duration_ns);
     const double phase = std::fmod(begin, slow.period_ns);
     // Count as if the work had started with the period: so much of it would be done at `begin`.
     const double before =

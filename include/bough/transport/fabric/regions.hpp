@@ -31,7 +31,8 @@ namespace bough::inline BOUGH_ABI {
 
 struct fabric_regions_options {
     std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
-    fabric_options device{};               // all but window and answer_ns count; remote_writes has to be true
+    // All but window and answer_ns count; remote_writes has to be true.
+    fabric_options device{};
 };
 
 class fabric_regions : public basic_fabric_regions<detail::fabric_device> {

@@ -44,7 +44,8 @@ public:
             if (tail_ - consumed_seen_ > mask_) return wants_room_ = true, posted::would_block;
         }
         const std::uint32_t index = tail_ & mask_;
-        if ((open_ >> index & 1) != 0) return wants_room_ = true, posted::would_block; // its end has not been polled
+        // Its end has not been polled.
+        if ((open_ >> index & 1) != 0) return wants_room_ = true, posted::would_block;
         slot& s = slots_[index];
         s.tag = tag;
         posted result = posted::complete;

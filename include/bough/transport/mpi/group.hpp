@@ -33,7 +33,8 @@ status duplicate_for(mpi_group& g, MPI_Comm of, const mpi_options& o, std::strin
     const char* const wrong = o.window < 1 || o.window > 4096 ? "window: must be 1 to 4096"
                               : o.eager_bytes > 1u << 20      ? "eager_bytes: at most 1 MiB"
                                                               : nullptr;
-    const int code = MPI_Comm_dup(of, &g.comm); // in any case: the others are already doing so and would wait
+    // In any case: the others are already doing so and would wait.
+    const int code = MPI_Comm_dup(of, &g.comm);
     if (code != MPI_SUCCESS) g.comm = MPI_COMM_NULL;
     if (wrong != nullptr) return invalid_argument(wrong);
     if (code != MPI_SUCCESS) {

@@ -10,8 +10,10 @@
 namespace bough::inline BOUGH_ABI {
 
 struct mpi_options {
-    std::uint32_t window = 32;        // most messages from one rank to another that are not used up; 1 to 4096
-    std::uint32_t eager_bytes = 2048; // longer payloads stay with the sender until they are taken; at most 1 MiB
+    // Most messages from one rank to another that are not used up; 1 to 4096.
+    std::uint32_t window = 32;
+    // Longer payloads stay with the sender until they are taken; at most 1 MiB.
+    std::uint32_t eager_bytes = 2048;
     // If ranks give different numbers, the least counts.
 };
 

@@ -126,7 +126,8 @@ protected:
             x_.put(l.peer, r.end_of(i) - sizeof(tail) - bytes.size(), bytes, bytes_of(t), put_id(kind, l.peer, i));
         if (result == posted::complete || result == posted::pending) {
             r.advance();
-            if constexpr (!ordered) { // one flush for each half of the blocks, long before they are filled again
+            // One flush for each half of the blocks, long before they are filled again.
+            if constexpr (!ordered) {
                 r.fences[i] = l.later_fence();
                 if ((r.sent & r.mask >> 1) == 0) l.ask(r.fences[i]), make_busy(l);
             }

@@ -33,14 +33,17 @@ bool make_array(std::unique_ptr<T[]>& made, std::size_t count) noexcept {
 // The blocks in a peer's region that this rank fills.
 template <class Counter, bool Ordered>
 struct blocks_out {
-    std::uint64_t end = 0, stride = 0; // where the first block ends in the peer's region; distance between blocks
+    // Where the first block ends in the peer's region; distance between blocks.
+    std::uint64_t end = 0, stride = 0;
     std::uint32_t mask = 0;
-    std::uint32_t sent = 0, freed = 0;                // messages put there, and how many are known to be used up
-    Counter sequence = 1;                             // of the next message
-    std::uint64_t flying = 0;                         // blocks whose put is not complete: their tails are in use
+    // Messages put there, and how many are known to be used up.
+    std::uint32_t sent = 0, freed = 0;
+    Counter sequence = 1; // of the next message
+    // Blocks whose put is not complete: their tails are in use.
+    std::uint64_t flying = 0;
     std::unique_ptr<one_sided_tail<Ordered>[]> tails; // made when this rank says hello
-    std::unique_ptr<std::uint64_t[]> fences;          // the flush that must be over before a block is used again; none
-                                                      // where bytes land in order
+    // The flush that must be over before a block is used again; none where bytes land in order.
+    std::unique_ptr<std::uint64_t[]> fences;
 
     // Allocates what sending needs. False: memory is short.
     bool open() noexcept { return make_array(tails, mask + 1) && (Ordered || make_array(fences, mask + 1)); }

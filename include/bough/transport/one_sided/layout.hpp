@@ -35,7 +35,8 @@ struct one_sided_options {
     // so that the payloads of all blocks of a region take at most 4 MiB up to 1024 ranks. Tails and
     // rounding to whole cache lines are not counted in this.
     std::uint32_t block_bytes = 0;
-    std::uint32_t piece_bytes = 0; // of the two blocks through which longer messages come; 0: as block_bytes
+    // Of the two blocks through which longer messages come; 0: as block_bytes.
+    std::uint32_t piece_bytes = 0;
     // Longer payloads wait until their receiver says where they go. At most block_bytes; 0:
     // block_bytes. May differ between ranks.
     std::uint32_t static_bytes = 0;

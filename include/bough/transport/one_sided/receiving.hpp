@@ -27,7 +27,8 @@ protected:
     using typename sending::counter, typename sending::incoming, typename sending::lane;
 
     static constexpr std::uint64_t silence_ns = 100'000'000;
-    static constexpr std::uint32_t least_looks = 64; // a thread that was delayed must look before it gives up
+    // A thread that was delayed must look before it gives up.
+    static constexpr std::uint32_t least_looks = 64;
 
     // Which way a message goes that is taken to memory of no special kind.
     protocol way_of(rank_t, std::size_t bytes, bool) const noexcept {
@@ -137,7 +138,8 @@ protected:
         l.credit_flying = result == posted::pending;
         l.in.credited = blocks;
         l.pieces_in.credited = pieces;
-        if constexpr (!ordered) l.credit_fence = l.later_fence(); // the next credit must not land before this one
+        // The next credit must not land before this one.
+        if constexpr (!ordered) l.credit_fence = l.later_fence();
         return !l.credit_flying;
     }
     void put_answers(lane& l) {
@@ -150,7 +152,8 @@ protected:
                 if (result != posted::complete && result != posted::pending) return;
                 due &= ~(std::uint64_t{1} << i);
                 if (result == posted::pending) flying |= std::uint64_t{1} << i;
-                if constexpr (!ordered) l.credit_fence = l.later_fence(); // the block's credit must not overtake it
+                // The block's credit must not overtake it.
+                if constexpr (!ordered) l.credit_fence = l.later_fence();
             }
         };
         put_all(
@@ -188,7 +191,8 @@ protected:
             end |= ((l.want_due | l.want_flying) & bit) == 0;
         } else {
             const std::uint32_t state = state_of(l, i);
-            if (state == lent_state::taken_back) take_pieces(l); // the pieces that were put before the state
+            // The pieces that were put before the state.
+            if (state == lent_state::taken_back) take_pieces(l);
             const bool all = n.now == incoming::phase::pieces ? n.got == n.bytes : state == lent_state::landed;
             end |= all || state == lent_state::taken_back;
             const bool silent = !end && n.cancelled && n.now == incoming::phase::direct && !n.told && is_silent(n);

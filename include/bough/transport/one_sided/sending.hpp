@@ -62,7 +62,8 @@ protected:
     static void revoke(lane& l, outgoing& n, errc code) noexcept {
         n.now = outgoing::phase::revoking;
         n.code = code;
-        if constexpr (!ordered) n.fence = l.next_fence(); // pieces that have been put must land before the state does
+        // Pieces that have been put must land before the state does.
+        if constexpr (!ordered) n.fence = l.next_fence();
     }
     void tell(outgoing& n, std::uint32_t state) noexcept {
         n.now = outgoing::phase::telling;

@@ -54,9 +54,10 @@ concept RdmaConnections = requires(const D& c) {
 template <class D>
 concept RdmaEnds = RdmaConnections<D> && requires(D& d, rank_t rank, std::span<fabric_done> done) {
     { d.poll(done) } -> std::same_as<std::size_t>; // how many operations have ended
-    d.disconnect(rank);                            // the rank is lost: what is under way to it may fail at once
-    d.close_endpoint();                            // the end
-    d.abandon();                                   // the end in the child of a fork
+    // The rank is lost: what is under way to it may fail at once.
+    d.disconnect(rank);
+    d.close_endpoint(); // the end
+    d.abandon();        // the end in the child of a fork
     typename std::bool_constant<D::probes>;
     requires !D::probes || RdmaProbe<D>;
 };

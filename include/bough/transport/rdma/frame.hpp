@@ -25,19 +25,22 @@ struct fabric_frame {
     enum what : std::uint16_t {
         message,      // a short message: its payload follows in the frame
         announcement, // announces a long message: fabric_announcement follows; the payload waits for `go`
-        go,           // asks for the payload of a long message: fabric_place follows and says where to put it
-        none,         // answers `go`: the payload was taken back. The fabric_place of the `go` follows
-        done,         // the receiver does not want the payload of a long message: fabric_place follows
-        room,         // carries nothing but `used`
-        hello,        // the first frame of a rank; has no sequence number
-        bye,          // the last frame of a rank that has a sequence number
-        farewell,     // answers `bye`; has no sequence number
+        // Asks for the payload of a long message: fabric_place follows and says where to put it.
+        go,
+        none,     // answers `go`: the payload was taken back. The fabric_place of the `go` follows
+        done,     // the receiver does not want the payload of a long message: fabric_place follows
+        room,     // carries nothing but `used`
+        hello,    // the first frame of a rank; has no sequence number
+        bye,      // the last frame of a rank that has a sequence number
+        farewell, // answers `bye`; has no sequence number
     };
     envelope tag{};
     std::uint32_t sequence = 0; // numbers the sender's frames to this receiver, except hello and farewell
-    std::uint32_t job = 0;      // every group draws a new one, so that frames left over from another are dropped
+    // Every group draws a new one, so that frames left over from another are dropped.
+    std::uint32_t job = 0;
     rank_t from = 0;
-    std::uint16_t used = 0; // how many of the receiver's messages the sender of this frame has used up so far
+    // How many of the receiver's messages the sender of this frame has used up so far.
+    std::uint16_t used = 0;
     std::uint16_t kind = message;
 
     // Whether the frame has a sequence number.
@@ -88,7 +91,8 @@ struct fabric_card {
     std::uint64_t machine = 0;
     std::uint64_t processes = 0; // the process namespace in which `process` is a number
     std::uint64_t process = 0;
-    std::uint32_t tagged = 0; // 1: this rank's device cannot write remotely, long payloads travel as tagged messages
+    // 1: this rank's device cannot write remotely, long payloads travel as tagged messages.
+    std::uint32_t tagged = 0;
     std::uint32_t address_bytes = 0, unused = 0;
     std::array<char, 64> provider{};
     std::array<std::byte, most_address_bytes> address{};

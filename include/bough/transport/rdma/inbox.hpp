@@ -137,7 +137,8 @@ private:
     std::uint32_t eager_bytes_;
     fabric_receives<Device> receives_;
     std::vector<peer> peers_;
-    std::vector<std::uint32_t> ripe_; // buffers with frames in order; those from next_ripe_ on are to be read
+    // Buffers with frames in order; those from next_ripe_ on are to be read.
+    std::vector<std::uint32_t> ripe_;
     std::size_t next_ripe_ = 0;
     std::uint64_t strangers_ = 0;
 };

@@ -16,7 +16,8 @@ namespace bough::inline BOUGH_ABI::detail {
 // so `context` must be the first member.
 struct fabric_op {
     enum class what : std::uint8_t { receive, frame, push, pull, injected };
-    alignas(std::max_align_t) std::byte context[64]; // belongs to the device while the operation is under way
+    // Belongs to the device while the operation is under way.
+    alignas(std::max_align_t) std::byte context[64];
     what kind = what::receive;
     rank_t peer = no_rank;
     std::uint32_t index = 0;

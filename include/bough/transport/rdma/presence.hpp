@@ -29,7 +29,8 @@ public:
         if (!watch_.add(r, process)) suspect(r);
     }
 
-    bool is_here(rank_t r) const noexcept { return peers_[r].now == stage::here; } // neither suspected nor lost
+    // Neither suspected nor lost.
+    bool is_here(rank_t r) const noexcept { return peers_[r].now == stage::here; }
     bool is_lost(rank_t r) const noexcept { return peers_[r].now >= stage::parted; }
     bool is_dead(rank_t r) const noexcept { return peers_[r].now == stage::dead; } // lost without a word
     // Whether it seems, or seemed when it was lost, to be gone without a word.

@@ -115,8 +115,9 @@ private:
     }
     // The payload never comes.
     void give_up(pull& t, errc code) {
-        if (!core_->group.writes && !core_->out.is_closed()) { // the device still has its memory, and will say
-            t.withdrawn = true;                                // when it has not
+        // The device still has its memory, and will say.
+        if (!core_->group.writes && !core_->out.is_closed()) {
+            t.withdrawn = true; // when it has not
             t.why = code;
             if constexpr (Device::tags) core_->device->cancel(t);
             return;

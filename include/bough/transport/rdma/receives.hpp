@@ -27,7 +27,8 @@ public:
         while (posted_ < wanted_) {
             fabric_buffer* b = buffers_.get();
             if (b == nullptr) return false;
-            if (!device_->receive(*b, longest_)) return buffers_.put(*b), true; // the device takes no more now
+            // The device takes no more now.
+            if (!device_->receive(*b, longest_)) return buffers_.put(*b), true;
             ++posted_;
         }
         return true;

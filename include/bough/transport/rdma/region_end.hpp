@@ -60,7 +60,8 @@ public:
             core_.device->abandon();
             return;
         }
-        ignore_exceptions([this] { leave(); }); // if memory for `bye` is lacking, peers notice the end themselves
+        // If memory for `bye` is lacking, peers notice the end themselves.
+        ignore_exceptions([this] { leave(); });
         core_.device->close_endpoint();
     }
 

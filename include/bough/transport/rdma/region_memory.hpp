@@ -37,7 +37,8 @@ public:
 
     // False: there is not so much memory.
     bool allocate() {
-        memory_.reset(new (std::nothrow) fabric_line[static_cast<std::size_t>(ranks_ + bytes_ / 64)]()); // zeros
+        // Zeros.
+        memory_.reset(new (std::nothrow) fabric_line[static_cast<std::size_t>(ranks_ + bytes_ / 64)]());
         return memory_ != nullptr;
     }
     // Pre: it is allocated, and outlives the device. False: so much memory may not be registered.

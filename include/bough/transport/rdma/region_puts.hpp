@@ -140,7 +140,8 @@ private:
     fabric_region_core<Device>* core_;
     fabric_questions<Device>* questions_;
     std::vector<std::unique_ptr<long_put>> list_; // they do not move, because the device points to them
-    std::vector<std::uint32_t> waiting_;          // for each rank: how many long puts to it are not all under way
+    // For each rank: how many long puts to it are not all under way.
+    std::vector<std::uint32_t> waiting_;
 };
 
 } // namespace bough::detail

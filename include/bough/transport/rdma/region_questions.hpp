@@ -88,7 +88,8 @@ public:
     }
     void answered(rank_t from) {
         peer& p = peers_[from];
-        if (p.asked == 0 || core_->memory.word(from, ticket::answer) != p.asked) return; // it is not asked that
+        // An answer to nothing that was asked.
+        if (p.asked == 0 || core_->memory.word(from, ticket::answer) != p.asked) return;
         p.known_landed = p.asked_begun;
         p.asked = 0;
         flushes_.landed(from, p.known_landed, core_->events);
@@ -102,12 +103,13 @@ public:
 
 private:
     struct peer {
-        fabric_write_count begun, landed; // writes of data to it that the device has taken; from it, that landed here
-        std::uint32_t kind = 0;           // of the next write to it
-        std::uint64_t known_landed = 0;   // how many of the writes to it have landed, as far as it has told
-        std::uint64_t asked = 0;          // the question under way; 0: there is none
-        std::uint64_t asked_begun = 0;    // how many writes had been begun when that question was asked
-        std::uint64_t question = 0;       // its question that this rank has not answered; 0: there is none
+        // Writes of data to it that the device has taken; from it, that landed here.
+        fabric_write_count begun, landed;
+        std::uint32_t kind = 0;         // of the next write to it
+        std::uint64_t known_landed = 0; // how many of the writes to it have landed, as far as it has told
+        std::uint64_t asked = 0;        // the question under way; 0: there is none
+        std::uint64_t asked_begun = 0;  // how many writes had been begun when that question was asked
+        std::uint64_t question = 0;     // its question that this rank has not answered; 0: there is none
     };
 
     // Asks the next question, if a flush needs one.

@@ -23,7 +23,8 @@ struct fabric_transfer : fabric_op {
     std::uint32_t number = 0; // of the long message
     std::uint64_t id = 0;
     std::uint64_t moved = 0, piece = 0; // bytes of which the device is done, and bytes that it has now
-    std::uint64_t given_up_ns = 0;      // when it was given up while the device had its memory; 0: it was not
+    // When it was given up while the device had its memory; 0: it was not.
+    std::uint64_t given_up_ns = 0;
     fabric_place place{};
     Memory memory{};
 

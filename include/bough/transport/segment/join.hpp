@@ -282,7 +282,8 @@ private:
             if (!s.socket && is_shortage(errno)) return {.code = errc::no_resources};
             if (!s.socket) return {};
             if (!is_own_user(s.socket.get(), s.pid)) continue;
-            if (strangers_.size() == most) strangers_.erase(strangers_.begin()); // the one that was silent for longest
+            // The one that was silent for longest.
+            if (strangers_.size() == most) strangers_.erase(strangers_.begin());
             strangers_.push_back(std::move(s));
         }
     }

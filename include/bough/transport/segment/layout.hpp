@@ -41,7 +41,8 @@ struct ring_head {
     std::atomic<std::uint32_t> unstaged{0};             // by the receiver: how many pieces it has copied
     alignas(64) std::atomic<std::uint32_t> opened{0};   // by the sender: it uses this ring
     alignas(64) std::atomic<lent> states[most_slots]{}; // of the long messages, one for each slot
-    std::atomic<std::uint32_t> grains[most_slots]{}; // by the receiver: of what its pieces must be multiples, in bytes
+    // By the receiver: of what its pieces must be multiples, in bytes.
+    std::atomic<std::uint32_t> grains[most_slots]{};
     stage_line stage[stage_pieces];
 };
 

@@ -35,8 +35,9 @@ struct read_costs {
 // One length: what a direct read of it takes, and what the copies that replace it.
 struct read_sample {
     std::uint64_t bytes = 0;
-    double direct_ns = 0, copied_ns = 0;             // to its place
-    double direct_piece_ns = 0, staged_piece_ns = 0; // to where a combine reads it: into the cache, out of a segment
+    double direct_ns = 0, copied_ns = 0; // to its place
+    // To where a combine reads it: into the cache, out of a segment.
+    double direct_piece_ns = 0, staged_piece_ns = 0;
 };
 
 // Direct reads are taken from the shortest length on from which they win at every length.

@@ -35,8 +35,9 @@ inline bool register_barriers() noexcept {
 }
 
 // Values of the word.
-inline constexpr std::uint32_t sleeps = 1;       // the owner sleeps on the word itself
-inline constexpr std::uint32_t wants_a_ring = 2; // it sleeps in a loop of its own: a ring is a byte on its lifeline
+inline constexpr std::uint32_t sleeps = 1; // the owner sleeps on the word itself
+// It sleeps in a loop of its own: a ring is a byte on its lifeline.
+inline constexpr std::uint32_t wants_a_ring = 2;
 
 // Sleeps until `word` is 0 or `most_ns` have passed, unless `ready()` holds. Pre: only this thread
 // sleeps on the word.

@@ -71,7 +71,8 @@ public:
     }
     // Wakes the peer if it sleeps. To be called after any change for which it may be waiting.
     void nudge(const shared_link& l) const noexcept {
-        std::atomic_signal_fence(std::memory_order_seq_cst); // the sleeper runs the barrier (segment/sleep.hpp)
+        // The sleeper runs the barrier (segment/sleep.hpp).
+        std::atomic_signal_fence(std::memory_order_seq_cst);
         std::atomic<std::uint32_t>& word = l.theirs->sleeping;
         if (word.load(std::memory_order_relaxed) != 0 && !wake(word)) lines_.ring(l.peer);
     }

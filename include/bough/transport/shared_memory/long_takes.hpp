@@ -38,7 +38,8 @@ inline bool read_private(shared_links& links, shared_link& l, std::uint32_t inde
         const iovec here{into.data() + got, into.size() - got};
         const iovec there{reinterpret_cast<void*>(static_cast<std::uintptr_t>(place + got)), here.iov_len};
         const ssize_t came = ::process_vm_readv(l.process.pid, &here, 1, &there, 1, 0);
-        if (came <= 0) {                    // the peer is dying, has taken the message back, or gave a wrong address
+        // The peer is dying, has taken the message back, or gave a wrong address.
+        if (came <= 0) {
             if (came < 0 && errno == ESRCH) // a dying process loses its memory before its lifeline
                 links.lose(l, errc::peer_dead);
             else if (came < 0 && (errno == EPERM || errno == ENOSYS))

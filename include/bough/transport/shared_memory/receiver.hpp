@@ -47,7 +47,8 @@ public:
     // | slot.
     bool peek(event& e, rank_t peer, std::uint64_t handle) noexcept {
         if (!next_is_there()) return ring_.slots[head_ & ring_.mask].fetch_ahead(), false;
-        if (head_ - order_.freed() > ring_.mask) return breaks(); // more messages than the ring has room for
+        // More messages than the ring has room for.
+        if (head_ - order_.freed() > ring_.mask) return breaks();
         const std::uint32_t index = head_ & ring_.mask;
         const slot& s = ring_.slots[index];
         note& n = notes_[index];

@@ -29,8 +29,10 @@ namespace bough::inline BOUGH_ABI::detail {
 // Where a long message lies. These stand in place of a length, and are larger than any payload in
 // the area can be. The payload of the slot has two numbers: a place and the number of bytes.
 inline constexpr std::uint32_t in_segment = 0xffff'fffdu; // place: offset in the sender's segment
-inline constexpr std::uint32_t in_private = 0xffff'fffeu; // place: address in the sender's process; may be staged, too
-inline constexpr std::uint32_t to_be_staged = 0xffff'ffffu; // place: not used; the receiver cannot read it directly
+// place: address in the sender's process; may be staged, too.
+inline constexpr std::uint32_t in_private = 0xffff'fffeu;
+// place: not used; the receiver cannot read it directly.
+inline constexpr std::uint32_t to_be_staged = 0xffff'ffffu;
 
 class shared_sender {
 public:

@@ -116,7 +116,8 @@ private:
             !make_proof<M>(key, who, accepting_, connecting_, proof))
             return fails(errc::protocol_error);
         stage_ = attempt_stage::greeted;
-        return session_.send(proof) ? outcome::moved : fails(errc::peer_dead); // dead: it has given up waiting
+        // dead: it has given up waiting.
+        return session_.send(proof) ? outcome::moved : fails(errc::peer_dead);
     }
     outcome hear_answer(const introduction& who, const job_key& key) {
         tcp_answer said;

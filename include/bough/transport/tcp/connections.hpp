@@ -156,7 +156,8 @@ public:
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         if (idle < spins_ || forked() || !ends_.empty()) return;
         std::uint64_t most_ns = 50'000'000;
-        if (!loop_.cool_all()) most_ns = 200'000; // poll() will soon read what stays hot, or give up waiting
+        // poll() will soon read what stays hot, or give up waiting.
+        if (!loop_.cool_all()) most_ns = 200'000;
         for (link_type* link : unsent_.links()) loop_.wait_for_room(*link);
         if (membership_.is_lazy()) loop_.listen_to_acceptor(membership_.descriptor());
         if (membership_.is_lazy() && membership_.is_busy()) most_ns = std::min<std::uint64_t>(most_ns, 500'000);
@@ -206,7 +207,8 @@ public:
     bool unsent() const noexcept { return unsent_.any() && !forked(); }
     std::uint64_t accepted(rank_t to) const noexcept { return links_.is_open(to) ? links_[to].out.accepted() : 0; }
     std::uint64_t handed_over(rank_t to) noexcept {
-        return links_.is_open(to) ? links_[to].handed_over() : ~std::uint64_t{0}; // nothing is held for a lost rank
+        // Nothing is held for a lost rank.
+        return links_.is_open(to) ? links_[to].handed_over() : ~std::uint64_t{0};
     }
 
     std::uint64_t system_calls() const noexcept {

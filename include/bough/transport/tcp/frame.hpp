@@ -29,7 +29,8 @@ enum class frame_kind : std::uint16_t {
     // back meanwhile.
     long_message = 2,
     nothing = 3, // stands for a message that was taken back before it left; no payload
-    credit = 4,  // the receiver has used up `bytes` of short frames, so as many may be sent again; no payload
+    // The receiver has used up `bytes` of short frames, so as many may be sent again; no payload.
+    credit = 4,
 };
 
 struct frame {
@@ -59,7 +60,8 @@ constexpr protocol tcp_way(std::uint64_t bytes) noexcept {
 }
 inline constexpr std::uint64_t most_frame_bytes = std::uint64_t{1} << 48; // most payload of any message
 inline constexpr std::size_t most_tail_bytes = 2 * frame_alignment - 1;
-inline constexpr std::byte whole_message{0x57}, void_message{0x58}; // the last byte of a long message's tail
+// The last byte of a long message's tail.
+inline constexpr std::byte whole_message{0x57}, void_message{0x58};
 
 // Bytes of payload behind a header.
 constexpr std::uint64_t frame_payload_bytes(const frame& f) noexcept {

@@ -65,7 +65,8 @@ public:
         tcp_stream::socket_type made(loop_.io());
         boost::system::error_code error;
         made.assign({family, protocol}, socket.get(), error);
-        if (error || (watch_.is_open() && !watch_.add(socket.get()))) { // no room in the event queue of the kernel
+        // No room in the event queue of the kernel.
+        if (error || (watch_.is_open() && !watch_.add(socket.get()))) {
             ++shortages_;
             return report_lost(peer, errc::no_resources);
         }

@@ -60,7 +60,8 @@ public:
     tcp_chunk* open_chunk(tcp_budget& owner) {
         if (!owner.has(tcp_chunk::capacity) || !all_.has(tcp_chunk::capacity)) return nullptr;
         if (spare_.empty()) {
-            chunks_.push_back(std::unique_ptr<tcp_chunk>(new tcp_chunk)); // without (): its bytes need not be cleared
+            // Without (): its bytes need not be cleared.
+            chunks_.push_back(std::unique_ptr<tcp_chunk>(new tcp_chunk));
             spare_.reserve(chunks_.size());
             spare_.push_back(chunks_.back().get());
         }
@@ -116,7 +117,8 @@ public:
     }
 
     std::uint64_t used() const noexcept { return all_.used; }
-    std::size_t arrivals() const noexcept { return arrivals_.size() - free_.size(); } // that are not used up
+    // Messages that have come and are not used up.
+    std::size_t arrivals() const noexcept { return arrivals_.size() - free_.size(); }
     std::array<std::byte, 1 << 16>& trash() noexcept { return trash_; }
 
 private:

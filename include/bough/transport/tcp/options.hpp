@@ -31,19 +31,24 @@ struct tcp_options {
     // address translator, or if `bind` means any address.
     std::string advertise{};
     std::uint64_t timeout_ns = 30'000'000'000; // for joining
-    rank_t eager_mesh = 128;                   // groups up to this size connect all pairs when they are joined
+    // Groups up to this size connect all pairs when they are joined.
+    rank_t eager_mesh = 128;
     // How many bytes a peer may have sent that this rank has not used up yet; 256 KiB at least.
     std::uint64_t unexpected_bytes_per_peer = std::uint64_t{1} << 20;
     std::uint64_t unexpected_bytes = std::uint64_t{64} << 20; // the same, of all peers together
-    std::uint32_t strangers = 64;                             // accepted sockets that may wait to prove who they are
+    // Accepted sockets that may wait to prove who they are.
+    std::uint32_t strangers = 64;
     // How long a socket may take to prove who it is. A rank that is called by its near name
     // (nearby.hpp) has this long for each step.
     std::uint64_t stranger_timeout_ns = 2'000'000'000;
-    std::uint64_t linger_ns = 1'000'000'000; // how long a leaving rank waits until its messages have gone out
-    std::uint32_t socket_bytes = 0;          // the kernel's buffers per socket and direction; 0: the kernel's choice
-    std::uint32_t cores = 0;                 // how many the ranks share; 0: ask the systems
-    bool near_sockets = true;                // ranks of one system talk over Unix sockets instead of TCP (Linux)
-    tls_options tls{};                       // bough::tcp refuses to join if any of these is set
+    // How long a leaving rank waits until its messages have gone out.
+    std::uint64_t linger_ns = 1'000'000'000;
+    // The kernel's buffers per socket and direction; 0: the kernel's choice.
+    std::uint32_t socket_bytes = 0;
+    std::uint32_t cores = 0; // how many the ranks share; 0: ask the systems
+    // Ranks of one system talk over Unix sockets instead of TCP (Linux).
+    bool near_sockets = true;
+    tls_options tls{}; // bough::tcp refuses to join if any of these is set
 };
 
 // Thrown when a group could not be joined. details() says the cause and, if it is known, which rank

@@ -339,7 +339,8 @@ private:
 
     std::array<batch, 8> batches_;
     std::size_t first_ = 0, count_ = 0;
-    std::uint64_t frames_ = 0;      // accepted so far; the sequence on the wire is their number, modulo 2^32
+    // Accepted so far; the sequence on the wire is their number, modulo 2^32.
+    std::uint64_t frames_ = 0;
     std::uint64_t handed_over_ = 0; // how many of these the stream has taken, while some are queued
     std::uint64_t window_, outstanding_ = 0;
     bool written_ = false; // something was written since the last turn

@@ -71,8 +71,9 @@ public:
         return 0;
     }
 
-    std::size_t kept() const noexcept { return kept_.size() - sent_; } // bytes that wait for room in the socket
-    std::uint64_t pushed() const noexcept { return pushed_; }          // bytes that the socket has taken
+    // Bytes that wait for room in the socket.
+    std::size_t kept() const noexcept { return kept_.size() - sent_; }
+    std::uint64_t pushed() const noexcept { return pushed_; } // bytes that the socket has taken
     // Sends what the socket takes. False: it will never take anything again.
     bool push() {
         while (kept() != 0) {
@@ -257,13 +258,15 @@ public:
         // TLS, and at the socket.
         std::uint64_t coming() { return wire().records().readable(tcp_stream::at_socket(socket_)); }
         bool holds() const noexcept { return wire().kept() != 0; }
-        std::uint64_t written() const noexcept { return wire().pushed() + wire().kept(); } // both count encrypted bytes
+        // Both count encrypted bytes.
+        std::uint64_t written() const noexcept { return wire().pushed() + wire().kept(); }
         std::uint64_t pushed() const noexcept { return wire().pushed(); }
         void push() { (void)wire().push(); } // a broken connection is seen by reading
         std::uint64_t calls() const noexcept { return wire().calls(); }
 
     private:
-        static constexpr std::size_t most_kept = std::size_t{1} << 16; // from here on the socket has to take some first
+        // From here on the socket has to take some first.
+        static constexpr std::size_t most_kept = std::size_t{1} << 16;
 
         static io_result end_of(std::size_t n) noexcept { return n != 0 ? io_result::some : io_result::would_block; }
         tls_wire& wire() const noexcept { return tls_.tls_->next_layer(); }

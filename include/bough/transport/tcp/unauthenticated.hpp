@@ -110,7 +110,8 @@ public:
                 ++turned_away_;
                 if (!socket) continue;
             }
-            if (is_near) set_near_buffers(socket.get(), limits_.socket_bytes); // accepted sockets do not inherit them
+            // Accepted sockets do not inherit them.
+            if (is_near) set_near_buffers(socket.get(), limits_.socket_bytes);
             connection c;
             c.number = ++numbers_;
             c.since_ns = now_ns;

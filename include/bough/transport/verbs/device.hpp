@@ -68,7 +68,8 @@ public:
     static constexpr const char* provider() noexcept { return "verbs"; }
     const char* name() const noexcept { return ibv_get_device_name(port_.context->device); }
     std::size_t most_bytes() const noexcept { return most_bytes_; }
-    std::size_t most_sends() const noexcept { return 512; } // how many buffers; queues have limits of their own
+    // How many buffers; queues have limits of their own.
+    std::size_t most_sends() const noexcept { return 512; }
     std::size_t most_receives() const noexcept { return most_receives_; }
     std::size_t most_injected() const noexcept { return most_inlined_; }
 

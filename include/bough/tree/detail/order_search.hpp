@@ -84,7 +84,8 @@ private:
         // Slots come in the order of time; those opened on the way queue behind, each rank's one
         // after the other.
         std::size_t open_slots = slots.size();
-        std::vector<Time> made; // sorted: first slots of ranks come in order, later ones are counted at once
+        // sorted: first slots of ranks come in order, later ones are counted at once.
+        std::vector<Time> made;
         for (std::size_t i = 0; i != slots.size() && open_slots < ranks_left_; ++i) {
             made.push_back(slots[i]);
             while (!made.empty() && open_slots < ranks_left_) {
