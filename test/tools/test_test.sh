@@ -29,5 +29,22 @@ fake sudo 'echo "sudo $*"'
 SUDO_UID=1000 PATH=$scratch/bin:$PATH "$test" --room core --preset clang >"$scratch/out" 2>"$scratch/err" || fail "sudo: exit status $?"
 [ "$(tail -n 1 "$scratch/out")" = "sudo -u #1000 -- $(realpath "$test") --room core --preset clang" ] || fail "sudo: $(cat "$scratch/out")"
 
+# The last words of a run are the checks that did not hold.
+mkdir "$scratch/run"
+cat >"$scratch/run/CTestTestfile.cmake" <<'END'
+add_test(good "echo" "no FAILED check")
+add_test(bad "sh" "-c" "echo one; echo '/y.cpp:12: FAILED:'; echo '  CHECK( a < b )'; false")
+add_test(mute "sh" "-c" "seq 1 30; exit 1")
+add_test(silent "false")
+END
+(cd "$scratch/run" && ctest --output-junit results.xml) >/dev/null 2>&1
+eval "$(sed -n '/^what_failed() {/,/^}/p' "$test")"
+what_failed "$scratch/run/results.xml" >"$scratch/out"
+{
+    printf '== failed: bad\n   /y.cpp:12: FAILED:\n     CHECK( a < b )\n== failed: mute\n'
+    seq 21 30 | sed 's/^/   /'
+    echo '== failed: silent'
+} | diff - "$scratch/out" || fail "the last words"
+
 printf '%d failures\n' "$failures"
 [ "$failures" = 0 ]
