@@ -53,70 +53,70 @@ public:
     basic_tcp(basic_tcp&&) noexcept = default;
     basic_tcp& operator=(basic_tcp&&) noexcept = default;
 
-    rank_t rank() const noexcept { return mesh_->rank(); }
-    rank_t size() const noexcept { return mesh_->size(); }
+    rank_t rank() const noexcept { return connections_->rank(); }
+    rank_t size() const noexcept { return connections_->size(); }
     // How many cores the ranks share: the sum over all machines, each machine counted once.
-    std::uint32_t cores() const noexcept { return mesh_->cores(); }
+    std::uint32_t cores() const noexcept { return connections_->cores(); }
     bool oversubscribed() const noexcept { return size() > cores(); }
     // The costs by which plans are chosen (bough/select/transport_costs.hpp).
     static constexpr model::loggops default_costs() noexcept { return detail::tcp_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::tcp_costs.switch_ns; }
-    bool forked() const noexcept { return mesh_->forked(); }
+    bool forked() const noexcept { return connections_->forked(); }
     // Which way a message goes; see SaysWays.
     static constexpr protocol way_of(rank_t, std::size_t bytes, bool) noexcept { return detail::tcp_way(bytes); }
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        return mesh_->post_send(to, tag, bytes, id);
+        return connections_->post_send(to, tag, bytes, id);
     }
-    std::size_t poll(std::span<event> events) { return mesh_->poll(events); }
+    std::size_t poll(std::span<event> events) { return connections_->poll(events); }
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        return mesh_->take(handle, into, id);
+        return connections_->take(handle, into, id);
     }
-    void release(std::uint64_t handle) { mesh_->release(handle); }
-    errc cancel(std::uint64_t id) { return mesh_->cancel(id); }
-    void wait(std::uint32_t idle, std::uint64_t deadline_ns) { mesh_->wait(idle, deadline_ns); }
-    int descriptor() { return mesh_->descriptor(); }
-    bool arm() { return mesh_->arm(); }
-    void disarm() { mesh_->disarm(); }
-    void flush() { mesh_->flush(); }
+    void release(std::uint64_t handle) { connections_->release(handle); }
+    errc cancel(std::uint64_t id) { return connections_->cancel(id); }
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) { connections_->wait(idle, deadline_ns); }
+    int descriptor() { return connections_->descriptor(); }
+    bool arm() { return connections_->arm(); }
+    void disarm() { connections_->disarm(); }
+    void flush() { connections_->flush(); }
     // True while something that was posted waits for room in a socket. Then somebody must go on
     // polling.
-    bool unsent() const noexcept { return mesh_->unsent(); }
-    std::uint64_t accepted(rank_t to) const noexcept { return mesh_->accepted(to); }
-    std::uint64_t handed_over(rank_t to) noexcept { return mesh_->handed_over(to); }
+    bool unsent() const noexcept { return connections_->unsent(); }
+    std::uint64_t accepted(rank_t to) const noexcept { return connections_->accepted(to); }
+    std::uint64_t handed_over(rank_t to) noexcept { return connections_->handed_over(to); }
 
     // --- What it has done ---
-    std::uint64_t system_calls() const noexcept { return mesh_->system_calls(); } // reads and writes
-    std::uint64_t unexpected_bytes() const noexcept { return mesh_->unexpected_bytes(); }
-    std::uint64_t strangers_turned_away() const noexcept { return mesh_->membership().turned_away(); }
+    std::uint64_t system_calls() const noexcept { return connections_->system_calls(); } // reads and writes
+    std::uint64_t unexpected_bytes() const noexcept { return connections_->unexpected_bytes(); }
+    std::uint64_t strangers_turned_away() const noexcept { return connections_->membership().turned_away(); }
     // How often a lazy group could not make or accept a connection because descriptors or memory
     // had run out.
-    std::uint64_t shortages() const noexcept { return mesh_->membership().shortages(); }
+    std::uint64_t shortages() const noexcept { return connections_->membership().shortages(); }
 
 private:
-    using mesh_type = detail::tcp_connections<M, Channel>;
+    using connections_type = detail::tcp_connections<M, Channel>;
 
-    explicit basic_tcp(std::unique_ptr<mesh_type> mesh) noexcept : mesh_(std::move(mesh)) {}
-    static std::optional<basic_tcp> made(std::unique_ptr<mesh_type> mesh) {
-        if (!mesh) return std::nullopt;
-        return basic_tcp(std::move(mesh));
+    explicit basic_tcp(std::unique_ptr<connections_type> opened) noexcept : connections_(std::move(opened)) {}
+    static std::optional<basic_tcp> made(std::unique_ptr<connections_type> opened) {
+        if (!opened) return std::nullopt;
+        return basic_tcp(std::move(opened));
     }
 #if BOUGH_HAS_EXCEPTIONS
     template <class From>
-    static std::unique_ptr<mesh_type> thrown(From& from, const tcp_options& options) {
+    static std::unique_ptr<connections_type> thrown(From& from, const tcp_options& options) {
         status result;
-        std::unique_ptr<mesh_type> mesh;
+        std::unique_ptr<connections_type> opened;
         if constexpr (std::is_same_v<std::remove_const_t<From>, tcp_hosts>)
-            mesh = detail::join_hosts<M, Channel>(from, options, result);
+            opened = detail::join_hosts<M, Channel>(from, options, result);
         else
-            mesh = detail::join_wire_up<M, Channel>(from, options, result);
-        if (!mesh) throw tcp_error(result);
-        return mesh;
+            opened = detail::join_wire_up<M, Channel>(from, options, result);
+        if (!opened) throw tcp_error(result);
+        return opened;
     }
 #endif
 
-    std::unique_ptr<mesh_type> mesh_;
+    std::unique_ptr<connections_type> connections_;
 };
 
 } // namespace bough

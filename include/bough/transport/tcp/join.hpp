@@ -136,11 +136,11 @@ struct tcp_card {
 };
 
 template <Mac M, class C>
-status open_mesh(const tcp_group& group, const job_key& key, const tcp_options& options,
-                 typename C::settings&& settings, unique_fd listener, unique_fd near,
-                 std::unique_ptr<tcp_connections<M, C>>& mesh) {
-    mesh = std::make_unique<tcp_connections<M, C>>(group, key, options, std::move(settings));
-    return mesh->open(std::move(listener), std::move(near));
+status open_connections(const tcp_group& group, const job_key& key, const tcp_options& options,
+                        typename C::settings&& settings, unique_fd listener, unique_fd near,
+                        std::unique_ptr<tcp_connections<M, C>>& opened) {
+    opened = std::make_unique<tcp_connections<M, C>>(group, key, options, std::move(settings));
+    return opened->open(std::move(listener), std::move(near));
 }
 
 // Reads the cards of all ranks into `group`, and the job's key into `key`.
@@ -223,11 +223,11 @@ std::unique_ptr<tcp_connections<M, C>> join_wire_up(W& wire, const tcp_options& 
         mine.write(card);
         return {};
     };
-    std::unique_ptr<tcp_connections<M, C>> mesh;
-    const auto meet = [&mesh](std::uint64_t until_ns) -> status {
-        const status how = mesh->membership().meet(until_ns);
-        const rank_t refuser = how ? mesh->membership().refuser() : no_rank;
-        if (refuser == mesh->rank())
+    std::unique_ptr<tcp_connections<M, C>> opened;
+    const auto meet = [&opened](std::uint64_t until_ns) -> status {
+        const status how = opened->membership().meet(until_ns);
+        const rank_t refuser = how ? opened->membership().refuser() : no_rank;
+        if (refuser == opened->rank())
             return invalid_argument("tls: the certificates and authorities of this rank are not those of the others");
         return refuser != no_rank ? status{.code = errc::protocol_error, .peer = refuser} : how;
     };
@@ -235,16 +235,16 @@ std::unique_ptr<tcp_connections<M, C>> join_wire_up(W& wire, const tcp_options& 
         if (const status bad = prepare()) return bad;
         if (const status bad = room.exchange(card, all, room.left_ns())) return bad;
         if (const status bad = read_cards(all, mine, options, group, key)) return bad;
-        if (const status bad =
-                open_mesh(group, key, options, std::move(settings), std::move(listener), std::move(near), mesh))
+        if (const status bad = open_connections(group, key, options, std::move(settings), std::move(listener),
+                                                std::move(near), opened))
             return bad;
         return room.meet(meet);
     };
     result = room.run([&] { return attempted_with_sockets(join); });
     M::wipe(card);
     M::wipe(all);
-    if (result) mesh.reset();
-    return mesh;
+    if (result) opened.reset();
+    return opened;
 }
 
 // Makes the number of a job from its key and hosts, so that two jobs with one key but different
@@ -297,18 +297,18 @@ std::unique_ptr<tcp_connections<M, C>> join_hosts(const tcp_hosts& hosts, const 
                       ? options.cores
                       : sum_of_cores(group.addresses, std::vector<std::uint32_t>(group.addresses.size(), mine));
     group.last_ns = group.patience_ns = deadline_after(steady_now_ns(), options.timeout_ns);
-    std::unique_ptr<tcp_connections<M, C>> mesh;
+    std::unique_ptr<tcp_connections<M, C>> opened;
     result = attempted_with_sockets([&] {
-        const status bad =
-            open_mesh(group, hosts.key, options, std::move(settings), std::move(listener), std::move(near), mesh);
-        return bad ? bad : mesh->membership().meet(group.last_ns);
+        const status bad = open_connections(group, hosts.key, options, std::move(settings), std::move(listener),
+                                            std::move(near), opened);
+        return bad ? bad : opened->membership().meet(group.last_ns);
     });
     if (result.code == errc::would_block) {
-        const bool impostor = mesh->membership().fault_of(result.peer) == errc::protocol_error;
+        const bool impostor = opened->membership().fault_of(result.peer) == errc::protocol_error;
         result.code = impostor ? errc::protocol_error : errc::deadline;
     }
-    if (result) mesh.reset();
-    return mesh;
+    if (result) opened.reset();
+    return opened;
 }
 
 } // namespace bough::detail
