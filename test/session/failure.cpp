@@ -293,6 +293,8 @@ TEST_CASE("failure: an exception of the user's op breaks its communicator, any o
     session_operation &first = all.one.start(1), &second = all.one.start(2), &third = all.two.start(1);
     all.two.failing.guarded(third, [] { throw std::bad_alloc(); });
     CHECK(third.result().code == errc::no_resources);
+    CHECK(all.two.failing.poison(0).code == errc::no_resources);
+    CHECK_FALSE(all.two.failing.poison());
     all.one.failing.guarded(first, [] { throw std::runtime_error("op"); });
     CHECK(first.result().code == errc::op_threw);
     CHECK(second.result().code == errc::op_threw);

@@ -12,8 +12,8 @@
 //   late_ranks       operations that no message moves on, but the rank that comes last
 //   letting_go       the end of a communicator
 //   straight_course  the one short operation that runs without matching, while nothing is unusual
-// Each part uses those above it. Once an operation has started nothing is thrown: if memory runs
-// out, the group is broken with no_resources, and others are told when there is memory for that.
+// Each part uses those above it. Once an operation has started nothing is thrown: if memory runs out,
+// its communicator or the group is broken with no_resources, and the others are told when there is some.
 #ifndef BOUGH_SESSION_CORE_HPP
 #define BOUGH_SESSION_CORE_HPP
 

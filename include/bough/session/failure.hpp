@@ -8,7 +8,9 @@
 //   the same, in a call for late ranks           communicator    end() of its operations    its members
 //   a member makes no further call               later calls     end() of these             nobody: it told all
 //   calls differ, refused calls, an op throws    communicator    end() of its operations    its members
-//   a rank is lost, memory runs out              group           end() of what needs it     every rank
+//   no memory for an operation                   communicator    end() of its operations    its members
+//   a rank is lost                               group           end() of what needs it     every rank
+//   no memory for messages of the session        group           end() of all               every rank
 //
 // Each rank that is told does the same, and tells others in turn: so all hear of it, even if the
 // first rank dies meanwhile. A failed operation ends when the transport has given back the last byte
