@@ -32,6 +32,21 @@ TEST_CASE("late_ranks: chosen where one rank is late enough, and only there") {
     CHECK(winner(std::vector<std::uint64_t>(12, 5)) == no_rank);
 }
 
+TEST_CASE("late_ranks: no candidate where several ranks come last, wherever they are") {
+    const problem what{.bytes = 1 << 20};
+    const auto hidden = [&](const std::vector<std::uint64_t>& arrivals) {
+        candidate_list made{goal::allreduce::kind, {}};
+        add_late_rank(made, {.size = static_cast<rank_t>(arrivals.size())}, what, arrivals);
+        return made.list.empty() ? no_rank : made.list.front().algorithm.get<late_rank_allreduce>()->late;
+    };
+    CHECK(hidden({9, 0, 9}) == no_rank);
+    CHECK(hidden({0, 9, 9}) == no_rank);
+    CHECK(hidden({9, 9, 0}) == no_rank);
+    CHECK(hidden({5, 5, 9}) == 2); // what came before the last does not matter
+    CHECK(hidden({9, 5, 5}) == 0);
+    CHECK(hidden({5, 9, 5, 9, 11}) == 4);
+}
+
 TEST_CASE("late_ranks: short vectors and lone ranks get no candidate") {
     candidate_list made{goal::allreduce::kind, {}};
     add_late_rank(made, {.size = 3}, {.bytes = 1000}, std::vector<std::uint64_t>{0, 9, 0});
