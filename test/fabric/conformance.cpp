@@ -2,6 +2,7 @@
 #include "fabric/ranks.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include "support/watched_device.hpp"
 #include <bough/concepts/explain_transport.hpp>
 #include <bough/testing/process_conformance.hpp>
 #include <bough/testing/transport_conformance.hpp>
@@ -59,6 +60,17 @@ TEST_CASE("fabric: keeps the rules of a transport, its ends driven by one thread
             CAPTURE(options.provider, options.window, options.eager_bytes, options.remote_writes);
             CAPTURE(fault.sentence, fault.rank);
             CHECK(fault.rule == testing::transport_rule::none);
+        }
+    }
+}
+
+TEST_CASE("fabric: says which way each message goes") {
+    static_assert(explain_optional_members<fabric>());
+    for (const fabric_options& provider : offered_here()) {
+        if (provider.provider == "shm") continue; // one process
+        for (const fabric_options& options : variants(provider)) {
+            CAPTURE(options.provider, options.remote_writes, options.eager_bytes);
+            bough_test::check_ways<detail::fabric_device>(options);
         }
     }
 }

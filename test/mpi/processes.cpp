@@ -115,6 +115,42 @@ void forks(MPI_Comm world) {
     }
 }
 
+// Each message goes the way that its receiver says: whole in its frame, or by a call of MPI for its payload alone.
+void ways(MPI_Comm world, const mpi_options& options) {
+    mpi end{world, options};
+    const rank_t me = end.rank();
+    if (me > 1 || end.size() == 1) return;
+    const std::uint64_t last = end.now_ns() + 20'000'000'000;
+    const std::size_t limit = options.eager_bytes;
+    event e;
+    const auto comes = [&](event::kind what) { // others leave meanwhile
+        while (end.now_ns() < last)
+            if (end.poll(std::span(&e, 1)) == 1 && e.what == what) return true;
+        return false;
+    };
+    for (const std::size_t bytes : {std::size_t{1}, limit, limit + 1, std::size_t{300'000}}) {
+        const std::vector<std::byte> sent(bytes, std::byte{4});
+        std::vector<std::byte> into(bytes);
+        const int before = payloads.load();
+        protocol way = protocol::copied;
+        bool is_over = false;
+        if (me == 1) {
+            posted result = posted::would_block;
+            while ((result = end.post_send(0, {}, sent, 1)) == posted::would_block && end.now_ns() < last)
+                (void)end.poll(std::span(&e, 1)); // it hears that there is room
+            is_over = result == posted::complete ||
+                      (result == posted::pending && comes(event::kind::complete) && e.code == errc::ok);
+            if (payloads.load() != before) way = protocol::staged;
+        } else if (comes(event::kind::arrived) && e.bytes == bytes) {
+            if (e.data == nullptr && bytes != 0) way = protocol::staged;
+            const posted result = end.take(e.id, into, 2);
+            is_over = (result == posted::complete || comes(event::kind::complete)) && into == sent;
+        }
+        check(is_over && way == end.way_of(1 - me, bytes, false), "a message goes the way that is said of it", me);
+        check((way == protocol::copied) == (bytes <= limit), "eager_bytes limits what is copied", me);
+    }
+}
+
 // A receiver gives up takes of long messages at any moment: the sender's post ends all the same, and what follows arrives.
 void given_up_takes(MPI_Comm world) {
     constexpr std::uint32_t messages = 60;
@@ -426,6 +462,7 @@ int main(int argc, char** argv) {
                 check(!fault, fault.sentence, static_cast<rank_t>(me));
             }
             collectives(MPI_COMM_WORLD, options);
+            ways(MPI_COMM_WORLD, options);
         }
         given_up_takes(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);

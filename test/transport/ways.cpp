@@ -8,10 +8,13 @@
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 #include <bough/transport/serialised.hpp>
+#include <bough/transport/simulated.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -136,6 +139,36 @@ TEST_CASE("way_of: over remote writes, a long message is written to its place if
                 }
                 CAPTURE(expose_bytes, static_bytes, bytes);
                 CHECK(way == two.ends[1].way_of(0, bytes, false));
+            }
+}
+
+TEMPLATE_TEST_CASE("way_of: simulated says which way each message goes", "", simulated, simulated_taking) {
+    static_assert(SaysWays<typename TestType::endpoint> && explain_optional_members<typename TestType::endpoint>());
+    constexpr bool in_place = std::is_same_v<TestType, simulated>;
+    for (const std::uint32_t eager_bytes : {0u, 100u, 256u})
+        for (const std::size_t bytes : {1u, 99u, 100u, 101u, 255u, 256u, 257u, 5000u})
+            for (const bool combines : {false, true}) {
+                TestType world(2, {.eager_bytes = eager_bytes, .take_late = 0});
+                auto from = world.connect(0), to = world.connect(1);
+                std::vector<std::byte> sent(bytes, std::byte{5}), into(bytes);
+                REQUIRE(from.post_send(1, {}, sent, 1) != posted::failed);
+                event e;
+                while (to.poll(std::span(&e, 1)) == 0) REQUIRE(world.advance());
+                REQUIRE((e.what == event::kind::arrived && e.bytes == bytes && (e.data != nullptr) == in_place));
+                sent.assign(bytes,
+                            std::byte{6}); // seen by whoever reads the sender's memory, which is against the rules
+                protocol way = protocol::copied;
+                if (in_place && combines) {
+                    if (e.data[0] == std::byte{6}) way = protocol::in_place;
+                } else {
+                    REQUIRE(to.take(e.id, into, 2) == posted::complete);
+                    if (into[0] == std::byte{6}) way = protocol::direct;
+                }
+                CAPTURE(eager_bytes, bytes, combines, in_place);
+                CHECK(way == to.way_of(0, bytes, combines));
+                CHECK((way == protocol::copied) == (bytes <= eager_bytes));
+                if (in_place && combines) to.release(e.id);
+                CHECK((world.violations() != 0) == (way != protocol::copied));
             }
 }
 

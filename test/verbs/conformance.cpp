@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 #include "support/process_collectives.hpp"
 #include "support/sample.hpp"
+#include "support/watched_device.hpp"
 #include "verbs/ranks.hpp"
 #include <bough/concepts/explain_transport.hpp>
 #include <bough/testing/process_conformance.hpp>
@@ -39,6 +40,15 @@ TEST_CASE("verbs: keeps the rules of a transport, its ends driven by one thread"
                                      {.ranks = 3, .messages = bough_test::all() ? 2'000u : 200u, .queue_limit = 4096});
         CAPTURE(options.window, options.eager_bytes, fault.sentence, fault.rank);
         CHECK(fault.rule == testing::transport_rule::none);
+    }
+}
+
+TEST_CASE("verbs: says which way each message goes") {
+    static_assert(explain_optional_members<verbs>());
+    if (!has_card()) return;
+    for (const verbs_options& options : variants(in_one_thread())) {
+        CAPTURE(options.eager_bytes);
+        bough_test::check_ways<detail::verbs_device>(options);
     }
 }
 

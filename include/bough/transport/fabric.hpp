@@ -63,7 +63,7 @@ private:
     explicit fabric(std::unique_ptr<endpoint> made) noexcept : basic_fabric(std::move(made)) {}
 };
 
-static_assert(InPlaceTransport<fabric> && WaitableTransport<fabric>);
+static_assert(InPlaceTransport<fabric> && WaitableTransport<fabric> && SaysWays<fabric>);
 
 } // namespace bough
 

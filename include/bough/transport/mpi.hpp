@@ -29,6 +29,7 @@
 #ifndef BOUGH_TRANSPORT_MPI_HPP
 #define BOUGH_TRANSPORT_MPI_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/ignore_exceptions.hpp>
@@ -88,6 +89,8 @@ public:
     static constexpr model::loggops default_costs() noexcept { return detail::mpi_costs.model; }
     static constexpr double switch_ns() noexcept { return detail::mpi_costs.switch_ns; }
     bool forked() const noexcept { return s_->forked(); }
+    // Which way a message goes; see SaysWays.
+    protocol way_of(rank_t, std::size_t bytes, bool) const noexcept { return s_->way_of(bytes); }
 
     // In the child of a fork MPI is not called, because all of its state is the parent's.
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
@@ -140,7 +143,7 @@ private:
     std::unique_ptr<detail::mpi_endpoint> s_;
 };
 
-static_assert(InPlaceTransport<mpi> && WaitableTransport<mpi> && GatheringTransport<mpi>);
+static_assert(InPlaceTransport<mpi> && WaitableTransport<mpi> && GatheringTransport<mpi> && SaysWays<mpi>);
 
 } // namespace bough
 

@@ -19,6 +19,7 @@
 #ifndef BOUGH_TRANSPORT_SIMULATED_HPP
 #define BOUGH_TRANSPORT_SIMULATED_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/transport/virtual_network/world.hpp>
@@ -101,6 +102,10 @@ public:
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         return world_->post_send(rank_, to, tag, bytes, id);
     }
+    // Which way a message goes; see SaysWays.
+    protocol way_of(rank_t, std::size_t bytes, bool combines) const noexcept {
+        return world_->way_of(bytes, InPlace && combines);
+    }
     std::size_t poll(std::span<event> events) { return world_->poll(rank_, events, InPlace); }
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         return world_->take(rank_, handle, into, id, InPlace);
@@ -125,8 +130,10 @@ private:
     rank_t rank_;
 };
 
-static_assert(PollsPeers<simulated::endpoint> && WaitableTransport<simulated::endpoint>);
-static_assert(Transport<simulated_taking::endpoint> && !InPlaceTransport<simulated_taking::endpoint>);
+static_assert(PollsPeers<simulated::endpoint> && WaitableTransport<simulated::endpoint> &&
+              SaysWays<simulated::endpoint>);
+static_assert(Transport<simulated_taking::endpoint> && SaysWays<simulated_taking::endpoint> &&
+              !InPlaceTransport<simulated_taking::endpoint>);
 
 } // namespace bough
 

@@ -60,7 +60,7 @@ private:
     explicit verbs(std::unique_ptr<endpoint> made) noexcept : basic_fabric(std::move(made)) {}
 };
 
-static_assert(InPlaceTransport<verbs> && WaitableTransport<verbs>);
+static_assert(InPlaceTransport<verbs> && WaitableTransport<verbs> && SaysWays<verbs>);
 
 } // namespace bough
 

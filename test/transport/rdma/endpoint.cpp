@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The ends of one rank: in the child of a fork, and with a device that does not give memory back.
+// The ends of one rank: in the child of a fork, with a device that does not give memory back, and which way messages go.
 #include "support/catch.hpp"
 #include "transport/rdma/scripted_messenger.hpp"
 #include <bough/transport/rdma/endpoint.hpp>
@@ -98,4 +98,40 @@ TEST_CASE("rdma endpoint: one that has resigned gives its closed device nothing 
     end->release(held);
     for (int i = 0; i != 200; ++i) (void)end->poll(events);
     CHECK(late == 0);
+}
+
+TEST_CASE("rdma endpoint: says which way each message goes") {
+    using bough_test::lone_rank, bough_test::scripted_messenger;
+    for (const bool writes : {true, false})
+        for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 999u, 5000u}) { // lone_rank: eager_bytes is 64
+            const detail::fabric_group group{.size = 3, .writes = writes};
+            detail::fabric_endpoint<scripted_messenger> end(std::make_unique<scripted_messenger>(),
+                                                            lone_rank::options(4), group);
+            REQUIRE_FALSE(end.prepare());
+            end.begin();
+            const std::vector<std::byte> payload(bytes);
+            const posted result = end.post_send(1, {}, payload, 7);
+            REQUIRE(end.device().sent.size() == 1);
+            protocol way = protocol::copied;
+            if (end.device().sent[0].head.kind == detail::fabric_frame::announcement) {
+                CHECK(result == posted::pending);
+                const detail::fabric_frame head{{}, 0, 0, 1, 0, detail::fabric_frame::go};
+                const detail::fabric_place place{.address = 5000, .key = 7};
+                detail::fabric_buffer& b = *end.device().posted.front();
+                end.device().posted.pop_front();
+                std::memcpy(b.memory, &head, sizeof head);
+                std::memcpy(b.memory + sizeof head, &place, sizeof place);
+                end.device().next.push_back({.op = &b.op, .bytes = sizeof head + sizeof place});
+                std::array<event, 1> none;
+                for (int i = 0; i != 100 && end.device().written.empty(); ++i) (void)end.poll(none);
+                REQUIRE(end.device().written.size() == 1);
+                way = end.device().written[0].tagged ? protocol::staged : protocol::remote_write;
+            } else {
+                CHECK((result == posted::complete && end.device().sent[0].head.kind == detail::fabric_frame::message));
+            }
+            CAPTURE(writes, bytes);
+            CHECK(way == end.way_of(bytes));
+            CHECK((way == protocol::copied) == (bytes <= 64));
+            end.device().next.clear();
+        }
 }

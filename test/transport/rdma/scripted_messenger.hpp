@@ -37,6 +37,7 @@ struct scripted_messenger {
         std::size_t bytes;
         std::uint64_t at; // the address or the tag
         bough::detail::fabric_op* op;
+        bool tagged = false; // it travels as a tagged message
     };
 
     fabric_result answer = fabric_result::ok;         // to the next operations
@@ -79,7 +80,9 @@ struct scripted_messenger {
         return answer;
     }
     fabric_result send_tagged(bough::rank_t to, const bough::detail::fabric_piece& p, std::uint64_t tag) {
-        return write(to, p, tag, 0, 0);
+        const fabric_result taken = write(to, p, tag, 0, 0);
+        if (taken == fabric_result::ok) written.back().tagged = true;
+        return taken;
     }
     bool receive_tagged(bough::rank_t from, std::span<std::byte> into, void*, std::uint64_t tag,
                         bough::detail::fabric_op& op) {

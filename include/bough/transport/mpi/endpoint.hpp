@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_MPI_ENDPOINT_HPP
 #define BOUGH_TRANSPORT_MPI_ENDPOINT_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
@@ -51,13 +52,14 @@ public:
     const mpi_group& who() const noexcept { return core_.group; }
     bool forked() const noexcept { return forks() != forks_; }
 
+    protocol way_of(std::size_t bytes) const noexcept { return mpi_way(bytes, core_.group.options.eager_bytes); }
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         const mpi_group& g = core_.group;
         if (to >= g.size || to == g.rank) return posted::failed;
         if (core_.peers.is_lost(to)) // its messages come first
             return core_.peers.is_reported(to) ? posted::failed : posted::would_block;
         if (!core_.credits.has_room(to)) return posted::would_block;
-        const bool is_short = bytes.size() <= g.options.eager_bytes;
+        const bool is_short = way_of(bytes.size()) == protocol::copied;
         if (!(is_short ? core_.say(to, {.tag = tag, .bytes = bytes.size()}, bytes)
                        : sends_.announce(to, tag, bytes, id)))
             return lose_failed(), posted::would_block;

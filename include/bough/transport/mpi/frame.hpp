@@ -3,6 +3,7 @@
 #ifndef BOUGH_TRANSPORT_MPI_FRAME_HPP
 #define BOUGH_TRANSPORT_MPI_FRAME_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 
 #include <cstdint>
@@ -28,6 +29,11 @@ struct mpi_frame {
     std::uint32_t unused = 0;
 };
 static_assert(sizeof(mpi_frame) == 56);
+
+// Which way a message goes. How a long payload leaves its sender's memory, MPI alone decides.
+constexpr protocol mpi_way(std::uint64_t bytes, std::uint64_t eager_bytes) noexcept {
+    return bytes <= eager_bytes ? protocol::copied : protocol::staged;
+}
 
 inline constexpr int mpi_frame_tag = 0;
 // The tag of a long message's payload. MPI guarantees tags up to 32,767.

@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_RDMA_BASIC_FABRIC_HPP
 #define BOUGH_TRANSPORT_RDMA_BASIC_FABRIC_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/error.hpp>
 #include <bough/transport/rdma/basic_rank.hpp>
@@ -32,6 +33,9 @@ public:
 
     // How many frames were dropped because they did not belong to this group.
     std::uint64_t strangers() const noexcept { return end().strangers(); }
+
+    // Which way a message goes; see SaysWays.
+    protocol way_of(rank_t, std::size_t bytes, bool) const noexcept { return end().way_of(bytes); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         return end().post_send(to, tag, bytes, id);

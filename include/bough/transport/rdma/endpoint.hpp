@@ -7,6 +7,7 @@
 #ifndef BOUGH_TRANSPORT_RDMA_ENDPOINT_HPP
 #define BOUGH_TRANSPORT_RDMA_ENDPOINT_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
@@ -97,11 +98,14 @@ public:
 
     // --- The transport ---
 
+    protocol way_of(std::size_t bytes) const noexcept {
+        return fabric_way(core_.group, bytes, core_.options.eager_bytes);
+    }
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= core_.group.size || to == core_.group.rank || forked()) return posted::failed;
         if (!core_.presence.is_here(to)) return core_.presence.is_reported(to) ? posted::failed : posted::would_block;
         if (!core_.out.has_room(to)) return posted::would_block;
-        if (bytes.size() > core_.options.eager_bytes) return pushes_.announce(to, tag, bytes, id);
+        if (way_of(bytes.size()) != protocol::copied) return pushes_.announce(to, tag, bytes, id);
         return core_.out.send(to, fabric_frame::message, tag, bytes) == fabric_result::ok ? posted::complete
                                                                                           : posted::would_block;
     }

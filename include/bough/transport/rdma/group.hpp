@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_RDMA_GROUP_HPP
 #define BOUGH_TRANSPORT_RDMA_GROUP_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/core/rank.hpp>
 
 #include <cstdint>
@@ -17,6 +18,12 @@ struct fabric_group {
     bool oversubscribed = false;
     bool writes = true; // long payloads are written remotely
 };
+
+// Which way a message goes. A long one that is not written travels as tagged messages, piece by piece.
+constexpr protocol fabric_way(const fabric_group& g, std::uint64_t bytes, std::uint64_t eager_bytes) noexcept {
+    if (bytes <= eager_bytes) return protocol::copied;
+    return g.writes ? protocol::remote_write : protocol::staged;
+}
 
 } // namespace bough::detail
 

@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_RDMA_PUSHES_HPP
 #define BOUGH_TRANSPORT_RDMA_PUSHES_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/os/clock.hpp>
@@ -140,7 +141,7 @@ private:
         t.piece = std::min<std::uint64_t>(t.from.size() - t.moved, device.most_bytes());
         const fabric_piece piece{t.from.subspan(t.moved, t.piece), Device::descriptor(t.memory), &t};
         fabric_result result = fabric_result::broken;
-        if (core_->group.writes)
+        if (fabric_way(core_->group, t.from.size(), core_->options.eager_bytes) == protocol::remote_write)
             result = device.write(t.peer, piece, t.place.address + t.moved, t.place.key, t.place.ticket);
         else if constexpr (Device::tags)
             result = device.send_tagged(t.peer, piece, t.tag());

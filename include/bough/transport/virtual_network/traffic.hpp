@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_VIRTUAL_NETWORK_TRAFFIC_HPP
 #define BOUGH_TRANSPORT_VIRTUAL_NETWORK_TRAFFIC_HPP
 
+#include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/random.hpp>
 
@@ -45,6 +46,12 @@ struct simulated_fault {
 };
 
 namespace detail {
+
+// Which way a message goes in a simulated world. `in_place`: it is combined where it lies.
+constexpr protocol simulated_way(const simulated_options& o, std::uint64_t bytes, bool in_place) noexcept {
+    if (bytes <= o.eager_bytes) return protocol::copied;
+    return in_place ? protocol::in_place : protocol::direct;
+}
 
 enum class simulated_life : std::uint8_t { alive, stopped, gone };
 enum class simulated_place : std::uint8_t { free, flying, landed, seen, taking };

@@ -46,8 +46,7 @@ public:
         for (rank_state& r : ranks_) {
             r.life = life::alive;
             r.slow = 1;
-            r.ready.clear();
-            r.read = 0;
+            r.ready.clear(), r.read = 0;
             r.posts.clear();
         }
         edges_.assign(std::size_t{ranks} * ranks, edge{});
@@ -117,6 +116,9 @@ public:
 
     // --- what an endpoint does ---
 
+    protocol way_of(std::uint64_t bytes, bool in_place) const noexcept {
+        return simulated_way(options_, bytes, in_place);
+    }
     posted post_send(rank_t from, rank_t to, envelope tag, std::span<const std::byte> bytes, std::uint64_t id) {
         if (to >= size() || to == from) return posted::failed;
         edge& e = at(from, to);
@@ -135,19 +137,17 @@ public:
         const std::uint32_t index = pool_.make();
         message& m = pool_[index];
         m.tag = tag;
-        m.from = from;
-        m.to = to;
+        m.from = from, m.to = to;
         m.bytes = bytes.size();
         m.source = nullptr;
         m.send_pending = m.revoked = m.claimed = false;
         m.where = place::flying;
         m.sequence = ++e.sent;
         ++e.used;
-        if (bytes.size() > options_.eager_bytes) {
+        if (way_of(bytes.size(), false) != protocol::copied) {
             m.source = bytes.data();
             m.digest = simulated_digest(bytes);
-            m.send_id = id;
-            m.send_pending = true;
+            m.send_id = id, m.send_pending = true;
             begin(from, id);
         } else {
             m.copy.assign(bytes.begin(), bytes.end());
@@ -423,7 +423,7 @@ private:
     // Slots and queued bytes, counted again.
     void recount() {
         for (const message& m : pool_)
-            if (m.where != place::free && m.source == nullptr && m.copy.size() > options_.eager_bytes)
+            if (m.where != place::free && m.source == nullptr && way_of(m.copy.size(), false) != protocol::copied)
                 violation("queued bytes exceed their cap");
         const std::vector<std::uint32_t>& used = pool_.on_edges(size());
         for (std::size_t i = 0; i != edges_.size(); ++i) {
