@@ -125,6 +125,26 @@ TEST_CASE("run-time op: forms of messages") {
     CHECK(!form.strides_fit_type);
 }
 
+TEST_CASE("run-time op: elements that lie otherwise than in an array are handed over one at a time") {
+    struct pair {
+        const void *in, *inout;
+        std::size_t count;
+        bool operator==(const pair&) const = default;
+    };
+    std::vector<pair> seen;
+    const auto note = [](void* context, const void* in, void* inout, std::size_t count) {
+        static_cast<std::vector<pair>*>(context)->push_back({in, inout, count});
+    };
+    const run_time_type backwards{.size = 8, .extent = -24};
+    const message_form form = form_of(backwards, true);
+    REQUIRE(!form.strides_fit_type);
+    alignas(16) std::byte a[64]{}, b[64]{};
+    const run_time_combiner combiner({.function = note, .context = &seen, .as_in_memory = true}, backwards, form,
+                                     nullptr);
+    run_time_combiner::combine(&combiner, a, b, b, 4);
+    CHECK(seen == std::vector<pair>{{a, b, 1}, {a + 16, b + 16, 1}, {a + 32, b + 32, 1}, {a + 48, b + 48, 1}});
+}
+
 TEST_CASE("run-time op: as in memory, the address of an element, not of its bytes, is handed over") {
     const run_time_piece pieces[] = {{-8, 8}};
     const run_time_type type{.size = 8, .extent = 16, .pieces = pieces};

@@ -8,7 +8,10 @@
 #include <bough/select/print_decision.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 using namespace bough;
 
@@ -43,6 +46,11 @@ TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate
     CHECK(usual_and(at, network::crossbar(16, 50)).list.size() == 3);
     torus.placement = {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     CHECK(usual_and(at, torus).list.size() == 3);
+    const auto cube = [](std::size_t dimensions) {
+        return network::torus(std::vector<std::uint32_t>(dimensions, 2), 50, 200);
+    };
+    CHECK(usual_and({.size = 64}, cube(grid_extents::most)).list.size() > 3);
+    CHECK(usual_and({.size = 128}, cube(grid_extents::most + 1)).list.size() == 3);
     candidate_list gathers{goal::allgather::kind, {}}, scatters{goal::reduce_scatter::kind, {}},
         scans{goal::scan::kind, {}};
     torus.placement.clear();
@@ -111,4 +119,5 @@ TEST_CASE("on_network: what is required, and what is too much") {
     const decision none = choose(from, at, {.bytes = 800}, on_network{over, over_costs}, {.most_steps = 0});
     CHECK_FALSE(none);
     CHECK(none.prospects.front().excluded == exclusion::too_many_steps);
+    CHECK(none.prospects.front().predicted_ns == 0); // not the bound that it was sorted by
 }

@@ -59,6 +59,27 @@ TEST_CASE("steady_price: like the walk of all steps", "[select][steady_price]") 
     CHECK(found.far * 20 <= found.prices);
 }
 
+TEST_CASE("steady_price: of algorithms in which each rank has its share", "[select][steady_price]") {
+    std::size_t compared = 0;
+    for (const any_cost_model& costs : {any_cost_model(thread_costs), any_cost_model(detail::tcp_costs.model)})
+        for (const dimensions at : {dimensions{256, 0}, dimensions{256, 255}, dimensions{512, 0}})
+            for (const std::uint64_t bytes : {std::uint64_t{1} << 16, std::uint64_t{1} << 20}) {
+                const problem what{.bytes = bytes};
+                for (const candidate& c : standard_candidates<goal::reduce>(at, what).list) {
+                    if (c.blocks != natural_blocks) continue;
+                    const dimensions d{at.size, at.root, c.algorithm.natural_blocks(at.size)};
+                    if (d.blocks == 1 || c.algorithm.check(d)) continue;
+                    const detail::steady_pricer<0> steady(costs, c, d, what);
+                    if (!steady) continue;
+                    const double exact = costs.price_ns(plan_ref(c.algorithm, d), what);
+                    CAPTURE(c.text().c_str(), at.size, at.root, bytes, exact, steady.ns());
+                    CHECK(std::abs(steady.ns() / exact - 1) <= 0.03);
+                    ++compared;
+                }
+            }
+    CHECK(compared >= 12);
+}
+
 TEST_CASE("steady_price: there is none where pairs of ranks differ, or blocks would", "[select][steady_price]") {
     const any_cost_model alike = thread_costs;
     const candidate chain_in_64{tree_broadcast{chain{}}, 64}, whole{tree_broadcast{chain{}}, 1};

@@ -7,6 +7,8 @@
 #include <bough/tree/outline.hpp>
 #include <bough/tree/tree.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -86,6 +88,31 @@ TEST_CASE("fnf: the search never loses, and keeps to its limits") {
         }
     }
     CHECK(gained > 20);
+}
+
+TEST_CASE("fnf: where the search ends, no rank that is moved in the order brings the last delivery forward") {
+    test::cost_source random(bough_test::seed() + 2);
+    const auto takes = [](const detail::node_times<std::int64_t>& times, rank_t root, const std::vector<rank_t>& order,
+                          const tree_costs<int>& costs) {
+        return broadcast_time(detail::delivered(times, root, std::span<const rank_t>(order)), costs);
+    };
+    for (int i = 0; i != 200; ++i) {
+        const rank_t n = 2 + random.below(9), root = random.below(n);
+        const auto send = random.costs(n, 1, 12), receive = random.costs(n, 0, 12);
+        const tree_costs<int> costs{send, receive, 2};
+        const detail::node_times<std::int64_t> times(costs);
+        std::vector<rank_t> order = detail::fastest_first(times, root);
+        const auto best = detail::improve_order(times, root, order, 1'000'000);
+        REQUIRE(best == takes(times, root, order, costs));
+        for (std::size_t from = 0; from != order.size(); ++from)
+            for (std::size_t to = 0; to != order.size(); ++to) {
+                std::vector<rank_t> moved = order;
+                moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(from));
+                moved.insert(moved.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
+                CAPTURE(i, n, root, from, to);
+                REQUIRE(takes(times, root, moved, costs) >= best);
+            }
+    }
 }
 
 TEST_CASE("fnf: a hundred thousand ranks") {
