@@ -4,7 +4,6 @@
 #include "support/catch.hpp"
 #include <bough/op/builtin_op.hpp>
 #include <bough/op/location.hpp>
-#include <bough/op/soft_ops.hpp>
 #include <bough/op/traits.hpp>
 
 #include <concepts>
@@ -39,8 +38,6 @@ inline constexpr bool are_values = (std::regular<O> && ...) && ((O{} == O{}) && 
 static_assert(are_values<bough::plus, bough::multiplies, bough::min, bough::max, bough::min_number, bough::max_number>);
 static_assert(are_values<bough::logical_and, bough::logical_or, bough::logical_xor>);
 static_assert(are_values<bough::bit_and, bough::bit_or, bough::bit_xor, bough::min_location, bough::max_location>);
-static_assert(
-    are_values<bough::soft_plus, bough::soft_min, bough::soft_max, bough::soft_min_number, bough::soft_max_number>);
 
 static_assert(bough::type_id<long> == bough::type_id<long long> || sizeof(long) != sizeof(long long));
 static_assert(bough::type_id<int> != bough::type_id<unsigned> && bough::type_id<float> != bough::type_id<std::int32_t>);
