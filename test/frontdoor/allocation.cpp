@@ -216,6 +216,26 @@ TEST_CASE("persistent operations allocate nothing from their first start on, onc
     CHECK(made == 0);
 }
 
+// After a quarter of a second a rank asks those that it waits for.
+TEST_CASE("a wait so long that the rank asks its peers allocates nothing") {
+    std::atomic<std::size_t> made{0}, wrong{0};
+    in_process(4).run([&](auto end) {
+        communicator comm{std::move(end)};
+        std::error_code ec;
+        std::uint64_t x = 1;
+        for (int i = 0; i != 5; ++i) allreduce(comm, std::span(&x, 1), plus{}, ec);
+        if (comm.rank() == 3) std::this_thread::sleep_for(std::chrono::milliseconds(700));
+        const auto early = [&] { return static_cast<std::size_t>(comm.shared_session()->early_allocations()); };
+        const std::size_t before = allocations - early();
+        allreduce(comm, std::span(&x, 1), plus{}, ec);
+        made += allocations - early() - before;
+        barrier(comm, ec);
+        wrong += ec || x != 4096 ? 1 : 0;
+    });
+    CHECK(wrong == 0);
+    CHECK(made == 0);
+}
+
 // Rank 1 starts hundreds of operations while rank 0 does something else, again and again.
 TEST_CASE("operations allocate nothing from the second round on, also when a peer runs ahead by hundreds") {
     constexpr std::size_t many = 400;

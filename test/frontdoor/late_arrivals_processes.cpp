@@ -203,9 +203,13 @@ TEST_CASE("late ranks: a wait sleeps soon, at once after a long one, and ends wh
     std::array<event, 4> events;
     memory.poll(events);
     ends[1].wake(0);
-    const std::uint64_t from = memory.now_ns();
-    for (std::uint32_t idle = 1; idle != 1000; ++idle) memory.wait_for_late(idle, memory.now_ns() + 1000 * ms);
-    CHECK(memory.now_ns() - from < 900 * ms);
+    std::uint64_t longest_ns = 0; // of one call: together they take longer where other programs run
+    for (std::uint32_t idle = 1; idle != 1000; ++idle) {
+        const std::uint64_t from = memory.now_ns();
+        memory.wait_for_late(idle, from + 5000 * ms);
+        longest_ns = std::max(longest_ns, memory.now_ns() - from);
+    }
+    CHECK(longest_ns < 4000 * ms);
     memory.poll(events);
     CHECK(calls_until_asleep() <= 3000);
 }

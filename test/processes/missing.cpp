@@ -116,7 +116,7 @@ TEST_CASE("processes: a rank that stops is named by every other rank, in one com
                 bough_test::mixed(bough_test::seed() * 70'000 + static_cast<std::uint64_t>(trial));
             const auto ranks = static_cast<rank_t>(2 + dice % 7);
             const stop what{ranks, static_cast<rank_t>(dice / 8 % ranks), dice,
-                            static_cast<unsigned>(dice / 64 % 20'000), 1'000 + dice / 4'096 % 1'000};
+                            static_cast<unsigned>(dice / 64 % 20'000), 2'000 + dice / 4'096 % 1'000};
             const std::string wrong = stop_one<Link>(what);
             CAPTURE(Link::name, trial, what.ranks, what.victim, what.after_us);
             CHECK(wrong == "");

@@ -105,6 +105,13 @@ public:
     // The upper half of the ids of its posts; no operation's ticket has this value.
     static constexpr std::uint32_t id_mark = 0xffff'ffffu;
 
+    // A rank that waits for long asks those that it waits for. So that this allocates nothing, there is room for some
+    // messages without bytes.
+    basic_outbox() {
+        messages_.reserve(8);
+        blocked_.reserve(8);
+    }
+
     bool empty() const noexcept { return messages_.empty(); }
     std::size_t size() const noexcept { return messages_.size(); }
 
