@@ -40,6 +40,9 @@ TEST_CASE("a schedule: one line per step, in columns") {
     CHECK(to_string(schedule{}).empty());
     CHECK(to_string(schedule{{copy_step(in(0), out(0))}}) == "0  copy     output[0..1) = input[0..1)\n");
 
+    schedule ten; // the last is step 9
+    for (rank_t to = 0; to != 10; ++to) ten.send(to, in(0));
+    CHECK(to_string(ten).find("0  send    -> 0  input[0..1)\n1") == 0);
     schedule eleven;
     for (rank_t to = 0; to != 11; ++to) eleven.send(to, in(0));
     CHECK(to_string(eleven).find(" 0  send    -> 0   input[0..1)\n 1") == 0);
